@@ -46,7 +46,7 @@ def constructions(words: Sequence[str]) -> list[Sense]:
         for one in _constructions()
         if one.prepositions == ["*"] or after.intersection(one.prepositions)
         if one.verbs == ["*"] or any(_is_verb(words[0], verb) for verb in one.verbs)
-        if one.nouns == ["*"] or any(_is_kind(word, noun) for word in words[1:] for noun in one.nouns)
+        if one.nouns == ["*"] or any(is_kind(word, noun) for word in words[1:] for noun in one.nouns)
         for sense in one.senses
     ]
 
@@ -60,10 +60,10 @@ def _is_verb(word: str, verb: str) -> bool:
     if ".v." in verb:
         return any(store.synset(verb) in _above(sense) for sense in first)
     moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]
-    return any(_is_kind(lemma, verb) for sense in moving for lemma in store.lemmas(sense))
+    return any(is_kind(lemma, verb) for sense in moving for lemma in store.lemmas(sense))
 
 
-def _is_kind(word: str, noun: str) -> bool:
+def is_kind(word: str, noun: str) -> bool:
     """Whether a noun, in one of its first senses, is a kind of a sense."""
     store = lexicon()
     found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]

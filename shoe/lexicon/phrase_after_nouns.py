@@ -18,6 +18,8 @@ _SECOND = re.compile(r"[VE].*C[DJ]*P$")
 _TOLD = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
 # Of whom something is told with a place between: "two friends on a terrace share a pizza".
 _TOLD_OF_SEVERAL = re.compile(r"([DJN]*[PN])I[DJNI]*$")
+# What follows an adjective that has no noun.
+_AFTER_ADJECTIVE = ("", "I", "S", "C", "K", "T")
 # What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
@@ -41,7 +43,7 @@ def describes_before(place: Place) -> bool:
     if before == "N":
         high = after == "I" and (not known.noun or following in ("above", "over", "in", "into", "up"))
         return (high or following == "enough") and not place.is_compound(i - 1)
-    posed = before in ("V", "G") and base_of(words[i - 1]) in table("posture") and after in ("", "I", "S", "C", "K")
+    posed = before in ("V", "G") and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
     return posed and (not known.noun or words[i] in table("resultative"))
 
 
@@ -57,6 +59,8 @@ def after_noun(place: Place) -> str:
         return "J"
     if "b" in known.forms and _is_caused(words, tags):
         return "V"
+    if not after and tags[-2:] == ["D", "P"] and known.noun and _is_named_thing(place):
+        return noun
     if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
     if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
@@ -80,6 +84,12 @@ def after_noun(place: Place) -> str:
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun
     return noun
+
+
+def _is_named_thing(place: Place) -> bool:
+    """Whether a word ends the object of a verb, after a maker's name that is one of people too: "a Wilson racket"."""
+    words, i, tags, *_ = place
+    return words[i - 1] not in text.WORD_CLASSES["persons"] and tags[-3:-2] in (["V"], ["G"], ["E"], ["I"])
 
 
 def _is_main(place: Place) -> bool:

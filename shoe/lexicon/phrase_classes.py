@@ -55,7 +55,7 @@ def is_incorporated(words: list[str], i: int) -> bool:
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
 
 
-def _only_describes(word: str) -> bool:
+def only_describes(word: str) -> bool:
     """Whether a word is an adjective, or unknown."""
     known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
@@ -68,7 +68,7 @@ def coming(words: list[str], i: int) -> str:
 
 @lru_cache(maxsize=20_000)
 def _coming(word: str, following: str) -> str:
-    if word in CONTRAST and _only_describes(following):
+    if word in CONTRAST and only_describes(following):
         return "C"
     tag = "D" if word == "her" else closed_classes().get(word)
     if tag or is_adverb(word):

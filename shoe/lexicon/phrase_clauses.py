@@ -26,6 +26,7 @@ class _Reader(VerbReader):
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
         self.thing: Noun | None = None
+        self.aboard: tuple[Noun, Noun] | None = None
         self.mode: Kind | None = None
         self.linked = self.brought = ""
         self.without = self.apart = False
@@ -36,7 +37,7 @@ class _Reader(VerbReader):
         steps[FULL_STOP] = self._end
         while self.at < len(self.words):
             tag = self.tags[self.at]
-            if tag in NOMINAL or tag == "O" or (tag == "X" and self._tag(1) == "D"):
+            if tag in NOMINAL or tag == "O" or (tag == "X" and self._is_of_noun(self.at)):
                 self._noun()
             elif tag in "BHTXRVGE":
                 self._verb()
@@ -137,6 +138,8 @@ class _Reader(VerbReader):
         if clause is None:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
+                if self.subject is not None and self.subject.person and preposition in table("astride"):
+                    self.aboard = self.subject, noun
                 doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
                 self.subject = noun if doer else self.subject
                 self.mode = "subordinate" if doer and self._tag() in "BHV" else self.mode
@@ -180,7 +183,7 @@ class _Reader(VerbReader):
                 finite = finite or word in _FINITE_BE or (tag == "H" and word != "having")
                 negated = negated or word in text.NEGATIONS
             elif tag == "X":
-                if self.tags[at + 1] == "D":
+                if self._is_of_noun(at):
                     break
                 negated = True
             elif tag == "T":
@@ -222,9 +225,13 @@ class _Reader(VerbReader):
     def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool, own: bool) -> None:
         word, tag = self.words[self.at], self._tag()
         self.at += 1
-        if tag == "V" and self._tag() in "EJ" and base_of(word) in table("copula"):
-            self.open, self.at = None, self.at + 1
-            return
+        if tag == "V" and base_of(word) in table("copula"):
+            end = self.at
+            while self.tags[end] == "R":
+                end += 1
+            if self.tags[end] in "EJ":
+                self.open, self.at = None, end + 1
+                return
         subject = self.subject
         stranded = self._stranded() if tag == "E" else ""
         if tag == "E" and self._caused():
@@ -236,6 +243,8 @@ class _Reader(VerbReader):
             kind = "infinitive"
         verb = self._verb_of(word)
         clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
+        if self.aboard is not None and self.aboard[0] is subject:
+            clause.aboard = self.aboard[1]
         told = tag == "E" and self.mode == "relative"
         within = own or (kind == "participle" and not told and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
         if tag == "G" and self.tags[self.at - 2] == "R" and is_incorporated(self.words, self.at - 2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoe.lexicon import text
 from shoe.lexicon.phrase_accompanied import accompanies, in_scenery, is_fronted
 from shoe.lexicon.phrase_given import Given, is_given
-from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, is_scenery, senses_of
+from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, is_scenery, light_verb, senses_of
 from shoe.lexicon.phrase_parts import Clause
 from shoe.lexicon.phrase_words import base_of, table, word_of
 
@@ -30,8 +30,11 @@ def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
 
 def are_rivals(first: Clause, second: Clause) -> bool:
     """Whether two clauses with other objects could each be the one that is meant."""
-    return (
+    aimed = second.kind == "infinitive" and first.direct and second.object is not None and first.use is None
+    aimed = aimed and base_of(first.verb[0]) not in table("teaching")
+    return aimed or (
         not sets_scene(second, first)
+        and not _is_set_in_scenery(second, first)
         and first.kind == second.kind
         and not (second.linked or second.apart)
         and first.object is not second.object is not None
@@ -66,7 +69,31 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
         return False
     if first.object is second.object and base_of(first.verb[0]) == "have":
         return False
+    if _comments(first) or _comments(second) or _is_set_in_scenery(first, second):
+        return False
+    if _heads(first) == _heads(second) and (_only_interacts(first) or _only_interacts(second)):
+        return False
     return not given.heads or is_of_given(first, given) == is_of_given(second, given)
+
+
+def _comments(clause: Clause) -> bool:
+    """Whether a clause says what a scene tells rather than what a person does: "suggesting affection"."""
+    if {clause.verb[0], base := base_of(clause.verb[0])}.isdisjoint(table("commentary")) or clause.object is None:
+        return False
+    done = base in ("make", "give") and (light_verb(clause.object) or clause.second is not None)
+    immaterial = MATERIAL.isdisjoint(senses_of(clause.object.head)[:1])
+    return clause.verb[0].endswith("ing") and immaterial and not done
+
+
+def _only_interacts(clause: Clause) -> bool:
+    """Whether a clause says only that a person does something, and the next one what: "interacting with it"."""
+    return base_of(clause.verb[0]) in table("interacting") and not clause.passive
+
+
+def _is_set_in_scenery(first: Clause, second: Clause) -> bool:
+    """Whether a clause says only in what surroundings a person is who does something: "stands in a field, flying"."""
+    posed = in_scenery(first) and base_of(first.verb[0]) in table("posture")
+    return posed and first.subject is second.subject and second.object is not None and not in_scenery(second)
 
 
 def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
@@ -142,6 +169,8 @@ def is_of_given(clause: Clause, given: Given) -> bool:
 def implied_object(clause: Clause) -> str:
     """The object that a verb holds in itself: the skis of skiing."""
     base, implied, first = base_of(clause.verb[0]), table("implied"), clause.inner or clause.verb[0].rpartition("-")[0]
+    if not clause.inner and first and not MATERIAL.isdisjoint(senses_of(first)[:1]):
+        return implied.get(f"{first}-{base}") or implied.get(first + base) or ("" if clause.direct else first)
     noun = clause.inner or (clause.subject.head if clause.subject is not None else "")
     by_noun = table("implied_by_noun").get(noun) or implied.get(f"{first}-{base}") or implied.get(first + base)
     return by_noun or implied.get(base) or clause.inner

@@ -41,6 +41,7 @@ _SCORE = re.compile(
     rf"[\s:,;|(=\[@]*(?:{_SURENESS}\s*[:=]?\s*)?(?<!\w)(?:[01]?\.\d+|\d{{1,3}} ?%)[)\]]*\s*$"
     rf"|\s*[(\[]{_SURENESS}(?:[ :=]+\w+)?[)\]]\s*$"
 )
+_PLUS = re.compile(r"([a-z_]+)\+([a-z_]+)")  # "talk_on+cell_phone"
 _BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
@@ -71,6 +72,9 @@ def fields_or_sentence(phrase: str) -> Fields | str:
             phrase = _CAMEL_WORD.sub(_split, phrase)
         phrase = _LETTER.sub("", phrase)
     plain = text.plain(phrase)
+    if joined := _PLUS.fullmatch(plain):
+        verb, noun = (word_of(part) for part in (joined[1].split("_")[0], joined[2].split("_")[-1]))
+        plain = "|".join(joined.groups()) if verb.forms and noun.noun and "g" not in noun.forms else plain
     if _SENTENCE.fullmatch(plain):
         return plain
     plain = _THOUSANDS.sub("", plain)

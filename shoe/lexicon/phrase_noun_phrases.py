@@ -10,6 +10,7 @@ from shoe.lexicon.phrase_nouns import is_of_body, senses_of
 from shoe.lexicon.phrase_parts import Attached, Clause, Noun
 from shoe.lexicon.phrase_words import base_of, is_expression, table
 
+_DESCRIBES = ("J", "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
 _END = "..."  # more than a reader looks ahead
 # Things after the first: ", a handbag and a suitcase".
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")
@@ -51,7 +52,7 @@ class NounReader:
                 tag == "K" and words and not headed and after in ("J", "N", "R")
             ):
                 pass
-            elif tag == "C" and words and not headed and (after == "J" or self.tags[self.at + 1 : self.at + 3] == "NN"):
+            elif tag == "C" and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
                 words.append(word)
             else:
                 break
@@ -61,7 +62,7 @@ class NounReader:
         if not words:
             return Noun(["nobody"], person=True, none=True) if none else None
         noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"))
-        return self._joined(noun)
+        return self._joined(noun) if headed or self._tag() != "C" else noun
 
     def _gives(self, words: list[str]) -> bool:
         """Whether an open clause gives an animal the thing whose name comes next: "feeds pigeons bread"."""

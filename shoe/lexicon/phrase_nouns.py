@@ -7,7 +7,7 @@ from functools import lru_cache
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_parts import Noun
-from shoe.lexicon.phrase_words import gerund, table, word_of
+from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 from shoe.lexicon.store import lexicon
 
 # What means none of these belongs to the verb: "reading the time on a clock".
@@ -61,7 +61,9 @@ def light_verb(noun: Noun) -> str:
     """Return the verb that a noun stands for after "take", "have" or "give": sip for "a sip"; "" for others."""
     lights = table("light_noun")
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
-    return next((lights[name] or name for name in names_ if name in lights), "")
+    found = next((lights[name] or name for name in names_ if name in lights), "")
+    doing = not found and noun.head.endswith("ing") and senses_of(noun.head)[:1] in ((), ("noun.act",))
+    return base_of(noun.head) if doing and is_known_verb(noun.head) else found
 
 
 def verb_of_noun(noun: Noun) -> str:

@@ -31,6 +31,8 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
         return "R"
     if "s" in known.forms and before in ("", "K") and _is_held(place):
         return "N"
+    if place.ends_pronoun and (known.adjective or not known.noun):
+        return "J" if word in table("resultative") else "R"
     if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
         return "I"
     if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
@@ -56,17 +58,20 @@ def _is_held(place: Place) -> bool:
 
 def _describes(place: Place) -> bool:
     """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
-    words, i, _, known, before, after, _ = place
+    words, i, tags, known, before, after, _ = place
     verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms
     verb_next = verb_next or words[i] in text.WORD_CLASSES["persons"]
     if known.person and known.noun and verb_next and coming(words, i + 2) in NOMINAL:
         return False
-    if before == "V" and base_of(words[i - 1]) in table("copula") and not known.noun:
+    seems = before == "V" and base_of(words[max(k for k in range(i) if tags[k] != "R")]) in table("copula")
+    if seems and not known.noun:
+        return True
+    if before == "B" and not known.noun and not known.person:
         return True
     if not known.adjective:
         verb_next = verb_next and before not in ("D", "J", "O")
         return not known.noun and not known.person and place.describes and not verb_next
-    if before == "V" and base_of(words[i - 1]) in table("copula"):
+    if seems:
         return True
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")

@@ -62,6 +62,7 @@ class Clause:
         topic: the thing that it tells something of ("the bike that he rides").
         use: what its object is used for ("using a knife to cut a cake").
         inner: the noun that its -ing form begins with ("horse riding").
+        aboard: what its subject is on ("a man on a horse jumps").
     """
 
     verb: list[str]
@@ -80,6 +81,7 @@ class Clause:
     topic: Noun | None = None
     use: Clause | None = None
     inner: str = ""
+    aboard: Noun | None = None
 
 
 class Sentence(NamedTuple):

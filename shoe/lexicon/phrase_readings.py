@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_groups import (
     are_rivals,
     group_of,
     implied_object,
-    is_bare,
     is_before,
     is_of_given,
     poses,
@@ -20,6 +20,7 @@ from shoe.lexicon.phrase_nouns import (
     MATERIAL,
     all_of,
     is_inner,
+    is_of_body,
     is_scenery,
     light_verb,
     names,
@@ -27,6 +28,7 @@ from shoe.lexicon.phrase_nouns import (
     verb_of_noun,
 )
 from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentence
+from shoe.lexicon.phrase_shared import share_objects
 from shoe.lexicon.phrase_verbless import is_act, of_nominal, turned, without_verb
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
@@ -42,14 +44,16 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
         second.negated = second.negated or (first.negated and second.linked == "or")
     clauses = [clause for clause in sentence.clauses if not clause.negated]
     for clause, purpose in pairwise(clauses):
-        clause.use = purpose if purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" else None
-    _share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns])
+        used = purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" and not _moves_body(clause)
+        clause.use = purpose if used else None
+    share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns])
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
         led = first.object is None and not first.passive and not implied_object(first)
+        led = led or (_moves_body(first) and second.object is not None and not is_of_body(second.object))
         ranks[k] += 5 * (led and second.kind == "infinitive")
         ranks[k] += 2 * is_before(first, second) + 4 * sets_scene(first, second) + 1.5 * poses(first, second)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
@@ -61,6 +65,11 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     return [[read[i][1] for i in group], *([read[i][1]] for i in order if i not in group)]
 
 
+def _moves_body(clause: Clause) -> bool:
+    """Whether a clause says only what a person does with a part of the body: "extends her hand", to pet a horse."""
+    return clause.direct and clause.object is not None and is_of_body(clause.object)
+
+
 def _unsure(clause: Clause) -> bool:
     """Whether a verb is unknown, or an object no noun by itself, or who does something ("helping a child swing")."""
     if not is_known_verb(clause.verb[0]) or clause.verb[0] == "being":
@@ -70,44 +79,6 @@ def _unsure(clause: Clause) -> bool:
     *before, head = [word_of(word) for word in clause.object.words]
     other = bool(head.forms) or head.adjective
     return other and (not head.noun or any(word.person and not word.adjective for word in before))
-
-
-def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
-    """Give a verb without object the object of the verb that "and" joins to it; "it" the thing before it."""
-    for clause in clauses:
-        if clause.topic is not None and clause.object is None and (clause.verb[1:] or not implied_object(clause)):
-            clause.verb += clause.dangling.split()
-            clause.object, clause.direct, clause.dangling = clause.topic, len(clause.verb) == 1, ""
-        elif clause.topic is not None and clause.dangling:
-            clause.attached.append(Attached(clause.dangling, clause.topic))
-            clause.dangling = ""
-    for number, clause in enumerate(clauses):
-        parts = [] if clause.object is None else [clause.object, clause.object.of]
-        if not any(part is not None and part.words[0] in table("anaphor") for part in parts):
-            continue
-        own = clause.subject if clause.kind == "finite" else None
-        ordered = [(other.object, _told_of(other))[:: -1 if other.direct else 1] for other in clauses[:number]]
-        told = [noun for pair in ordered for noun in pair if noun is not None]
-        things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_inner(n)]
-        if clause.object is not None and clause.object.words[0] in table("anaphor"):
-            clause.object, clause.second = clause.second or next(reversed(things or told), None), None
-        elif clause.object is not None and things:
-            clause.object.of = things[-1]
-    for before, clause in reversed(list(pairwise(clauses))):
-        if before.object is not None or clause.object is None or not clause.linked:
-            continue
-        alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
-        joined = clause.linked != "," or clause.kind == before.kind
-        joined = joined and (clause.subject is before.subject or (len(before.verb) == 1 and clause.kind != "finite"))
-        holds = len(before.verb) == 1 and implied_object(before)
-        if joined and not holds and (alike or not is_bare(before)):
-            before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
-            before.verb += clause.verb[1:] if alike else []
-
-
-def _told_of(clause: Clause) -> Noun | None:
-    """The thing that a clause has as its subject."""
-    return None if clause.subject is None or clause.subject.person else clause.subject
 
 
 def _rank(clause: Clause, given: Given) -> float:
@@ -137,6 +108,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if clause.passive:
         return _of_passive(clause, given)
     verb = " ".join(clause.verb)
+    if aboard := _aboard(clause, given):
+        return aboard
     if clause.subject and clause.object and clause.object.words[0] in table("reciprocal"):
         if clause.attached and not clause.direct:
             return Candidate(verbs_with(clause, clause.attached[0]), names(clause.attached[0].noun))
@@ -175,11 +148,28 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     others = [attached.noun for attached in beside]
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
-    if clause.use is not None and clause.use.object is not None:
-        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
+    if clause.use is not None:
+        aim = names(clause.use.object) if clause.use.object is not None else []
+        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + aim)
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     found = [name for noun in all_of(clause.object, *others) for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
+
+
+def _aboard(clause: Clause, given: Given) -> Candidate | None:
+    """Read "a man on a horse jumps over a fence": what moves the person, who rides it, and what it goes to."""
+    if clause.subject is None or given.object or base_of(clause.verb[0]) not in table("motion"):
+        return None
+    if clause.direct and len(clause.verb) == 1 and clause.object is not None and not is_scenery(clause.object):
+        return None
+    noun, head = clause.aboard, clause.subject.head
+    if noun is not None and noun.head not in table("implied_by_noun"):
+        noun = noun if any(is_kind(noun.head, kind) for kind in table("ridden")) else None
+    told = {*clause.verb[1:], *(attached.preposition for attached in clause.attached)}
+    own = table("rider").get(head) if told.isdisjoint(table("astride")) else None
+    ridden = names(noun) if noun is not None else [own] if own else []
+    named = names(clause.object) if clause.object is not None else []
+    return Candidate([clause.verb[0], " ".join(clause.verb), "riding"], [*ridden, *named]) if ridden else None
 
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
@@ -207,6 +197,8 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     kept = "" if preposition in ("of", "to", "out of") else preposition
     said = [*clause.verb, *([] if word_of(noun.head).plural else ["a"]), *noun.words, preposition]
     objects = [given.object] if found is None else names(found.noun)
+    if found is not None and found.noun is noun.of:
+        objects += [name for other in clause.attached if may_be_object(other) for name in names(other.noun)]
     return Candidate([f"{gerund(stem)} {kept}".strip(), " ".join(said).strip()], objects)
 
 

@@ -24,6 +24,7 @@ _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
 _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "does": "V", "did": "V", "doing": "G"}
+_EMPHATIC = frozenset(["do", "does", "did"])
 
 
 def words_of(sentence: str) -> list[str]:
@@ -59,11 +60,13 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     word, before = words[i], tags[-1] if tags else ""
     if tag == "I" and before == "D" and word_of(word).noun:
         return "N"
+    if word == "close" and words[i + 1 : i + 2] == ["to"] and before != "N":
+        return "I"
     if tag == "R" and before in ("V", "G", "E") and is_expression((words[i - 1], word), "verb"):
         return "I"
-    if tag == "R" and before == "T" and "b" in word_of(word).forms:
-        return "V"
     after = coming(words, i + 1)
+    if tag == "R" and (before == "T" or (not tags and after == "D")) and "b" in word_of(word).forms:
+        return "V"
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))
         return "B" if pronoun or _then_verb(words, i + 1) else "O"
@@ -73,6 +76,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         named = follower is not None and (follower.person or (follower.rather_noun and before in ("N", "P")))
         last = named and i + 2 == len(words)
         return "T" if after in ("B", "R") or (verb and not last) else "I"
+    if word in _EMPHATIC and after in ("N", "J") and coming(words, i + 2) in ("D", "I"):
+        return tag if "b" in word_of(words[i + 1]).forms else _MAIN_VERBS[word]
     if word in _MAIN_VERBS:
         participle = after in NOMINAL and i + 1 < len(words) and "e" in word_of(words[i + 1]).forms
         return _MAIN_VERBS[word] if after in ("I", *NOMINAL) and not participle else tag

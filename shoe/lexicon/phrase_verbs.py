@@ -41,6 +41,10 @@ class VerbReader(NounReader):
             return after in "TG" or passive or (seen and self._leads_on(follower, True))
         return tag == "J" and be and after in "TG"
 
+    def _is_of_noun(self, at: int) -> bool:
+        """Whether a negation is of the noun after it: "not a person", "isn't anyone"."""
+        return self.tags[at + 1] == "D" or self.words[at + 1 : at + 2] in (["anyone"], ["anybody"])
+
     def _stranded(self) -> str:
         """Take the prepositions that a passive leaves with its verb: "typed on by a person", "picked up by"."""
         end = self.at
