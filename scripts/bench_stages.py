@@ -1,7 +1,7 @@
 """What `scripts/bench` measures. Each stage runs in a process of its own and prints one JSON object.
 
-Usage: bench_stages.py STAGE FOLDER, where FOLDER holds truth.json, detector.json, detector.npz, vlm.jsonl and
-replies.jsonl. The checkout must be on PYTHONPATH, for the oracles of the tests.
+Usage: bench_stages.py STAGE FOLDER, where FOLDER holds truth.json, detector.json, detector.npz, vlm.jsonl,
+replies.jsonl and replies_in_class_words.jsonl. The checkout must be on PYTHONPATH, for the oracles of the tests.
 """
 
 from __future__ import annotations
@@ -81,7 +81,11 @@ def read(folder: Path) -> Outcome:
 
 def read_replies(folder: Path) -> Outcome:
     """Read raw replies, and parse the JSON in them bare: in turns, the first time with every phrase still unknown."""
-    path = folder / "replies.jsonl"
+    return {"seconds": _replies(folder, "replies"), "in class words": _replies(folder, "replies_in_class_words")}
+
+
+def _replies(folder: Path, name: str) -> dict[str, list[float]]:
+    path = folder / f"{name}.jsonl"
     sizes = _sizes(read_ground_truth(folder / "truth.json"))
 
     def bare() -> None:
@@ -100,7 +104,7 @@ def read_replies(folder: Path) -> Outcome:
     for _ in range(REPEATS):
         seconds["orjson.loads"] += timed(bare, 1)
         seconds["read"] += timed(whole, 1)
-    return {"seconds": seconds}
+    return seconds
 
 
 def parse_once(folder: Path) -> Outcome:

@@ -9,7 +9,7 @@ replies.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +25,8 @@ from shoe.core.interactions import Interactions, concatenate
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Record = dict[str, Any]
+Wording = Callable[[str, str, str, np.random.Generator], tuple[Record, tuple[str, str]]]
+"""Says a verb, of which the gerund is given too, and an object: what of it stands in a record, and both in words."""
 T = TypeVar("T")
 
 POOL = 10
@@ -156,10 +158,12 @@ def vlm(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
         At most ten records an image, grouped by image; some images have none. A record has ``verb`` and ``object``, or
         ``phrase`` instead of both.
     """
-    return [record for record, _ in _answers(truth, rng)]
+    return [record for record, _ in _answers(truth, rng, _wording)]
 
 
-def replies(truth: GroundTruth, rng: np.random.Generator, forms: int = 2) -> list[Record]:
+def replies(
+    truth: GroundTruth, rng: np.random.Generator, forms: int = 2, *, in_class_words: bool = False
+) -> list[Record]:
     """Make raw replies with the content of ``vlm``, in several forms by turns, one record an image.
 
     InternVL marks words and boxes in a text; Gemini's fence holds JSON with y before x; the recommended prompt is
@@ -169,10 +173,11 @@ def replies(truth: GroundTruth, rng: np.random.Generator, forms: int = 2) -> lis
         truth: real annotations.
         rng: as for ``vlm``.
         forms: how many of these forms, 1 to 4.
+        in_class_words: whether all words are those of the classes.
     """
     size = dict(zip(truth.interactions.images, _sizes(truth.interactions).tolist(), strict=True))
     told: dict[str, list[tuple[Record, str, str]]] = {name: [] for name in size}
-    for record, (verb, object_) in _answers(truth, rng):
+    for record, (verb, object_) in _answers(truth, rng, _in_class_words if in_class_words else _wording):
         scale = 1000 / np.tile(size[record["image"]], 2)
         boxes = {key: np.round(record[key] * scale).astype(int).tolist() for key in ("human_box", "object_box")}
         told[record["image"]].append((record | boxes, verb, object_))
@@ -219,7 +224,7 @@ def _by_person(told: list[tuple[Record, str, str]]) -> str:
     return f"Here is what I see:\n\n```json\n{json.dumps(items, indent=2)}\n```\nLet me know if you need more."
 
 
-def _answers(truth: GroundTruth, rng: np.random.Generator) -> list[tuple[Record, tuple[str, str]]]:
+def _answers(truth: GroundTruth, rng: np.random.Generator, wording: Wording) -> list[tuple[Record, tuple[str, str]]]:
     """The records of ``vlm``, each with its verb and its object in words."""
     table, classes = truth.interactions, truth.classes
     idle = np.isin(table.verb, [i for i, verb in enumerate(classes.verbs) if verb == NO_INTERACTION])
@@ -244,7 +249,7 @@ def _answers(truth: GroundTruth, rng: np.random.Generator) -> list[tuple[Record,
     records = []
     for i in order[place < _MOST_ANSWERS].tolist():
         record: Record = {"image": table.images[image[i]], "human_box": boxes[0][i], "object_box": boxes[1][i]}
-        said, words = _wording(classes.verbs[verb[i]], classes.gerunds[verb[i]], classes.objects[object_[i]], rng)
+        said, words = wording(classes.verbs[verb[i]], classes.gerunds[verb[i]], classes.objects[object_[i]], rng)
         record |= said
         if confident[image[i]]:
             record["score"] = _choose(_CONFIDENCES, rng)
@@ -271,6 +276,10 @@ def _wording(verb: str, gerund: str, object_: str, rng: np.random.Generator) -> 
     article = "an" if named[0] in "aeioAEIO" else "a"
     phrase = _choose(_TEMPLATES, rng).format(verb=spoken, object=named, a=article)
     return {"phrase": phrase}, (spoken, named)
+
+
+def _in_class_words(verb: str, _: str, object_: str, __: np.random.Generator) -> tuple[Record, tuple[str, str]]:
+    return {"verb": verb, "object": object_}, (verb, object_)
 
 
 @cache

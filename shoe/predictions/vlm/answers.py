@@ -111,8 +111,8 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
         whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
     whole = _or_detections(whole, reply.values, around)
     if not whole.pairs and not whole.says_none:
-        said = interactions_of_text("\n".join(_texts_in(reply.values, 0)), around)
-        if said.pairs:
+        texts = _texts_in(reply.values, 0)
+        if texts and (said := interactions_of_text("\n".join(texts), around)).pairs:
             return said, reply
         if reply.pool and (said := _beside_data(reply, around)).pairs:
             return said, reply

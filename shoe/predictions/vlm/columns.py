@@ -29,8 +29,6 @@ _MANY = 0.02
 _ENOUGH = 20  # pairs that tell something of all pairs of a file
 _EXAMPLES = 3
 _IN_WORDS = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
-_NO_WORDS = Words()
-_UNPARSED = (Interaction("", "", None),)
 
 
 class Columns:
@@ -44,8 +42,9 @@ class Columns:
         self._verbs: dict[str, int] = {}
         self._objects: dict[str, int] = {}
         self._conventions: dict[str, int] = {_USUAL: 0}
-        self._rows = Packed()
-        self._said: dict[tuple[str, str, int], Said] = {}  # what makes one row
+        self._words: tuple[list[int], list[int], list[int]] = [], [], []  # of the rows of all that is said
+        self._rows = Packed(self._meet)
+        self._said: dict[tuple[str, str, str, str | None], Said] = {}  # what makes one row
         self._open: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
@@ -90,14 +89,12 @@ class Columns:
         self, image: int, verb: str, object_: str, score: float | None, boxes: tuple[Numbers, Numbers], record: int
     ) -> None:
         """Add an interaction whose words count as they are."""
-        said = self._said_of(verb, object_, 0)
+        said = self._said_of(verb, object_, "", None)
         self._rows.add([(said, *boxes, np.nan if score is None else score)], image, record, NO_ITEM, loose=False)
 
     def add_hits(self, image: int, hits: list[Hit], record: int, *, loose: bool = True) -> None:
         """Add what stood at known places of a reply, or of a record that is one item."""
         for i, (said, human, thing, score) in enumerate(hits):
-            if said.rows is None:
-                said.rows = self._rows_of(said)
             if said.is_noted:
                 self._note(said.words)
                 if said.words.turned:
@@ -144,12 +141,10 @@ class Columns:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
         named = human.box.convention or target.box.convention
-        convention = self._convention_index(None if named is None else str(named))
+        convention = None if named is None else str(named)
         for verb, object_, raw, phrase in said:
-            if phrase:
-                self._remember(verb, object_, phrase)
             score = self._score(place, raw, pair, loose=loose)
-            hit = self._said_of(verb, object_, convention), human.box.numbers, target.box.numbers, score
+            hit = self._said_of(verb, object_, phrase, convention), human.box.numbers, target.box.numbers, score
             self._rows.add([hit], image, record, NO_ITEM if item is None else item, loose=loose)
         self._note(words)
         return bool(said)
@@ -184,15 +179,15 @@ class Columns:
             InputError: if no phrase has a verb and an object.
         """
         unparsed = self._notes.unparsed
-        if unparsed and sum(unparsed.values()) == len(self._rows):
+        numbers, boxes, score = self._rows.arrays()
+        if unparsed and sum(unparsed.values()) == len(numbers):
             expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
-        numbers, boxes, score = self._rows.arrays()
-        verb, object_, convention, image, record, item, loose = numbers.T
+        row, image, record, item, loose = numbers.T
+        verb, object_, convention = (np.array(numbers, np.int64)[row] for numbers in self._words)
         if scores.are_percent(score):
             score = score / 100
             self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
-        named = bool(convention.any())
         sides = self._sides()[image]
         names = [
             by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
@@ -215,8 +210,8 @@ class Columns:
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             loose=loose.astype(bool) if loose.any() else None,
             place=place,
-            conventions=names if named else (),
-            convention=convention if named else None,
+            conventions=names if len(names) > 1 else (),
+            convention=convention if len(names) > 1 else None,
             fixed=[self._conventions[_BINS]] if _BINS in self._conventions else (),
         )
 
@@ -229,36 +224,27 @@ class Columns:
         ]
         return np.array(sides, np.float64).reshape(-1, 2)
 
-    def _said_of(self, verb: str, object_: str, convention: int) -> Said:
+    def _said_of(self, verb: str, object_: str, phrase: str, convention: str | None) -> Said:
         """What makes one row."""
-        said = self._said.get((verb, object_, convention))
+        said = self._said.get((verb, object_, phrase, convention))
         if said is None:
-            said = self._said[verb, object_, convention] = Said(_NO_WORDS, None)
-            said.rows = (self._row(verb, object_, convention),)
+            words = Words((Interaction(verb, object_, None, phrase),))
+            said = self._said[verb, object_, phrase, convention] = Said(words, convention)
         return said
 
-    def _row(self, verb: str, object_: str, convention: int) -> tuple[int, int, int]:
-        verbs, objects = self._verbs, self._objects
-        return verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects)), convention
-
-    def _remember(self, verb: str, object_: str, phrase: str) -> None:
-        """Note a phrase that was read as these words; some examples are enough."""
-        examples = self._notes.phrases.setdefault((verb, object_), [])
-        if len(examples) < _EXAMPLES and phrase not in examples:
-            examples.append(phrase)
-
-    def _rows_of(self, said: Said) -> tuple[tuple[int, int, int], ...]:
-        """The verb, object and convention of each row that known words make."""
-        convention = self._convention_index(said.convention)
-        rows = []
-        for verb, object_, _, phrase in _UNPARSED if said.words.unparsed else said.words.interactions:
+    def _meet(self, new: list[Said]) -> None:
+        """Number the words that are said for the first time, and note some phrases that were read as these words."""
+        verbs, objects, conventions = self._verbs, self._objects, self._conventions
+        rows = [row for said in new for row in said.rows]
+        self._words[0].extend([verbs.setdefault(row.verb, len(verbs)) for row in rows])
+        self._words[1].extend([objects.setdefault(row.object, len(objects)) for row in rows])
+        named = [said.convention or _USUAL for said in new for _ in said.rows]
+        self._words[2].extend([conventions.setdefault(name, len(conventions)) for name in named])
+        for verb, object_, _, phrase in rows:
             if phrase:
-                self._remember(verb, object_, phrase)
-            rows.append(self._row(verb, object_, convention))
-        return tuple(rows)
-
-    def _convention_index(self, name: str | None) -> int:
-        return self._conventions.setdefault(name or _USUAL, len(self._conventions))
+                examples = self._notes.phrases.setdefault((verb, object_), [])
+                if len(examples) < _EXAMPLES and phrase not in examples:
+                    examples.append(phrase)
 
     def _note(self, words: Words) -> None:
         self._notes.denied += words.denied

@@ -15,12 +15,12 @@ from operator import itemgetter
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.prose import LONGEST
 from shoe.predictions.vlm.replies import Reply, answer_of
 from shoe.predictions.vlm.things import numberless
 from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, holds_any, strings
 
 _MOST = 4096
-_LONGEST = 5000
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _A_WORD, _A_NUMBER = "a", "0"
 _PIECES = re.compile(r"<[^<>]*>|\d+(?:\.\d+)?|[A-Za-z]+(?:[ '_-][A-Za-z]+)*|.", re.DOTALL)
@@ -81,7 +81,7 @@ class Lines:
         """What a text holds; None if the general reader has to tell."""
         if text in self._empty:
             return []
-        if not self._forms or len(text) > _LONGEST:
+        if not self._forms or len(text) > LONGEST:
             return None
         form = self._last
         read = form and form.read(text)
@@ -91,9 +91,8 @@ class Lines:
         if not form or not read:
             return None
         found: list[Hit] = []
-        known = form.wording.known
         for texts, human, thing in read:
-            said = known.get(texts) or form.wording.said(texts)
+            said = form.wording.said(texts)
             if said is None:
                 return None
             found.append((said, human, thing, nan))
@@ -104,7 +103,7 @@ class Lines:
         if not reading.found and reply.says_none and len(self._empty) < _MOST:
             self._empty.add(text)
         lines = text.split("\n")
-        if len(text) > _LONGEST or _OTHER.search(text) or any(len(_NUMBERS.findall(line)) != 8 for line in lines):
+        if len(text) > LONGEST or _OTHER.search(text) or any(len(_NUMBERS.findall(line)) != 8 for line in lines):
             return
         pairs = [pair for pair in reading.found if isinstance(pair, Pair)]
         is_whole = len(pairs) == len(reading.found) == len(lines) and answer_of(text) == text.strip()

@@ -23,7 +23,8 @@ _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*((?:[^\W\d][\w'-]*[ *]*){1,8}):?
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
-_MOST = 20_000
+LONGEST = 20_000
+"""What is behind so many letters of a text is not read."""
 
 
 def interactions_of_text(text: str, around: Fields) -> Reading:
@@ -33,7 +34,7 @@ def interactions_of_text(text: str, around: Fields) -> Reading:
         text: the answer.
         around: fields of the record that the reply is in.
     """
-    text = text[:_MOST]
+    text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     for records in (assigned(text), tables(text), tagged(text), _keyed(text)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import groupby
 from typing import Any
 
 from shoe.predictions.vlm.entities import Pool
@@ -17,6 +19,7 @@ from shoe.predictions.vlm.wrapper_keys import is_end
 
 _CHECKS = 3
 _MOST_SHAPES = 8
+_MOST_ALIKE = 2  # each that does not fit takes half the time of the way without them
 _MOST_FAMILIES = 256
 _MOST_MISSES = 20
 _MOST_FRAMES = 4096
@@ -50,14 +53,20 @@ class _Family:
         self.misses = 0
         self.asks = self.answers = False
 
-    def add(self, item: dict[str, Any], hits: list[Hit]) -> bool:
-        """Add what an item holds; tell whether it could be told without the general reader."""
+    @property
+    def only_shape(self) -> Shape | None:
+        """The shape of all items, where that may be told from their keys in any order."""
+        is_one = len(self.shapes) == 1 and self.shapes[0].in_any_order and not (self.asks and self.answers)
+        return self.shapes[0] if is_one else None
+
+    def add(self, items: list[dict[str, Any]], hits: list[Hit]) -> bool:
+        """Add what items hold; tell whether it could be told without the general reader."""
         for shape in self.shapes:
             try:
-                return shape.add(item, hits)
+                return shape.add(items, hits)
             except UnfitError:
                 continue
-        return False
+        return len(items) > 1 and all(self.add([item], hits) for item in items)
 
 
 class Quick:
@@ -71,10 +80,20 @@ class Quick:
         self._families: dict[tuple[str, ...], _Family] = {}
         self._records: dict[tuple[Any, ...], tuple[str, tuple[str, ...]] | None] = {}
         self._lines = Lines()
+        # By what replies begin with that are lists of items of one shape: the key around the list and that shape, and
+        # how often a reply was no such list.
+        self._alike: dict[str, list[tuple[str | None, Shape]]] = {}
+        self._mixed: Counter[str] = Counter()
 
     def hits(self, text: str) -> list[Hit] | None:
         """What a reply holds; None if the general reader has to tell."""
-        value = self._value(text)
+        body = self._body(text)
+        if body is None:
+            return self._lines.hits(text)
+        begins = body[: body.find('"', body.find('"') + 1)]
+        if begins in self._alike and (hits := self._alike_hits(begins, body)):
+            return hits
+        value = parsed(body)
         if value is None:
             return self._lines.hits(text)
         key, items = _items(value)
@@ -84,13 +103,35 @@ class Quick:
             return None
         found: list[Hit] = []
         asks = answers = False
-        for item in items:
-            family = self._families.get(tuple(item)) if type(item) is dict else None
-            if family is None or not family.add(item, found):
+        shape = None
+        for keys, group in groupby(items, _keys):
+            family, same = self._families.get(keys), [*group]
+            if family is None or not family.add(same, found):
                 return None
             asks |= family.asks
             answers |= family.answers
-        return None if (asks and answers) or not holds_any(found) else found
+            shape = family.only_shape if len(same) == len(items) else None
+        if (asks and answers) or not holds_any(found):
+            return None
+        if shape is not None and key != "" and self._mixed[begins] < _MOST_MISSES:
+            alike = self._alike.setdefault(begins, [])
+            if len(alike) < _MOST_ALIKE:
+                alike.append((key, shape))
+        return found
+
+    def _alike_hits(self, begins: str, body: str) -> list[Hit] | None:
+        """What a list of items of one shape holds; None if it is none, or could not be told."""
+        hits: list[Hit] = []
+        for key, shape in self._alike[begins]:
+            try:
+                is_told = shape.add_text(body, key, hits)
+            except UnfitError:
+                continue
+            return hits if is_told and holds_any(hits) else None
+        self._mixed[begins] += len(self._alike[begins]) == _MOST_ALIKE
+        if self._mixed[begins] >= _MOST_MISSES:
+            del self._alike[begins]
+        return None
 
     def record_hits(self, record: Any) -> tuple[str, list[Hit]] | None:
         """The image of a record that is an item itself, and what it holds; None if the general reader has to tell."""
@@ -103,11 +144,12 @@ class Quick:
             return None
         item = {key: record[key] for key in keys}
         hits: list[Hit] = []
-        is_read = not holds_items(item) and family.add(item, hits)
+        is_read = not holds_items(item) and family.add([item], hits)
         return (image, hits) if is_read and holds_any(hits) and is_name(image) else None
 
     def learn_record(self, record: dict[Any, Any], image: Any, item: dict[Any, Any], pair: Pair) -> None:
         """Learn from what the general reader says of a record that is an item itself."""
+        self._alike.clear()
         frame = tuple(record)
         if frame not in self._records and len(self._records) < _MOST_FAMILIES:
             keys = [key for key in record if key not in item]
@@ -119,9 +161,11 @@ class Quick:
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
         """Learn from what the general reader says of a reply."""
+        self._alike.clear()  # what is learned may make a family one of several shapes, or of none
         if reply.fixed or reply.lost or reply.drafts:
             return
-        value = self._value(text)
+        body = self._body(text)
+        value = None if body is None else parsed(body)
         if value is None:
             self._lines.learn(text, reading, reply)
         if value is None or reply.values != [value]:
@@ -168,15 +212,16 @@ class Quick:
             family.misses += 1
             return
         family.shapes.append(shape)
+        shape.in_any_order = not pairs[0].texts and interactions_in([_backward(item)]).found == pairs
         watched = _Watched([item])
         interactions_in([item], None, watched)
         family.asks |= watched.looked_at
         family.answers |= Pool([item]).has_names
 
-    def _value(self, text: str) -> Any:
-        """The clean value of a reply, or of the one fence in it; None for anything else."""
+    def _body(self, text: str) -> str | None:
+        """The part of a reply that may be one clean value: all of it, or the one fence in it; None if there is none."""
         if text[:1] in "[{":
-            return parsed(text)
+            return text
         start = text.find(_FENCE)
         end = text.find(_FENCE, start + 3)
         if start < 0 or end < 0 or not text.startswith("json\n", start + 3) or not text.isascii():
@@ -184,15 +229,12 @@ class Quick:
         if answer_of(text) != text.strip():
             return None
         frame = (text[:start], text[end:])
-        is_plain = self._frames.get(frame)
-        if is_plain is False:
-            return None
-        value = parsed(text[start + 8 : end])
-        if is_plain is None and isinstance(value, dict | list):
+        is_plain, body = self._frames.get(frame), text[start + 8 : end]
+        if is_plain is None and isinstance(value := parsed(body), dict | list):
             is_plain = _is_frame(text, value)
             if len(self._frames) < _MOST_FRAMES:
                 self._frames[frame] = is_plain
-        return value if is_plain else None
+        return body if is_plain else None
 
 
 def _is_frame(text: str, value: Any) -> bool:
@@ -220,6 +262,17 @@ def _items(value: Any) -> tuple[str | None, list[Any] | None]:
                 return key, inner
         return "", [value]
     return None, None
+
+
+def _backward(value: Any) -> Any:
+    """A value whose keys stand in the opposite order."""
+    if isinstance(value, dict):
+        return {key: _backward(inner) for key, inner in reversed(value.items())}
+    return [_backward(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _keys(item: Any) -> tuple[str, ...]:
+    return tuple(item) if type(item) is dict else ()
 
 
 def holds_items(item: dict[Any, Any]) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from functools import lru_cache
 from math import nan
 from operator import attrgetter
@@ -41,7 +40,11 @@ class _Both(msgspec.Struct, gc=False):
 
 
 class Shape:
-    """Where items of one shape have their boxes, score and words."""
+    """Where items of one shape have their boxes, score and words.
+
+    Attributes:
+        in_any_order: whether items say the same whatever the order of their keys.
+    """
 
     def __init__(self, item: dict[str, Any], nested: str | None, pair: Pair) -> None:
         """Learn from an item.
@@ -55,26 +58,43 @@ class Shape:
             UnfitError: if the places cannot be told.
         """
         places = _Places(item, nested, pair)
-        self._type, self._nested = places.type, places.nested
+        self._type, self._nested = list[places.type], places.nested  # type: ignore[name-defined]
+        self._decoders: dict[str | None, msgspec.json.Decoder[Any]] = {}
         texts = list(places.texts.values())
         boxes = (places.of_box(entity.box) for entity in (pair.human, pair.object))
         self._read = attrgetter(*places.texts, *boxes, *([places.score] if places.score else []))
+        self.in_any_order = False
         self._count, self._has_score = len(texts), bool(places.score)
         sentences = {pair.phrase, *(verb.text for verb in pair.verbs)}
         self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
-        self._known = self._wording.known
 
-    def add(self, item: dict[str, Any], hits: list[Hit]) -> bool:
-        """Add what an item holds; tell whether it could be told without the general reader.
+    def add(self, items: list[dict[str, Any]], hits: list[Hit]) -> bool:
+        """Add what items hold; tell whether it could be told without the general reader.
 
         Raises:
-            UnfitError: if it is not of this shape.
+            UnfitError: if one is not of this shape.
         """
-        count, score = self._count, nan
-        for part in self._parts(item):
+        return self._add(self._typed(items), hits)
+
+    def add_text(self, text: str, key: str | None, hits: list[Hit]) -> bool:
+        """Add what a text holds that is a list of items, or an object with the list under one key; as :meth:`add`."""
+        try:
+            decoder = self._decoders.get(key) or self._decoder(key)
+            value = decoder.decode(text)
+        except ValueError:  # no such JSON, or a key with quotes or control characters
+            raise UnfitError from None
+        return self._add(value if key is None else value.f0, hits)
+
+    def _decoder(self, key: str | None) -> msgspec.json.Decoder[Any]:
+        kind = self._type if key is None else _struct("Reply", {"f0": key}, [("f0", self._type)])
+        decoder = self._decoders[key] = msgspec.json.Decoder(kind)
+        return decoder
+
+    def _add(self, items: list[Any], hits: list[Hit]) -> bool:
+        count, score, known = self._count, nan, self._wording.said
+        for part in self._parts(items):
             read = self._read(part)
-            texts = read[:count]
-            said = self._known.get(texts) or self._wording.said(texts)
+            said = known(read[:count])
             if said is None or (self._has_score and not abs(score := read[-1]) < _TOO_MUCH):
                 return False
             hits.append((said, read[count], read[count + 1], score))
@@ -86,7 +106,7 @@ class Shape:
         Raises:
             UnfitError: if the item is not of this shape.
         """
-        parts = self._parts(item)
+        parts = self._parts(self._typed([item]))
         return all(self._is_right(part, pair) for part, pair in zip(parts, pairs, strict=True))
 
     def _is_right(self, part: Any, pair: Pair) -> bool:
@@ -94,12 +114,16 @@ class Shape:
         score = read[-1] if self._has_score else None
         return self._wording.confirm(read[:count], read[count], read[count + 1], score, pair)
 
-    def _parts(self, item: dict[str, Any]) -> Sequence[Any]:
+    def _typed(self, items: list[dict[str, Any]]) -> list[Any]:
         try:
-            typed = msgspec.convert(item, self._type)
+            typed: list[Any] = msgspec.convert(items, self._type)
         except msgspec.ValidationError:
             raise UnfitError from None
-        return (typed,) if self._nested is None else [_Both(typed, inner) for inner in getattr(typed, self._nested)]
+        return typed
+
+    def _parts(self, typed: list[Any]) -> list[Any]:
+        nested = self._nested
+        return typed if nested is None else [_Both(outer, inner) for outer in typed for inner in getattr(outer, nested)]
 
 
 class _Places:
@@ -138,7 +162,7 @@ class _Places:
                 else:
                     kinds.append((name, self._type(value[key], f"{path}{name}.", depth + 1)))
             try:
-                return msgspec.defstruct("Item", kinds, rename=names, forbid_unknown_fields=True, gc=False)
+                return _struct("Item", names, kinds)
             except ValueError:  # a key with quotes or control characters
                 raise UnfitError from None
         place = path.removesuffix(".")
@@ -165,6 +189,11 @@ class _Places:
         if any(letter.isdigit() for letter in value):
             raise UnfitError
         return Literal[value]
+
+
+def _struct(name: str, keys: dict[str, str], kinds: list[tuple[str, Any]]) -> Any:
+    """The type of objects with the keys that stand for the names of fields, and no others."""
+    return msgspec.defstruct(name, kinds, rename=keys, forbid_unknown_fields=True, gc=False)
 
 
 def _is_shallow(value: Any, depth: int) -> bool:

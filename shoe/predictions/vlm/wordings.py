@@ -8,16 +8,18 @@ from typing import Any
 
 from shoe.predictions.vlm import roles
 from shoe.predictions.vlm.found import Pair
-from shoe.predictions.vlm.words import Words, words_of
+from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 Numbers = tuple[float, float, float, float]
 Kind = Callable[[str], int | None]
 """A number that texts have in common that are treated alike; None for what may hold more than words."""
+Kinds = tuple[int | None, ...]
 
 _CHECKS = 3
 _MOST = 1 << 16
 _OF_WORDS = ("subject", "target", "verbs", "phrase", "texts")  # what words are found by
 _NO_BOX = (0.0, 0.0, 0.0, 0.0)
+_UNPARSED = (Interaction("", "", None),)
 
 
 class UnfitError(Exception):
@@ -25,24 +27,22 @@ class UnfitError(Exception):
 
 
 class Said:
-    """What known words say; the columns of a file keep its rows here.
+    """What words say, the same in every file.
 
     Attributes:
         words: as the general reader understands them.
         convention: of the boxes, where their form tells it.
-        counts: whether they make a triplet.
+        rows: the interactions that make a triplet.
         is_noted: whether the report counts anything of them.
-        rows: indices of the verb, the object and the convention in the columns, for each row; None before the first.
     """
 
-    __slots__ = ("convention", "counts", "is_noted", "rows", "words")
+    __slots__ = ("convention", "is_noted", "rows", "words")
 
     def __init__(self, words: Words, convention: str | None) -> None:
         self.words = words
         self.convention = convention
-        self.counts = bool(words.interactions or words.unparsed)
+        self.rows = _UNPARSED if words.unparsed else words.interactions
         self.is_noted = bool(words.denied or words.turned or words.doubtful or words.unparsed)
-        self.rows: tuple[tuple[int, int, int], ...] | None = None
 
 
 Hit = tuple[Said, Numbers, Numbers, float]
@@ -51,15 +51,11 @@ Hit = tuple[Said, Numbers, Numbers, float]
 
 def holds_any(hits: list[Hit]) -> bool:
     """Whether any of them makes a triplet."""
-    return bool(hits) and (hits[0][0].counts or any(hit[0].counts for hit in hits))
+    return bool(hits) and (bool(hits[0][0].rows) or any(hit[0].rows for hit in hits))
 
 
 class Wording:
-    """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times.
-
-    Attributes:
-        known: what was said before, by the words.
-    """
+    """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times."""
 
     def __init__(self, pair: Pair, texts: Sequence[str], kinds: Sequence[Kind], *, joined: bool = False) -> None:
         """Learn from a pair.
@@ -81,47 +77,44 @@ class Wording:
         ):
             raise UnfitError
         self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
-        self._open = tuple(
-            name for name in _OF_WORDS if any("\0" in text for text in strings(getattr(self._template, name)))
+        self._places = tuple(
+            name for name in Pair._fields if any("\0" in text for text in strings(getattr(self._template, name)))
         )
+        self._open = tuple(name for name in self._places if name in _OF_WORDS)
         named = pair.human.box.convention or pair.object.box.convention
         self._convention = None if named is None else str(named)
         self._everywhere = _known_words(self._template, tuple(kinds))
         self._kind_of = kinds
-        self._checks: dict[tuple[int | None, ...], int] = {}
-        self.known: dict[tuple[str, ...], Said] = {}
+        self._checks: dict[Kinds, int] = {}
+        self._trusted: set[Kinds] = set()
 
     def said(self, texts: tuple[str, ...]) -> Said | None:
-        """What words say that are not known yet; None if the general reader has to tell."""
-        kinds, words = self._understood(texts)
-        if not words or self._checks.get(kinds, 0) < _CHECKS:
-            return None
-        said = self.known[texts] = Said(words, self._convention)
-        return said
+        """What words say; None if the general reader has to tell."""
+        kinds, said = self._everywhere.get(texts) or self._understood(texts)
+        return said if kinds in self._trusted else None
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
-        kinds, _ = self._understood(texts)
+        kinds, _ = self._everywhere.get(texts) or self._understood(texts)
         if None in kinds:
             return True
-        known = _filled(self._template, texts, Pair._fields)
+        known = _filled(self._template, texts, self._places)
         boxed = (e._replace(box=e.box._replace(numbers=n)) for e, n in ((known.human, human), (known.object, thing)))
         if known._replace(human=next(boxed), object=next(boxed), score=score) != pair:
             return False
         self._checks[kinds] = self._checks.get(kinds, 0) + 1
+        if self._checks[kinds] >= _CHECKS:
+            self._trusted.add(kinds)
         return True
 
-    def _understood(self, texts: tuple[str, ...]) -> tuple[tuple[int | None, ...], Words | None]:
-        """The kinds of words, and what they say in their place: the same in every file."""
-        known = self._everywhere.get(texts)
-        if known is None:
-            kinds = tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
-            words = None if None in kinds else words_of(_filled(self._template, texts, self._open))
-            if len(self._everywhere) >= _MOST:
-                self._everywhere.clear()
-            if words and (words.no_person or not (words.interactions or words.unparsed or words.denied)):
-                words = None
-            known = self._everywhere[texts] = kinds, words
+    def _understood(self, texts: tuple[str, ...]) -> tuple[Kinds, Said | None]:
+        """The kinds of words that are met for the first time, and what they say in their place."""
+        kinds = tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
+        words = None if None in kinds else words_of(_filled(self._template, texts, self._open))
+        if len(self._everywhere) >= _MOST:
+            self._everywhere.clear()
+        is_told = words and not words.no_person and (words.interactions or words.unparsed or words.denied)
+        known = self._everywhere[texts] = kinds, Said(words, self._convention) if words and is_told else None
         return known
 
 
@@ -165,8 +158,6 @@ def _filled(template: Pair, texts: tuple[str, ...], names: tuple[str, ...]) -> P
 
 
 @lru_cache(256)
-def _known_words(
-    template: Pair, kinds: tuple[Kind, ...]
-) -> dict[tuple[str, ...], tuple[tuple[int | None, ...], Words | None]]:
+def _known_words(template: Pair, kinds: tuple[Kind, ...]) -> dict[tuple[str, ...], tuple[Kinds, Said | None]]:
     """What was understood of each choice of words in a template."""
     return {}
