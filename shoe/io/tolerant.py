@@ -68,6 +68,7 @@ class _Frame:
     call: bool = False
     is_keyed: bool = False
     items: list[Any] = field(default_factory=list)
+    keyless: list[Any] = field(default_factory=list)
     key: Any = _NOTHING
     value: Any = _NOTHING
     is_bare: bool = False
@@ -108,6 +109,8 @@ class _Frame:
         if self.is_keyed:
             if self.key is not _NOTHING and value is not _NOTHING and isinstance(self.key, str | int | float):
                 self.items.append((str(self.key), value))
+            elif isinstance(value, list | dict) and self.key is _NOTHING:
+                self.keyless.append(value)
         elif value is not _NOTHING:
             self.items.append(value)
         self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
@@ -116,6 +119,8 @@ class _Frame:
         """The finished value."""
         self.next()
         if self.is_keyed:
+            if self.keyless and not self.items:  # braces around a value, as of \\boxed{[...]}, or written twice
+                return self.keyless[0] if len(self.keyless) == 1 else self.keyless
             return dict(self.items)
         return self.items[0] if self.call and self.items else self.items
 

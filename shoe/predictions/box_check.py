@@ -22,6 +22,7 @@ from shoe.predictions.conventions import Conventions
 
 _IMAGES = 200
 _WORTH_SAYING = 0.05
+_NEXT_TO_NONE, _ENOUGH = 0.05, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,20 @@ class BoxReport:
             f"would as {best.convention}; score them as a file of their own, with {self.flag(best)}"
         )
 
+    def _fitting_none(self, group: GroupFits) -> str | None:
+        applied = group.fits[0]
+        is_told = group.better is not None or group.apart is not None
+        if is_told or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
+            return None
+        return (
+            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as "
+            f"{applied.convention}, and no other convention that is known fits far better: they may be of other "
+            f"images, or of images resized to one size, which can be named: {flag('boxes', 'resized:WxH')}"
+        )
+
     def lines(self) -> list[str]:
         """Say what is wrong with the boxes, one line each; none if nothing is."""
-        lines = self.verdicts
+        lines = self.verdicts + [line for group in self.groups if (line := self._fitting_none(group))]
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
                 f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high "

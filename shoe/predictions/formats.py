@@ -146,7 +146,7 @@ def recognised(source: Source) -> Format:
     for known in FORMATS.values():
         if source.kind in known.kinds and known.fits(source):
             return known
-    if any(is_truth(key, value) for key, value in source.first.items()):
+    if not _nameless(source.first) and any(is_truth(key, value) for key, value in source.first.items()):
         raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
     expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":

@@ -195,6 +195,16 @@ def test_nothing_is_said_about_few_boxes_that_are_bad(kind: str, named: Conventi
     assert examine_boxes(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE, str(named)).lines() == []
 
 
+def test_boxes_that_fit_no_convention_are_reported() -> None:
+    table = next(iter(MODELS.values()))
+    far = replace(table, human_boxes=table.human_boxes + 3000, object_boxes=table.object_boxes + 3000)
+    report = examine_boxes(far, TRUTH_TABLE)
+    assert report.verdicts == []
+    (line,) = report.lines()
+    assert line.startswith("boxes: 0% overlap an annotated box of their image")
+    assert "no other convention" in line
+
+
 def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
     """Half of the triplets were read rightly; the other half has y first."""
     table = MODELS["detector"]

@@ -116,3 +116,51 @@ def test_a_key_means_the_same_in_every_item(tmp_path: Path, keys: tuple[str, str
     table = read_predictions(path)
     found = zip(table.object.tolist(), table.verb.tolist(), strict=True)
     assert [(table.objects[thing], table.verbs[verb]) for thing, verb in found] == words
+
+
+def test_the_first_of_several_answers_counts_and_the_report_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    samples = [
+        f'[{{"human": [1, 2, 30, 40], "object": [5, 6, 70, 80], "verb": "{verb}", "name": "cup"}}]'
+        for verb in ("hold", "wash")
+    ]
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "samples": samples}))
+    table, notes = read_predictions_with_notes(path)
+    assert table.verbs == ("hold",)
+    assert notes.answers_besides == 1
+
+
+def test_a_name_without_relations_is_no_verb(tmp_path: Path) -> None:
+    """Two boxes under a key that may be a verb are an interaction; those that relations point to are not."""
+    path = tmp_path / "answers.jsonl"
+    boxes = {"person 1": [1, 2, 30, 40], "cup 1": [5, 6, 70, 80]}
+    said = {"nodes": boxes, "edges": [["person 1", "hold", "cup 1"], ["person 1", "wash", "cup 1"]]}
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "response": said}))
+    table = read_predictions(path)
+    assert sorted(table.verbs[verb] for verb in table.verb.tolist()) == ["hold", "wash"]
+
+
+@pytest.mark.parametrize("container", ["results", "output", "data"])
+def test_a_container_is_neither_verb_nor_object(tmp_path: Path, container: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    item = {"human": [1, 2, 30, 40], "object": [5, 6, 70, 80], "label": "riding"}
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "response": orjson.dumps({container: [item]}).decode()}))
+    with pytest.raises(InputError, match="found 'riding', expected a verb and an object"):
+        read_predictions(path)
+
+
+def test_boxes_in_a_row_of_nobody_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    said = "A person [1, 2, 30, 40] rides a horse [5, 6, 70, 80]."
+    rows = "[1, 2, 30, 40] carrying [5, 6, 70, 80] (cup) [1, 2, 30, 40] washing [5, 6, 70, 80] (cup)"
+    path.write_bytes(b"\n".join(orjson.dumps({"image": f"{i}.jpg", "response": r}) for i, r in enumerate((said, rows))))
+    table, notes = read_predictions_with_notes(path)
+    assert len(table) == 1
+    assert notes.items_cut == {"words": 1}
+
+
+def test_an_answer_without_an_image_is_not_called_ground_truth(tmp_path: Path) -> None:
+    path = tmp_path / "generated_predictions.jsonl"
+    path.write_text('{"prompt": "list all", "predict": "[]", "label": "[]"}\n')
+    with pytest.raises(InputError, match="needs the file name of its image"):
+        read_predictions(path)

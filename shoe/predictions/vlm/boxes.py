@@ -13,6 +13,7 @@ from shoe.predictions.vlm.keys import LAYOUTS, meaning
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")
+_NAMED_NUMBER = re.compile(r"\b([A-Za-z][A-Za-z_]{0,11}\d?)\s{0,3}[:=]\s{0,3}(-?\d{1,9}(?:\.\d{1,9})?)(?![\w.])")
 _UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
 _WIDTHS = re.compile(r"\bw\s*[:=]")
 _OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
@@ -42,12 +43,14 @@ _CORNERS = (
     ("lefttop", "rightbottom"),
     ("upperleft", "lowerright"),
     ("tl", "br"),
+    ("lt", "rb"),
     ("min", "max"),
     ("start", "end"),
     ("p1", "p2"),
 )
-_LAYOUT_KEYS = frozenset(("xyxy", "xyxyn"))
+_LAYOUT_KEYS = frozenset(("xyxy", "xyxyn", "vertices", "corners"))
 _TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
+_PLAIN_TAGS = re.compile(r"</?bbox>")
 _TAGGED = Convention(scale="thousand")
 _PERCENT = Convention(scale="hundred")
 _ONE_NUMBER = frozenset(name for names, _ in _NAMES for name in names)
@@ -117,7 +120,10 @@ def _box(value: Any, depth: int) -> Box | None:
 
 
 def _of_text(text: str) -> Box | None:
-    plain, tags = _TAGS.subn(" ", _CORNER_NAME.sub(" ", text))
+    named = _NAMED_NUMBER.findall(text)
+    if len(named) == 4 and (box := _of_names(dict(named), 0)):
+        return box
+    plain, tags = _TAGS.subn(" ", _CORNER_NAME.sub(" ", _PLAIN_TAGS.sub(" ", text)))
     if _OTHER.search(plain):
         return None
     box = _of_numbers(_NUMBER.findall(plain))
@@ -130,10 +136,14 @@ def _of_list(value: list[Any], depth: int) -> Box | None:
     if depth < 3 and value and isinstance(value[0], list):
         if len(value) == 1:
             return _box(value[0], depth + 1)
+        if len(value) == 5 and value[0] == value[-1]:  # a polygon that is closed
+            value = value[:4]
         flat = [x for point in value if isinstance(point, list) and len(point) == 2 for x in point]
         return _of_numbers(flat) if len(flat) == 2 * len(value) and len(value) in (2, 4) else None
     if len(value) == 1 and depth < 3 and isinstance(value[0], str | dict):
         return _box(value[0], depth + 1)
+    if len(value) in (2, 4) and depth < 3 and isinstance(value[0], dict):
+        return _of_list(points, depth + 1) if dict not in map(type, points := [*map(_point, value)]) else None
     return _of_numbers(value)
 
 
@@ -189,6 +199,14 @@ def _corner(key: object) -> tuple[str, str] | None:
     return (said.side, name) if name in _ONE_NUMBER else None
 
 
+def _point(value: Any) -> Any:
+    """The two numbers of a point that has names for them; anything else as it is."""
+    if not isinstance(value, dict) or len(value) != 2:
+        return value
+    plain = {_joined(key): inner for key, inner in value.items()}
+    return [plain["x"], plain["y"]] if plain.keys() == {"x", "y"} else value
+
+
 def _of_names(value: dict[Any, Any], depth: int) -> Box | None:
     if len(value) == 1:
         ((key, inner),) = value.items()
@@ -206,6 +224,6 @@ def _of_names(value: dict[Any, Any], depth: int) -> Box | None:
     for first, second in _CORNERS:
         if first in plain and second in plain and depth < 3:
             points = [plain[first], plain[second]]
-            flat = [list(p.values()) if isinstance(p, dict) else p for p in points]
+            flat = [_point(p) for p in points]
             return _of_list(flat, depth + 1) if all(isinstance(p, list) and len(p) == 2 for p in flat) else None
     return None

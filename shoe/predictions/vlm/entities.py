@@ -62,6 +62,11 @@ class Pool:
         """Whether anything has a word or an id by which it could be meant."""
         return any(thing.names or thing.entity.label for thing in self._things)
 
+    @property
+    def is_sided(self) -> bool:
+        """Whether people and objects stand in lists of their own."""
+        return {thing.side for thing in self._things} == {"human", "object"}
+
     def note_numbers(self, numbers: list[int]) -> None:
         """Take the numbers that a reply's relations use: they count from 1 where none is 0 and one is the last."""
         self.counts_from = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._things))
@@ -149,7 +154,8 @@ class Pool:
             for key, inner in value.items():
                 if key not in named:
                     said = meaning(key)
-                    self._collect(inner, depth + 1, _FIRST.get(said.side, said.side) if isinstance(inner, list) else "")
+                    side = _FIRST.get(said.side, said.side) if isinstance(inner, list) else ""
+                    self._collect(_with_words(inner, side, value), depth + 1, side)
 
     def _collect_inside(self, item: Any, depth: int) -> None:
         """Take the things in the lists of a thing, as the objects in a person's interactions."""
@@ -172,6 +178,19 @@ class Pool:
         thing = self._things[-1]
         ids = {_plain(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
         self._things[-1] = replace(thing, names=thing.names | ids)
+
+
+def _with_words(boxes: Any, side: str, record: dict[Any, Any]) -> Any:
+    """The boxes of one side, each with its word where a list beside them has as many."""
+    if not side or not all(map(box_of, boxes)):
+        return boxes
+    words = (
+        inner
+        for key, inner in record.items()
+        if isinstance(inner, list) and _FIRST.get(side_of := meaning(key).side, side_of) == side
+        if len(inner) == len(boxes) and all(isinstance(word, str) and box_of(word) is None for word in inner)
+    )
+    return [[word, box] for word, box in zip(found, boxes, strict=True)] if (found := next(words, None)) else boxes
 
 
 def _is_named(item: Any) -> bool:

@@ -83,8 +83,11 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     of_boxes = {key for _, _, keys in corners for key in keys}
     named = words_of_boxes(record)
+    is_placed = any(map(_says_what_is_done, record))
     for key, value in record.items():
         said = meaning(key)
+        if is_placed and said.part == "verb" and "spatial" in said.words:
+            continue
         if said.part in _WRITTEN_OUT or key in of_boxes or key in named.values():
             continue
         if key in named:
@@ -113,6 +116,12 @@ def fields_of(record: dict[Any, Any]) -> Fields:
                 continue
             fields.references[said.side or str(key)] = value
     return fields
+
+
+def _says_what_is_done(key: object) -> bool:
+    """Whether a key is of a verb or a phrase, and not of where things are."""
+    said = meaning(key)
+    return said.part in ("verb", "phrase") and "spatial" not in said.words
 
 
 def _score_in(scores: dict[Any, Any]) -> Any:
@@ -157,6 +166,9 @@ def _may_hold_boxes(said: Meaning, count: int) -> bool:
 
 
 def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, Any]) -> None:
+    if said.part == "verb" and all(type(is_done) is bool for is_done in value.values()):
+        fields.verbs += [Verb(str(name)) for name, is_done in value.items() if is_done]
+        return
     scores = [number_of(score) for score in value.values()]
     if said.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
         fields.verbs += [Verb(name, value[name]) for name in value]
@@ -209,11 +221,17 @@ def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) ->
 
 def _is_triplet(said: Meaning, value: list[str]) -> bool:
     """Whether words are subject, verb and object of one interaction, or verb and object, and not interactions."""
-    if any(len(word.split()) > _LONGEST_WORD or "," in word for word in value):
+    if any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
         return False
     if len(value) == 3:
         return is_person(value[0]) or "triplet" in said.words
     return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in said.words)
+
+
+def _is_clause(phrase: str) -> bool:
+    """Whether words say of a person what it does: "person_1 riding horse_2"."""
+    first, _, rest = phrase.partition(" ")
+    return bool(rest) and is_person(first) and can_be_verb(rest)
 
 
 def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
@@ -257,7 +275,13 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
         return None
     count = lengths.pop()
     related = {word for key, value in lists.items() if all(map(is_pointer_pair, value)) for word in meaning(key).words}
-    columns = [k for k, value in lists.items() if len(value) == count and not related & {*meaning(k).words}]
+    if related and any(meaning(key).side for key in boxes):  # numbers tell which belong together, not the places
+        return None
+    columns = [
+        key
+        for key, value in lists.items()
+        if len(value) == count and not (related and (related & {*meaning(key).words} or _says_what_is_done(key)))
+    ]
     if len(columns) < 2:
         return None
     rest = {key: value for key, value in record.items() if key not in columns and not isinstance(value, list)}
@@ -271,5 +295,9 @@ def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     if len(pointers) != 1:
         return None
     related, count = set(meaning(pointers[0]).words), len(lists[pointers[0]])
-    columns = [key for key, value in lists.items() if len(value) == count and related & {*meaning(key).words}]
+    columns = [
+        key
+        for key, value in lists.items()
+        if len(value) == count and (related & {*meaning(key).words} or meaning(key).part in ("verb", "phrase"))
+    ]
     return [{key: lists[key][i] for key in columns} for i in range(count)] if len(columns) > 1 else None

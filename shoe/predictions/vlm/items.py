@@ -7,6 +7,7 @@ or the words of a class, holds for the levels inside that say no other.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from shoe.core.errors import printable
@@ -49,6 +50,7 @@ class _Walk:
         self._pool_values = pool_values
         self._pool: Pool | None = None
         self._pointed: set[Box] = set()
+        self._by_key: list[Pair] = []  # whose words are the key that they stand under
 
     def done(self) -> Reading:
         """What was found, without the lists of boxed things that relations point into."""
@@ -57,8 +59,11 @@ class _Walk:
         return self.reading
 
     def _is_listed(self, item: Pair | Problem) -> bool:
-        if isinstance(item, Problem) or item.has_words:
+        if isinstance(item, Problem):
             return False
+        if item.has_words:
+            is_named = any(item is each for each in self._by_key)
+            return is_named and self._pointed.issuperset((item.human.box, item.object.box))
         return not self._pointed.isdisjoint((item.human.box, item.object.box))
 
     @property
@@ -74,6 +79,8 @@ class _Walk:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
+            if _is_flat(value):
+                value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
                 self._item({str(i): inner for i, inner in enumerate(value)}, around, depth)
                 return
@@ -99,6 +106,9 @@ class _Walk:
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
         points_out = self._follow_references(fields)
+        listed = [] if fields.has_words or fields.entities else _numbered_texts(fields)
+        if listed and self._find_mentions(replace(fields, verbs=listed)):
+            return
         if fields.has_words:
             may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
             if may_mention and self._find_mentions(fields):
@@ -124,7 +134,10 @@ class _Walk:
         is_said = fields.has_words or fields.texts or said_here or named or (len(own) > 1 and fields.opened_by)
         if len(fields.entities) >= 2 and is_said:
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
-                self.reading.found += map(pair_of, _each_with_each(fields))
+                pairs = [pair_of(each) for each in _each_with_each(fields)]
+                self.reading.found += pairs
+                if fields.opened_by and not (fields.has_words or fields.texts or fields.label):
+                    self._by_key += pairs
         elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._explain(fields, around, points_out=points_out)
         self.reading.single += len(own) == 1
@@ -154,7 +167,9 @@ class _Walk:
                     break
         if len(fields.entities) > 1:
             return
-        found = [self.pool.find(value, "") for key, value in fields.references.items() if key not in _SIDED]
+        numbers = [value for key, value in fields.references.items() if key not in _SIDED]
+        of_sides = ("human", "object") if len(numbers) == 2 and self.pool.is_sided else ("",) * len(numbers)
+        found = [self.pool.find(value, side) for value, side in zip(numbers, of_sides, strict=True)]
         found += [self.pool.find(text, "") for text in fields.texts]
         pointed = [entity for entity in found if entity is not None]
         if len(pointed) == 2 and not fields.entities:
@@ -240,6 +255,13 @@ def _lists_by_id(value: Any) -> bool:
     return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
 
 
+def _numbered_texts(fields: Fields) -> list[Verb]:
+    """Texts under keys of any name that may name numbered things: "person_1 riding horse_2"."""
+    lists = [value for _, value in fields.children if isinstance(value, list)]
+    texts = [text for text in chain(fields.texts, *lists) if isinstance(text, str)]
+    return [Verb(text) for text in texts if sum(map(str.isdigit, text)) > 1]
+
+
 def _each_with_each(fields: Fields) -> list[Fields]:
     """An item for every box of several on one side, as of all who eat one cake."""
     sides = [entity.side for entity in fields.entities]
@@ -259,7 +281,7 @@ def _is_sibling(key: object, child: Any, own: list[Entity]) -> bool:
     """Whether a child is one more of several boxed things, as in an object of things by their ids, "o1" or "7"."""
     is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
     is_id = numberless(str(key)) != str(key)
-    return is_thing and bool(own) and (is_id or not any(entity.side for entity in own))
+    return is_thing and bool(own) and (is_id or not (meaning(key).side or any(entity.side for entity in own)))
 
 
 def _is_row(value: list[Any]) -> bool:
@@ -267,6 +289,11 @@ def _is_row(value: list[Any]) -> bool:
     if not 3 <= len(value) <= 6 or not any(isinstance(inner, str) for inner in value):
         return False
     return all(isinstance(v, str | list | int | float) or entity_of(v, None, "") is not None for v in value)
+
+
+def _is_flat(value: list[Any]) -> bool:
+    """Whether a list is one item whose eight numbers stand before its words."""
+    return 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8])
 
 
 def _is_phrase(key: object) -> bool:

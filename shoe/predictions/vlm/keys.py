@@ -24,17 +24,18 @@ PARTS = {
     "score": (*SCORE_NAMES, "scores", "confidences", "likelihood", "certainty", "logit", "logits"),
     "id": ("id", "ids", "idx", "index", "ref", "reference", "number", "no"),
     "verb": ("verb", "verbs", "action", "actions", "predicate", "predicates", "relation", "relations", "relationship",
-             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities"),
+             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities", "动作", "行为", "关系"),
     "phrase": ("phrase", "interaction", "interactions", "hoi", "hois", "text", "description", "caption", "triplet",
                "triplets", "triple", "sentence", "statement", "summary"),
     "label": ("label", "labels", "name", "names", "category", "categories", "class", "classes", "type", "noun", "word",
               "entity", "tag", "title"),
 }  # fmt: skip
 SIDES = {
-    "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers"),
+    "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers",
+              "人", "人物"),
     "subject": ("subject", "subjects", "sub", "subj", "s", "source"),
-    "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt"),
-}
+    "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt", "物体", "对象"),
+}  # fmt: skip
 _PART_OF = {word: part for part, words in reversed(PARTS.items()) for word in words}
 _RANK = {part: rank for rank, part in enumerate(PARTS)}
 _SIDE_OF = {word: side for side, words in SIDES.items() for word in words}

@@ -118,9 +118,10 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
     ),
 )
 _TAGS = re.compile(
-    r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim)>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
+    r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim|g_[se])>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
     re.I,
 )
+_CLOSED = re.compile(r"</([A-Za-z]\w{0,15})>")
 _BARE = re.compile(
     rf"(?<![\w.,])((?:{_NUMBER.pattern}(?:\s*px)?(?:\s*+,\s*+|\s++)){{3}}{_NUMBER.pattern}(?:\s*px)?)(?![\w.])"
 )
@@ -152,7 +153,11 @@ def marked(text: str) -> Marked:
             text = form.sub(mark(read), text)
     if not boxes and not has_points(text):
         text = _BARE.sub(mark(_plain(None)), text)
-    return Marked(text if _HAS_PREDICATES.search(text) else _TAGS.sub(" ", text), boxes)
+    if _HAS_PREDICATES.search(text):
+        return Marked(text, boxes)
+    if closed := {match[1] for match in _CLOSED.finditer(text)}:
+        text = re.sub(rf"</?(?:{'|'.join(closed)})>", " ", text)
+    return Marked(_TAGS.sub(" ", text), boxes)
 
 
 def grounded(value: Any) -> Marked | None:

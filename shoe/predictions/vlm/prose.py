@@ -16,11 +16,12 @@ from shoe.predictions.vlm.things import Entity
 
 _PAIR = re.compile(
     r"""(?P<key>[^\W\d][\w \-/]{0,40}?)["'*`]{0,3}\s*[:=]\s*["'*`]{0,3}\s*"""
-    r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40}\s)?[\[({<]+[^\n]{0,160}?[\])}>]+"
+    r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40})?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]=]+(?=\s\w{1,30}=)|[^\n,;|\[\]]+)"
 )
-_TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
+_TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
+_BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
 LONGEST = 20_000
@@ -37,9 +38,11 @@ def interactions_of_text(text: str, around: Fields) -> Reading:
     text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
+    if "\n" in text and "- " in text:
+        text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
     for records in (assigned(text), tables(text), tagged(text), _keyed(text)):
         if records:
-            reading = interactions_in(records, around)
+            reading = interactions_in(records, around, [records])
             if reading.pairs and all(pair.has_words for pair in reading.pairs):
                 return reading
     whole = marked(text)
@@ -87,7 +90,7 @@ def _keyed(text: str) -> list[dict[str, Any]]:
             said = meaning(match["key"])
             if said.part or said.side:
                 lead = body[: match.start()].strip(" -–—:;,.(")
-                if len(pairs) == first and len(lead.split()) > 1:
+                if len(pairs) == first and len(lead.split()) > 1 and "{" not in lead:
                     pairs.append(("phrase", lead))
                 pairs.append((around + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
     return _grouped(pairs)

@@ -137,7 +137,10 @@ def _columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
     columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in document.items()}
     rows_of = {tuple(value) if isinstance(value, dict) else len(columns[key]) if isinstance(value, list) else None
              for key, value in document.items()}  # fmt: skip
-    if len(rows_of) != 1 or None in rows_of or not has_own_image(document):
+    if len(rows_of) != 1 or None in rows_of:
+        return []
+    names_images = any(len(column) > 1 and all(map(is_file_name, column)) for column in columns.values())
+    if not (names_images or has_own_image(document)):
         return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

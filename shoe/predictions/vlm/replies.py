@@ -61,7 +61,8 @@ _BOXLIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
 _ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
-_TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "\u200b\u200c\u200d\u2060\ufeff")  # the last are of no width
+# The last are of no width.
+_TYPOGRAPHIC = str.maketrans("“”„‟，：；【】", '"""",:;[]', "\u200b\u200c\u200d\u2060\ufeff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,8 @@ def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bo
             lost=lost,
             says_none=says_none(text),
         )
-    if len(held) > 1 and not _are_parts(text, found, counts, held):
+    is_again = all(found[i].value == found[held[0]].value for i in held)
+    if len(held) > 1 and (is_again or not _are_parts(text, found, counts, held)):
         whole = [i for i in held if found[i].is_whole] or held
         last = found[whole[-1]]
         return Reply([last.value], pool, text, True, _is_damaged(text, last), last.lost, len(held) - 1)

@@ -7,14 +7,11 @@ thing in every item.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from shoe.lexicon import text
-from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.found import Pair
-from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.persons import is_person, verb_likeness
 
 _NEARLY_ALL = 0.9
 
@@ -47,30 +44,11 @@ def _roles(columns: dict[str, set[str]]) -> _Roles:
     """Find the roles of keys by the texts under them."""
     people = [key for key, values in columns.items() if sum(map(is_person, values)) >= _NEARLY_ALL * len(values)]
     subject = people[0] if people else ""
-    likeness = {key: sum(map(_verb_likeness, said)) / len(said) for key, said in columns.items() if key != subject}
+    likeness = {key: sum(map(verb_likeness, said)) / len(said) for key, said in columns.items() if key != subject}
     verb = max(likeness, key=lambda key: likeness[key])
     return _Roles(
         subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
     )
-
-
-@lru_cache(8192)
-def _verb_likeness(phrase: str) -> float:
-    """How much words look like a verb, and not like a noun: from -1 to 1."""
-    words = text.tokens(text.plain(phrase[:200]))
-    if text.says_no_interaction(words):
-        return 1.0
-    if not words or not can_be_verb(phrase):
-        return -1.0
-    if words[0].endswith("ing") or (len(words) > 1 and words[-1] in text.PREPOSITIONS):
-        return 1.0
-    return -0.5 if len(words) > 1 else 0.0 if _is_noun(words[0]) else 1.0
-
-
-@by_wordnet
-def _is_noun(word: str) -> bool:
-    store = lexicon()
-    return any(len(store.senses(base, "n")) for base in store.base_forms(word, "n"))
 
 
 def _with_roles(pair: Pair, roles: _Roles) -> Pair:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
+from shoe.lexicon import text
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.found import Pair, Problem, Reading
@@ -15,7 +16,7 @@ from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.things import Entity, numberless
 
-_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000])|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
+_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
 LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
 """What a line begins with that is no word: bullets and numbers of lists."""
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
@@ -26,22 +27,25 @@ _SCORE = re.compile(
     re.I,
 )
 _LABELS = (
-    r"(?:\b(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
+    r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
     r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
     r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
-    r"[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)"
+    r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
 )
 _FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)
 _LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # "at" is the verb's where nouns follow their boxes
 _MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
+_AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
 _BRACKETS = re.compile(r"[\[\]{}]+")
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _LONG_NOUN = 4
+_COPULA = re.compile(r"\s+(?:is|are|was)\Z")
+_LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 _NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 _MARKED = "\ue000"
 
@@ -61,6 +65,8 @@ def interactions_of_sentences(whole: Marked) -> Reading:
     human: list[int] = []
     for sentence in (" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if len(marks) > 1 and _listed(sentence, len(marks)):
+            continue
         if not marks and len(names) > 1:
             sentence = with_mentions(sentence, names, words)
         human = _of_sentence(whole, sentence, human, reading)
@@ -76,13 +82,24 @@ def _names(sentences: list[str]) -> dict[str, int]:
     names: dict[str, int] = {}
     for sentence in sentences:
         marks = MARK.findall(sentence)
+        if len(marks) > 1 and (listed := _listed(sentence, len(marks))):
+            names |= {name: mark for name, mark in listed.items() if name not in names}
         if len(marks) != 1:
             continue
         labelled = sentence if _NUMBERED.match(sentence) else _FIELD_LABEL.sub(" ", sentence)
         words = MARK.sub(" ", labelled).replace("*", " ").strip(" :-–—.,()\"'`=")
+        words = _COPULA.sub("", words)
         if 0 < len(words.split()) <= _LONG_NOUN:
             names.setdefault(words, int(marks[0]))
     return names
+
+
+def _listed(sentence: str, count: int) -> dict[str, int]:
+    """Numbered names of a sentence that only lists them with their boxes: "person 1 [m], horse 2 [m]"; else none."""
+    parts = _LISTED.split(sentence.strip(" ."))
+    names = {MARK.sub("", part).strip(): int(mark[1]) for part in parts if (mark := MARK.search(part))}
+    are_names = all(numberless(name) != name and len(name.split()) <= _LONG_NOUN for name in names)
+    return names if len(parts) == len(names) == count and are_names else {}
 
 
 def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
@@ -92,6 +109,10 @@ def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Readin
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
         said = _relations(statement, bool(human))
+        if len(marks) > 2 and not said.people and said.people is not None:
+            found = f"{len(marks)} boxes in one sentence, none of them named as a person's"
+            reading.found.append(Problem("words", found, "a sentence for each interaction"))
+            continue
         for subjects, things, phrase, target in said.relations:
             people = human if subjects is None else [marks[i] for i in subjects]
             _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
@@ -167,7 +188,11 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
             return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
+        if has_human and not people and _says_what_is_done(words):
+            return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
         return _Relations((), (0,) if people else None, value)
+    if count > 2 and not people:
+        return _Relations((), (), value)
     subjects = _leading(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
@@ -181,6 +206,11 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
         return _Relations(said, subjects, value)
     return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
+
+
+def _says_what_is_done(words: list[str]) -> bool:
+    """Whether a line below a person says what it does: "holding a cup", not "washing machine"."""
+    return len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
 
 
 def _leading(people: tuple[int, ...], count: int) -> tuple[int, ...]:
@@ -215,9 +245,9 @@ def _add(
     if pairs is None:
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
-    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|")
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
     if words[:1] + words[-1:] == "()":
-        words = words[1:-1].strip(" .,:;-–—|")
+        words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
         reading.found.append(Problem("words", quote(words), "words for what is done"))
         return

@@ -84,6 +84,8 @@ def tagged(text: str) -> list[dict[str, Any]]:
             if len(stack) > 1 and stack[-1][0] == name:
                 _, element, start = stack.pop()
                 words = text[start : tag.start()].strip()
+                if element and words and "<" not in words:
+                    element = {"label": words} | element
                 _put(stack[-1][1], name, element or words)
             continue
         element = {key: value[1:-1] for key, value in _ATTRIBUTE.findall(attributes)}

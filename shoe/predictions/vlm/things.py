@@ -59,7 +59,8 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
         return None
     box = box_of(value, key)
     if box is not None:
-        names = [text for name, text in value.items() if _is_name(name, text)] if isinstance(value, dict) else []
+        said = value.items() if isinstance(value, dict) else ()
+        names = [text for name, inner in said if _is_name(name, text := inner[0] if _is_one(inner) else inner)]
         return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)

@@ -12,7 +12,7 @@ from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
-_ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\|)\s*"), 3  # "person-riding-horse"
+_ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # "person-riding-horse"
 _NOTHING = (["none"], ["nothing"], ["n", "a"], ["no", "relation"], ["no", "action"])
 _TURN = frozenset(("by",))
 _OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS

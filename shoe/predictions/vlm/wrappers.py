@@ -6,6 +6,7 @@ structure with boxes may be the answer, but for what was asked, thought, paid, o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.replies import parsed
 from shoe.predictions.vlm.wrapper_keys import (
     CALLS,
     FAILURES,
@@ -28,6 +30,7 @@ from shoe.predictions.vlm.wrapper_keys import (
     is_truth,
 )
 
+_FENCED = re.compile(r"\A[^`]*```[a-z]*\n(.*)```[^`]*\Z", re.DOTALL)
 _DEEPEST = 12
 _SHORT = 200
 _NOT_SAYING = ("", "id", "label", "image")
@@ -151,7 +154,9 @@ def _is_own_box(value: Any, key: object) -> bool:
 
 def _open_list(node: list[Any], found: Opened, depth: int) -> None:
     if node and all(isinstance(part, str) for part in node):
-        found.answers.append(node[0] if len(node) == 1 else node)
+        several = len(node) > 1 and all(map(_is_whole, node))
+        found.choices += (len(node) - 1) * several
+        found.answers.append(node[0] if several or len(node) == 1 else node)
     elif len(node) == 1 and isinstance(node[0], list) and box_of(node[0]) is None:
         _open(node[0], found, depth)
     elif is_chat(node):
@@ -164,6 +169,14 @@ def _open_list(node: list[Any], found: Opened, depth: int) -> None:
             _open_blocks(node, found, depth)
     elif not node or any(isinstance(part, dict | list) for part in node):
         found.answers.append(node)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether a text is a whole answer, a list in a fence or alone, as each of several drawn from a model is."""
+    value = parsed(_FENCED.sub(r"\1", text))
+    while isinstance(value, dict) and len(value) == 1:
+        (value,) = value.values()
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _open_first(choices: list[dict[Any, Any]], found: Opened, depth: int) -> None:
