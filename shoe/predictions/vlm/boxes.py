@@ -120,7 +120,7 @@ def _box(value: Any, depth: int) -> Box | None:
 
 
 def _of_text(text: str) -> Box | None:
-    named = _NAMED_NUMBER.findall(text)
+    named = _NAMED_NUMBER.findall(text) if ":" in text or "=" in text else []
     if len(named) == 4 and (box := _of_names(dict(named), 0)):
         return box
     plain, tags = _TAGS.subn(" ", _CORNER_NAME.sub(" ", _PLAIN_TAGS.sub(" ", text)))

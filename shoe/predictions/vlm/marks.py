@@ -122,6 +122,7 @@ _TAGS = re.compile(
     re.I,
 )
 _CLOSED = re.compile(r"</([A-Za-z]\w{0,15})>")
+_OPENED = re.compile(r"<[A-Za-z]\w{0,40}>")  # tokens of which nobody knows whether they are words
 _BARE = re.compile(
     rf"(?<![\w.,])((?:{_NUMBER.pattern}(?:\s*px)?(?:\s*+,\s*+|\s++)){{3}}{_NUMBER.pattern}(?:\s*px)?)(?![\w.])"
 )
@@ -156,7 +157,8 @@ def marked(text: str) -> Marked:
     if _HAS_PREDICATES.search(text):
         return Marked(text, boxes)
     if closed := {match[1] for match in _CLOSED.finditer(text)}:
-        text = re.sub(rf"</?(?:{'|'.join(closed)})>", " ", text)
+        plain = re.sub(rf"</?(?:{'|'.join(closed)})>", " ", text)
+        text = text if _OPENED.search(_TAGS.sub(" ", plain)) else plain
     return Marked(_TAGS.sub(" ", text), boxes)
 
 
