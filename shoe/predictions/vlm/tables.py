@@ -15,6 +15,7 @@ _CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
 _TAG = re.compile(
     r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
 )
+_INLINE = frozenset(("ref", "box", "quad"))  # what is done stands between these, and not in them
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
 _NUMBER = re.compile(r"(?<!\w)\d")
@@ -93,7 +94,7 @@ def tagged(text: str) -> list[dict[str, Any]]:
             _put(stack[-1][1], name, element)
         elif len(stack) < _DEEPEST:
             stack.append((name, element, tag.end()))
-    return [root] if len(stack) == 1 and root else []
+    return [root] if len(stack) == 1 and not root.keys() <= _INLINE else []
 
 
 def _put(element: dict[str, Any], name: str, value: Any) -> None:
