@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.items import interactions_in
@@ -88,12 +89,18 @@ def _keyed(text: str) -> list[dict[str, Any]]:
             pairs.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
             said = meaning(match["key"])
-            if said.part or said.side:
+            if said.part or said.side or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(pairs) == first and len(lead.split()) > 1 and "{" not in lead:
                     pairs.append(("phrase", lead))
                 pairs.append((around + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
-    return _grouped(pairs)
+    return [_with_one_thing(item) for item in _grouped(pairs)]
+
+
+def _with_one_thing(item: dict[str, Any]) -> dict[str, Any]:
+    """An item whose object's box may stand under its name, as "Cup: [...]"; of several such names, none counts."""
+    names = [key for key in item if not (meaning(key).part or meaning(key).side)]
+    return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 
 def _grouped(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:

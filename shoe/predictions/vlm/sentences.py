@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
@@ -58,17 +59,17 @@ def interactions_of_sentences(whole: Marked) -> Reading:
         return _of_predicates(whole)
     if not whole.boxes:
         return reading
-    sentences = [LEAD.sub("", line) for line in _LINE.split(raw)]
-    names = _names(sentences)
+    sentences = [sentence for line in _LINE.split(raw) if (sentence := LEAD.sub("", line).strip())]
+    names, own = _names(sentences), _own_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if _NUMBERED.match(name)}
     names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
     human: list[int] = []
-    for sentence in (" ".join(line.split()) for line in sentences):
+    for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
         if len(marks) > 1 and _listed(sentence, len(marks)):
             continue
         if not marks and len(names) > 1:
-            sentence = with_mentions(sentence, names, words)
+            sentence = with_mentions(sentence, names | own.get(i, {}), words)
         human = _of_sentence(whole, sentence, human, reading)
     if not reading.found:
         reading.found.append(
@@ -87,11 +88,27 @@ def _names(sentences: list[str]) -> dict[str, int]:
         if len(marks) != 1:
             continue
         labelled = sentence if _NUMBERED.match(sentence) else _FIELD_LABEL.sub(" ", sentence)
-        words = MARK.sub(" ", labelled).replace("*", " ").strip(" :-–—.,()\"'`=")
+        words = _bare(labelled) or _bare(sentence)  # "Person: [m]" is a label and a name
         words = _COPULA.sub("", words)
         if 0 < len(words.split()) <= _LONG_NOUN:
             names.setdefault(words, int(marks[0]))
     return names
+
+
+def _own_names(sentences: list[str]) -> dict[int, dict[str, int]]:
+    """The names in the lines right behind each sentence without boxes, or right before: where more are mentioned."""
+    told = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
+    behind = {i: _names([*takewhile(MARK.search, sentences[i + 1 :])]) for i in told}
+    before = {i: _names([*takewhile(MARK.search, reversed(sentences[:i]))]) for i in told}
+
+    def mentioned(names: dict[int, dict[str, int]]) -> int:
+        return sum(name.lower() in sentences[i].lower() for i in told for name in names[i])
+
+    return behind if mentioned(behind) >= mentioned(before) else before
+
+
+def _bare(sentence: str) -> str:
+    return MARK.sub(" ", sentence).replace("*", " ").strip(" :-–—.,()\"'`=")
 
 
 def _listed(sentence: str, count: int) -> dict[str, int]:
