@@ -23,6 +23,7 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
+_DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[[^\]A-Za-z]*[A-Za-z]")  # all that may be data but for lists of numbers
 _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
@@ -96,6 +97,10 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
         answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
     if not isinstance(answer, str):
         return _or_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
+    if around == Fields() and answer.isascii() and not _DATA.search(answer):
+        text = answer_of(answer)
+        if (prose := interactions_of_text(text, around)).found:
+            return prose, Reply(text=text)
     readings: dict[int, Reading] = {}
 
     def count(value: Any, pool: list[Any]) -> int:
