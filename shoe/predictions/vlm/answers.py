@@ -23,7 +23,7 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
-_DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[[^\]A-Za-z]*[A-Za-z]")  # all that may be data but for lists of numbers
+_DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[(?![^\]A-Za-z]{0,300}\])")  # all that may be data but for lists of numbers
 _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
