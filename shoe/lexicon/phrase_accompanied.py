@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.phrase_nouns import is_inner, is_of_body, is_scenery, senses_of
 from shoe.lexicon.phrase_parts import Clause, Noun
 from shoe.lexicon.phrase_words import base_of, table
@@ -55,4 +56,5 @@ def _is_of_person(main: Clause, verb: str) -> bool:
     rides = main.direct and base_of(main.verb[0]) in table("conveyance")
     posed = not main.direct and base_of(main.verb[0]) in table("posture").keys() - table("directed").keys()
     held = posed and not main.attached and main.verb[1:] in (["on"], ["in"], ["at"])
-    return (rides or posed) and (held or verb not in table("of_bearer"))
+    holds = verb == "hold" and not any(is_kind(noun.head, kind) for noun in between for kind in table("bearer"))
+    return (rides or posed) and (held or holds or verb not in table("of_bearer"))

@@ -14,10 +14,14 @@ from shoe.lexicon.phrase_words import base_of, table, word_of
 _WHOM = re.compile(r"W[DJRNP]+$")
 # Another person, of whom something is told: "he reads a book and the boy plays".
 _SECOND = re.compile(r"[VE].*C[DJ]*P$")
+# Another thing, of which something is told: "he throws it, and the dog jumps to catch it".
+_ANOTHER = re.compile(r"KC[DJ]*N$")
 # Who a relative clause tells of, which has its verb: "the men that ride the bus".
 _TOLD = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
 # Of whom something is told with a place between: "two friends on a terrace share a pizza".
 _TOLD_OF_SEVERAL = re.compile(r"([DJN]*[PN])I[DJNI]*$")
+# The object of a verb as far as a maker's name.
+_NAMED = re.compile(r"[VGEI]DJ*P$")
 # What follows an adjective that has no noun.
 _AFTER_ADJECTIVE = ("", "I", "S", "C", "K", "T")
 # What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
@@ -59,7 +63,7 @@ def after_noun(place: Place) -> str:
         return "J"
     if "b" in known.forms and _is_caused(words, tags):
         return "V"
-    if not after and tags[-2:] == ["D", "P"] and known.noun and _is_named_thing(place):
+    if not after and known.noun and _is_named_thing(place):
         return noun
     if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
@@ -67,7 +71,10 @@ def after_noun(place: Place) -> str:
         return "V"
     if "s" in known.forms and tags[-1] == "P" and _SECOND.search("".join(tags)) and after in ("I", "D", "R", ""):
         return "V"
-    if _is_main(place):
+    other = word_of((words[i + 2 :] or [""])[0]).forms if after == "C" else ""
+    if "s" in known.forms and "s" in other and coming(words, i + 3) and set("VBGE").isdisjoint(tags):
+        return "V"
+    if _is_main(place) or ("s" in known.forms and after == "T" and _ANOTHER.search("".join(tags))):
         return "V"
     verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
     if verbs or (after == "D" and "G" in tags):
@@ -87,9 +94,9 @@ def after_noun(place: Place) -> str:
 
 
 def _is_named_thing(place: Place) -> bool:
-    """Whether a word ends the object of a verb, after a maker's name that is one of people too: "a Wilson racket"."""
+    """Whether a word ends a verb's object, after a maker's name that is one of people too: "a new Wilson racket"."""
     words, i, tags, *_ = place
-    return words[i - 1] not in text.WORD_CLASSES["persons"] and tags[-3:-2] in (["V"], ["G"], ["E"], ["I"])
+    return words[i - 1] not in text.WORD_CLASSES["persons"] and bool(_NAMED.search("".join(tags)))
 
 
 def _is_main(place: Place) -> bool:

@@ -12,6 +12,7 @@ def with_inner(clause: Clause, inner: Noun) -> Candidate | None:
     if not is_inner(inner):
         return None
     brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
+    brought = [a for a in brought if "_".join(a.preposition.split()) not in table("nearby")]
     followed = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_of_body(a.noun))]
     if not followed:
         return None
@@ -21,10 +22,13 @@ def with_inner(clause: Clause, inner: Noun) -> Candidate | None:
 
 def verbs_with(clause: Clause, attached: Attached) -> list[str]:
     """Verbs of a clause whose object a preposition brings in: "cutting with", "putting luggage on"."""
-    if not clause.direct or clause.object is None:
+    if clause.object is None:
         return [f"{clause.verb[0]} {attached.preposition}"]
-    plain = " ".join([*clause.verb, attached.preposition])
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
+    if not clause.direct:  # "looking at the time on a clock", not "sitting at a table on a chair"
+        inner = MATERIAL.isdisjoint(senses_of(clause.object.head)[:1]) and not is_scenery(clause.object)
+        return [whole if inner else f"{clause.verb[0]} {attached.preposition}"]
+    plain = " ".join([*clause.verb, attached.preposition])
     if is_inner(clause.object):
         own = [] if is_of_body(clause.object) else [" ".join(clause.verb)]
         if attached.preposition != "of":

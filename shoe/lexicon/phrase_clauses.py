@@ -14,7 +14,7 @@ from shoe.lexicon.phrase_words import base_of, is_expression, table
 _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 # How a part of the body is held.
-_HELD = re.compile(r"[VE]?[JRN]?(?=K)")
+_HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")
 
 
 class _Reader(VerbReader):
@@ -26,6 +26,8 @@ class _Reader(VerbReader):
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
         self.thing: Noun | None = None
+        self.beside: Noun | None = None
+        self.whose: Noun | None = None
         self.aboard: tuple[Noun, Noun] | None = None
         self.mode: Kind | None = None
         self.linked = self.brought = ""
@@ -44,16 +46,20 @@ class _Reader(VerbReader):
             else:
                 steps[tag]()
         for clause in self.clauses:
-            clause.negated = clause.negated or (clause.object is not None and clause.object.none)
+            clause.negated |= any(noun is not None and noun.none for noun in (clause.object, clause.second))
         return Sentence(self.clauses, self.nouns, self.loose)
 
     def _relative(self) -> None:
         if self.open is not None and self.open.object is not None and self._tag(1) in NOMINAL:
             self.subject = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
+        elif self.open is not None and self.words[self.at] in ("that", "which") and self.open.object is not None:
+            last = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
+            self.subject = self.subject if last.person else last
+        self.whose = self.subject if self.words[self.at] == "whose" else None
         self.mode, self.open, self.at = "relative", None, self.at + 1
 
     def _end(self) -> None:
-        self.open = self.subject = self.thing = self.mode = None
+        self.open = self.subject = self.thing = self.beside = self.mode = None
         self.linked = self.brought = ""
         self.without, self.apart, self.at = False, True, self.at + 1
         self.sentence += 1
@@ -62,6 +68,9 @@ class _Reader(VerbReader):
         clause, self.at = self.open, self.at + 1
         self.apart = self.words[self.at - 1] in table("meanwhile")
         but = self.words[self.at - 1] == "but"
+        if but and "both" in self.words[: self.at]:
+            self.open, self.linked = None, "and"
+            return
         if but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
             return
@@ -73,6 +82,7 @@ class _Reader(VerbReader):
         if lists and clause and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture")):
             self.at += 1
             return
+        self.subject, self.beside = self.beside or self.subject, None
         self.linked = self.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
         self.open, self.at = None, self.at + 1
 
@@ -85,6 +95,7 @@ class _Reader(VerbReader):
             return
         if clause is not None and clause.object is not None and (noun.none or lone):
             clause.verb += noun.words if lone and noun.of is None and not noun.none else []
+            clause.negated |= noun.none
         elif clause is None and self.subject is not None and (lone or self._is_held(noun)):
             return
         elif clause is None:
@@ -98,7 +109,7 @@ class _Reader(VerbReader):
         elif clause.object is None:
             clause.object, clause.direct = noun, True
         elif clause.direct and clause.second is None and not clause.attached:
-            clause.second = noun
+            clause.second = noun if not noun.head.endswith(("self", "selves")) else None
         elif not clause.direct and is_scenery(clause.object) and not noun.person and len(clause.verb) > 1:
             clause.attached.insert(0, Attached(clause.verb.pop(), clause.object))
             clause.object, clause.direct = noun, True
@@ -141,6 +152,8 @@ class _Reader(VerbReader):
                 if self.subject is not None and self.subject.person and preposition in table("astride"):
                     self.aboard = self.subject, noun
                 doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
+                if preposition == "with" and self.tags[start - 1 : start] == "K" and self._tag() in "GE":
+                    self.beside, doer = self.subject, True
                 self.subject = noun if doer else self.subject
                 self.mode = "subordinate" if doer and self._tag() in "BHV" else self.mode
             return
@@ -213,7 +226,9 @@ class _Reader(VerbReader):
         cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
         if noun.none or cleft:
             self.subject = noun
+            self.nouns += [noun] if noun.none else []
         if self.subject is None:
+            self.subject = noun
             self.nouns.append(noun)
         for clause in self.clauses[-1:]:
             if self.words[0] == "what" and clause.object is None:
@@ -232,6 +247,10 @@ class _Reader(VerbReader):
             if self.tags[end] in "EJ":
                 self.open, self.at = None, end + 1
                 return
+        if tag == "G" and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
+            self.subject = self.open.object
+        elif (finite or (tag == "V" and not infinitive)) and self.mode is None and self.linked in ("", ","):
+            self.subject = self._main_subject()
         subject = self.subject
         stranded = self._stranded() if tag == "E" else ""
         if tag == "E" and self._caused():
@@ -243,7 +262,8 @@ class _Reader(VerbReader):
             kind = "infinitive"
         verb = self._verb_of(word)
         clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
-        if self.aboard is not None and self.aboard[0] is subject:
+        same = subject is not None and subject.head in ("he", "she", "they") and self.sentence > 0
+        if self.aboard is not None and (same or self.aboard[0] is subject):
             clause.aboard = self.aboard[1]
         told = tag == "E" and self.mode == "relative"
         within = own or (kind == "participle" and not told and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
@@ -255,6 +275,13 @@ class _Reader(VerbReader):
         if subject is None and self.loose and len(self.clauses) == 1 and base_of(word) in table("posture"):
             self._inverted(clause)
 
+    def _main_subject(self) -> Noun | None:
+        """The noun that a clause tells of whose subject a relative clause stands after: "the bus he boards is red"."""
+        told = self.clauses[-1] if self.clauses else None
+        if told is None or told.kind != "relative" or told.subject is not self.subject:
+            return self.subject
+        return told.topic or self.whose or self.subject
+
     def _inverted(self, clause: Clause) -> None:
         """Take "on the bench sits a man": the place stands before the verb, who does it after."""
         person = self.noun_phrase() if self._tag() in NOMINAL else None
@@ -264,7 +291,7 @@ class _Reader(VerbReader):
 
     def _kind(self, kind: Kind) -> Kind:
         if self.linked and self.clauses and self.mode is None and kind != "finite":
-            return self.clauses[-1].kind
+            return next((clause.kind for clause in reversed(self.clauses) if not clause.borne), kind)
         return self.mode or kind
 
     def _add(self, clause: Clause) -> None:

@@ -18,11 +18,12 @@ def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
     What is said before the person ("while holding a rope, she") comes last.
     """
     group = [best]
+    told = [i for i, clause in enumerate(clauses) if i == best or not clause.borne]
     for step in (1, -1):
-        at = best
-        while 0 <= at + step < len(clauses) and _are_joined(clauses, at, at + step, given):
+        at = told.index(best)
+        while 0 <= at + step < len(told) and _are_joined([clauses[i] for i in told], at, at + step, given):
             at += step
-            group.append(at)
+            group.append(told[at])
     others = [i for i in range(len(clauses)) if i not in group and not given.heads]
     group += [i for i in others if _stands_beside(clauses[i], [clauses[k] for k in group])]
     return sorted(group, key=lambda i: (i < best and is_fronted(clauses[i]), i))
@@ -46,10 +47,12 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
     first, second = clauses[min(a, b)], clauses[max(a, b)]
     being = "being" in (first.verb[0], second.verb[0])
     main, other = (second, first) if is_fronted(first) else (first, second)
-    if accompanies(main, other) and (clauses[a] is main or not in_scenery(main)):
+    if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
         return not given.heads or (is_of_given(first, given) and is_of_given(second, given))
-    if second.kind == "infinitive" and first.object is not None and first.object.person and first.direct:
-        return base_of(first.verb[0]) in table("teaching")
+    bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
+    if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
+        causes = table("teaching").keys() | (table("causative").keys() if bare else set())
+        return base_of(first.verb[0]) in causes and second.object is not None
     if (
         not second.linked
         or second.linked == "but"
@@ -69,11 +72,20 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
         return False
     if first.object is second.object and base_of(first.verb[0]) == "have":
         return False
-    if _comments(first) or _comments(second) or _is_set_in_scenery(first, second):
+    if any(_comments(each) or is_immaterial(each) for each in (first, second)):
+        return False
+    if _heads(first) != _heads(second) and (is_nearby(first) or is_nearby(second)):
+        return False
+    if _is_set_in_scenery(first, second):
         return False
     if _heads(first) == _heads(second) and (_only_interacts(first) or _only_interacts(second)):
         return False
-    return not given.heads or is_of_given(first, given) == is_of_given(second, given)
+    of_given = is_of_given(first, given) if given.heads else True
+    moved = any(each.direct and each.object and is_of_body(each.object) for each in (first, second))
+    if given.heads and moved and not of_given:
+        return False
+    same = of_given or _heads(first) == _heads(second) or not (first.direct and second.direct)
+    return not given.heads or (same and of_given == is_of_given(second, given))
 
 
 def _comments(clause: Clause) -> bool:
@@ -129,20 +141,46 @@ def _does(clause: Clause) -> bool:
         subject, thing = thing, subject
     elif clause.passive:
         return False
-    if subject is None or not subject.person or thing is None or clause.verb[0] == "being":
+    if subject is None or not subject.person or thing is None or clause.verb[0] in {"being", *table("seen")}:
         return False
-    if clause.kind == "subordinate" and (thing.person or MATERIAL.isdisjoint(senses_of(thing.head))):
+    nothing = thing.person or is_scenery(thing) or MATERIAL.isdisjoint(senses_of(thing.head))
+    if is_nearby(clause) or is_immaterial(clause) or (clause.kind == "subordinate" and nothing):
         return False
     return thing.head not in table("pronoun") and (clause.direct or not is_scenery(thing))
+
+
+def is_nearby(clause: Clause) -> bool:
+    """Whether a clause says only what a person is next to: "stands behind a counter"."""
+    posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
+    comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
+    return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))
+
+
+def is_immaterial(clause: Clause) -> bool:
+    """Whether what a preposition brings in is no thing: "listens to music"."""
+    thing = clause.object
+    if thing is not None and not clause.direct and thing.head in table("looker"):
+        return True
+    return (
+        thing is not None
+        and not clause.direct
+        and not (clause.attached or thing.person or thing.of or is_scenery(thing))
+        and MATERIAL.isdisjoint(senses_of(thing.head) or MATERIAL)
+    )
 
 
 def sets_scene(first: Clause, second: Clause) -> bool:
     """Whether a clause says how or where a thing is, and another what a person does: "the dog is wet, she dries it"."""
     thing, person = first.subject, second.subject
-    if thing is None or thing.person or person is None or not person.person or second.passive:
+    if thing is None or thing.person or is_of_body(thing) or person is None or not person.person or second.passive:
         return False
     by = first.verb[-1] == "by" or any(attached.preposition == "by" for attached in first.attached)
-    return not by and (second.kind == "finite" or second.object is thing)
+    return not by and (
+        second.kind == "finite"
+        or second.object is thing
+        or second.sentence > first.sentence
+        or (second.kind == "subordinate" and first.passive and second.direct and in_scenery(first))
+    )
 
 
 def _heads(clause: Clause) -> str:
@@ -179,4 +217,4 @@ def implied_object(clause: Clause) -> str:
 def _of_same(clause: Clause, other: Clause) -> bool:
     """Whether two clauses have one subject, or one of them says only where the person is."""
     posed = any(not each.direct and base_of(each.verb[0]) in table("posture") for each in (clause, other))
-    return posed or clause.subject is other.subject
+    return posed or clause.subject is other.subject or "have" in (base_of(clause.verb[0]), base_of(other.verb[0]))

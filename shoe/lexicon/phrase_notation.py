@@ -12,7 +12,6 @@ from shoe.lexicon.phrase_words import table, word_of
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _CAMEL_AMONG_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=\b[A-Z][a-z])(?=[A-Z][a-z])")
 _CAMEL_WORD = re.compile(r"\b[A-Za-z]*[a-z][A-Z][a-z]\w*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
@@ -34,22 +33,24 @@ _LIST_MARK = re.compile(
 )
 _MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
-_CALL = re.compile(r"\s*(?:\w+\.)?([\w -]+?)\s*(?:\(([^()]*)\)|[<\[]([^<>\[\]]*,[^<>\[\]]*)[>\]])\W*")
+_CALL = re.compile(
+    r"\s*(?:\w+\.)?([\w -]+?)\s*(?:\(([^()]*)\)|[<\[]([^<>\[\]]*,[^<>\[\]]*)[>\]])\W*(?:(?:true|yes|1)\W*)?"
+)
 _ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 _SURENESS = r"(?:\w+ )?(?:confidence|conf|score|probability|prob|certainty|likelihood)"
 _SCORE = re.compile(
     rf"[\s:,;|(=\[@]*(?:{_SURENESS}\s*[:=]?\s*)?(?<!\w)(?:[01]?\.\d+|\d{{1,3}} ?%)[)\]]*\s*$"
     rf"|\s*[(\[]{_SURENESS}(?:[ :=]+\w+)?[)\]]\s*$"
 )
-_PLUS = re.compile(r"([a-z_]+)\+([a-z_]+)")  # "talk_on+cell_phone"
+_PLUS = re.compile(r"(?:([a-z_]+)[+.])?([a-z_]+)[+.]([a-z_]+)")  # "talk_on+cell_phone", "person.ride.horse"
 _BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
 _COMMA = re.compile(r"\s*[,;]\s*|\s\+\s")
 _VERBS = re.compile(r"([\w ]+(?:(?:\s*[,;]|\s\+)\s*[\w ]+)+?)(?:\s*(?:[/:|]|-+>|→)\s*|\s+-\s+)([\w ]+)")
-_JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
+_JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]+\s*")
 # Between a key and its value.
-_SETS = r"(?:[-=]*>|[:=\]]| is(?= \")|\s-\s|\s?[\[(](?=[^)\]]*[\])]))"
+_SETS = r"(?:[-=]*>|(?<!:):(?!:)|[=\]]| is(?= \")|\s-\s|\s?[\[(](?=[^)\]]*[\])]))"
 _LONGEST_FIELD = 5
 _TO_BE = [[word] for word in text.WORD_CLASSES["be"]]
 _BRACKETS = "|<>()[]{}\"'`. "
@@ -67,14 +68,15 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
     if not phrase[1:].islower():
         if " " not in phrase.strip():
-            phrase = _CAMEL.sub(" ", phrase)
+            phrase = text.at_capitals(phrase)
         elif _CAMEL_AMONG_WORDS.search(phrase):
             phrase = _CAMEL_WORD.sub(_split, phrase)
         phrase = _LETTER.sub("", phrase)
     plain = text.plain(phrase)
     if joined := _PLUS.fullmatch(plain):
-        verb, noun = (word_of(part) for part in (joined[1].split("_")[0], joined[2].split("_")[-1]))
-        plain = "|".join(joined.groups()) if verb.forms and noun.noun and "g" not in noun.forms else plain
+        verb, noun = (word_of(part) for part in (joined[2].split("_")[0], joined[3].split("_")[-1]))
+        told = verb.forms and noun.noun and "g" not in noun.forms and _is_person(joined[1] or "person")
+        plain = "|".join(filter(None, joined.groups())) if told else plain
     if _SENTENCE.fullmatch(plain):
         return plain
     plain = _THOUSANDS.sub("", plain)
@@ -109,10 +111,12 @@ def _by_key(plain: str) -> Fields | str:
     for key, following in zip(keys, [*keys[1:], None], strict=False):
         role = next(role for role, found in key.groupdict().items() if found)
         value = plain[key.end() : following.start() if following else len(plain)]
-        value = (_TAG.sub(" ", value) if "</" in plain else value).removesuffix(" and").strip(" ,;|\"'}{]\n")
+        value = (_TAG.sub(" ", value) if "</" in plain else value).removesuffix(" and").strip(" ,;|&\"'}{]\n")
         value = value if "(" in value else value.strip(" )")
         if role not in values or (role == "object" and _is_person(values[role])):
             values[role] = value
+    if "object" in values and "verb" not in values and _like_verb(values.get("subject", "")):
+        values["verb"] = values["subject"]  # "human: sits on | object: bench"
     if "verb" in values and "object" in values:
         return Fields(values["verb"], values["object"])
     return values.get("verb") or values.get("phrase") or values.get("subject") or ""
@@ -124,7 +128,7 @@ def _keys() -> re.Pattern[str]:
         f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
     key = rf"(?<!\bno )(?:(?!no[ _])\w+[ _])??(?:{named})(?: of \w+)?(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
-    return re.compile(rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*{_SETS}\s*[\"']?")
+    return re.compile(rf"(?:^|[\s,;|&{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*{_SETS}\s*[\"']?")
 
 
 def _call(plain: str) -> Fields | None:
@@ -170,7 +174,9 @@ def _row(plain: str) -> Fields | None:
         return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
-        if 2 <= len(parts) <= 3 and not (separator is _JOINT and len(parts) == 2 and "/" in inner):
+        if 2 <= len(parts) <= 3 and not (
+            separator is _JOINT and len(parts) == 2 and "/" in inner and _like_verb(parts[1])
+        ):
             marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
             return _of_parts(parts, sure=marked)
     words = inner.split("-")
@@ -240,7 +246,7 @@ def _like_clause(part: str) -> bool:
         return True
     first = word_of(words[0])
     return (
-        (first.forms.strip("ge") != "" and not first.rather_noun and len(words) > 1)
+        (first.forms.strip("ge") != "" and not first.rather_noun and len(words) > 1 and not find(words, "object"))
         or words[0] in text.AUXILIARIES | text.PREPOSITIONS
         or (len(words) > 1 and words[0] in table("pronoun"))
         or ("g" in first.forms and not find(words, "object"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_given import Given
-from shoe.lexicon.phrase_nouns import is_scenery, names
+from shoe.lexicon.phrase_nouns import is_of_body, is_scenery, names
 from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import patterns, table, word_of
@@ -43,7 +43,7 @@ def no_interaction(part: str, given: Given, beside: Sequence[str] = ()) -> list[
     after = [noun for nouns in told[1:] for noun in nouns]
     near = nouns_of(list(beside), tags_of(list(beside)))
     things = [noun for noun in (*near, *(n for nouns in told for n in nouns)) if not noun.person]
-    others = [noun for noun in things if not is_scenery(noun)] or things or after
+    others = [noun for noun in things if not is_scenery(noun) and not is_of_body(noun)] or things or after
     return [[Candidate([NO_INTERACTION], names(others[-1]))]] if others else []
 
 

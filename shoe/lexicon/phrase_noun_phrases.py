@@ -30,11 +30,12 @@ class NounReader:
         """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
         words: list[str] = []
         owner: Noun | None = None
-        headed = none = person = False
+        headed = none = person = its = False
         while self.at < len(self.words):
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
             if tag in "DX" and not headed:
                 none = none or tag == "X" or word in table("nobody")
+                its = word == "its"
             elif headed and tag == "N" and self._gives(words):
                 break
             elif tag in "NP" and not (headed and word in table("pronoun")):
@@ -61,7 +62,7 @@ class NounReader:
             words = words[:-1]
         if not words:
             return Noun(["nobody"], person=True, none=True) if none else None
-        noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"))
+        noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"), its=its)
         return self._joined(noun) if headed or self._tag() != "C" else noun
 
     def _gives(self, words: list[str]) -> bool:
@@ -118,4 +119,5 @@ class NounReader:
         while self.tags[at] in "DJNPO":
             at += 1
         thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == "N"
-        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in ("BHVG" if thing else "BHV")
+        thing = thing or self.words[at - 1] in table("pronominal")
+        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in ("BHXVG" if thing else "BHXV")

@@ -34,12 +34,22 @@ def all_of(*nouns: Noun) -> list[Noun]:
 
 def is_scenery(noun: Noun) -> bool:
     """Whether a noun only says where something happens ("street"), as far as the table lists it."""
-    return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))
+    return _is_scenery(noun.head)
+
+
+@lru_cache(maxsize=20_000)
+def _is_scenery(word: str) -> bool:
+    return not table("scenery").keys().isdisjoint((word, *bases(word, "object")))
 
 
 def is_of_body(noun: Noun) -> bool:
     """Whether a noun is a part of the body in its first sense."""
-    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
+    return _is_of_body(noun.head)
+
+
+@lru_cache(maxsize=20_000)
+def _is_of_body(word: str) -> bool:
+    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(word, "object"))
 
 
 def is_inner(noun: Noun) -> bool:

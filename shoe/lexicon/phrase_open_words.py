@@ -75,13 +75,15 @@ def _describes(place: Place) -> bool:
         return True
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")
-    return after in ("N", "P", "J", "C") or (after == "K" and before in ("D", "J"))
+    listed = after == "K" and before in ("D", "J") and not (known.noun and words[i + 3 : i + 4] == ["it"])
+    listed = listed and not (known.person and coming(words, i + 2) == "G")
+    return after in ("N", "P", "J", "C") or listed
 
 
 def _ing(place: Place) -> str:
     words, i, _, known, before, after, _ = place
     if before in ("D", "J", "O"):
-        if place.describes:
+        if place.describes or (after == "G" and not known.rather_noun and coming(words, i + 2) == "N"):
             return "J"
         return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
     leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
@@ -101,7 +103,7 @@ def _participle(place: Place) -> str:
     if after not in ("N", "P", "J"):
         return "E"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return "J" if first or before in ("V", "G", "I") else "E"
+    return "J" if first or before in ("V", "G", "I") or (before == "N" and "-" in words[i]) else "E"
 
 
 def _base_or_s(place: Place) -> str:
@@ -129,6 +131,13 @@ def _base_or_s(place: Place) -> str:
         return _coordinate(place)
     if before in ("N", "P"):
         return after_noun(place)
+    if (
+        "s" in known.forms
+        and before in ("G", "E", "I")
+        and base_of(words[i]) in table("copula")
+        and after in ("J", "E")
+    ):
+        return "V"
     if before in ("D", "J", "O", "V", "G", "E", "I"):
         return "J" if known.adjective and (place.describes or after == "K") else noun
     return "V" if tags[-1] == "R" and not known.rather_noun else noun
@@ -148,9 +157,7 @@ def _first(place: Place) -> str:
         return "V"
     if after == "I":
         aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
-        verb = (
-            aimed or base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
-        )
+        verb = aimed or base in table("posture") or base in table("implied") or is_expression(tuple(words[:2]), "verb")
         return noun if known.rather_noun and not verb else "V"
     if after in ("G", "E", "B", "H", "W", "O"):
         return "V" if base in table("copula") and after == "E" else noun
@@ -177,9 +184,12 @@ def _names_doing(word: str) -> bool:
 
 def _is_command(words: list[str]) -> bool:
     """Whether a word for a person that is a verb too has an object right after it ("cook food", "guide the horse")."""
-    if len(words) < 2 or "b" not in word_of(words[0]).forms or words[0] in text.WORD_CLASSES["persons"]:
+    forms = word_of(words[0]).forms
+    if len(words) < 2 or not forms or words[0] in text.WORD_CLASSES["persons"]:
         return False
     following = word_of(words[1])
+    if "b" not in forms:
+        return "s" in forms and following.noun and (following.rather_noun or not following.forms)
     described = following.noun or following.adjective or not following.forms
     return described and not ("s" in following.forms and len(words) > 2) and "g" not in following.forms
 

@@ -19,6 +19,7 @@ class Noun:
         also: nouns joined to it by "and".
         person: whether the head is a word for a person or a pronoun.
         none: whether it says "no" or "nobody".
+        its: whether it is of a thing named before ("its mane").
     """
 
     words: list[str]
@@ -27,6 +28,7 @@ class Noun:
     also: list[Noun] = field(default_factory=list)
     person: bool = False
     none: bool = False
+    its: bool = False
 
     @property
     def head(self) -> str:
@@ -82,6 +84,11 @@ class Clause:
     use: Clause | None = None
     inner: str = ""
     aboard: Noun | None = None
+
+    @property
+    def borne(self) -> bool:
+        """Whether it says what something has around it or on it: "covered by a blanket"."""
+        return self.kind == "participle" and not self.passive and self.verb[1:] == ["by"]
 
 
 class Sentence(NamedTuple):

@@ -5,21 +5,18 @@ from __future__ import annotations
 from itertools import pairwise
 
 from shoe.lexicon.constructions import is_kind
+from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_groups import (
     are_rivals,
     group_of,
     implied_object,
-    is_before,
     is_of_given,
-    poses,
-    sets_scene,
 )
 from shoe.lexicon.phrase_nouns import (
     MATERIAL,
     all_of,
-    is_inner,
     is_of_body,
     is_scenery,
     light_verb,
@@ -28,6 +25,7 @@ from shoe.lexicon.phrase_nouns import (
     verb_of_noun,
 )
 from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentence
+from shoe.lexicon.phrase_ranks import moves_body, ranks_of
 from shoe.lexicon.phrase_shared import share_objects
 from shoe.lexicon.phrase_verbless import is_act, of_nominal, turned, without_verb
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
@@ -41,66 +39,77 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
         lacking = (attached.noun for attached in clause.attached if attached.noun.none)
         clause.negated = clause.negated or any(given.object and is_given(noun, given) for noun in lacking)
     for first, second in pairwise(sentence.clauses):
-        second.negated = second.negated or (first.negated and second.linked == "or")
+        like = base_of(first.verb[0]) in table("copula") and first.verb[1:] == ["like"]
+        second.negated = second.negated or (first.negated and (second.linked == "or" or like))
     clauses = [clause for clause in sentence.clauses if not clause.negated]
     for clause, purpose in pairwise(clauses):
-        used = purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" and not _moves_body(clause)
+        used = purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" and not moves_body(clause)
         clause.use = purpose if used else None
-    share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns])
+    share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns], given)
+    if given.object and not any(is_of_given(clause, given) for clause in clauses):
+        clauses = [] if any(clause.negated and is_of_given(clause, given) for clause in sentence.clauses) else clauses
+    if len(clauses) < len(sentence.clauses) and all(map(_only_is, clauses)):
+        clauses = []
+    clauses += _carried(sentence) if clauses and not given.object else []
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in without_verb(sentence, given)]
-    ranks = [_rank(clause, given) for clause, _ in read]
-    for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
-        led = first.object is None and not first.passive and not implied_object(first)
-        led = led or (_moves_body(first) and second.object is not None and not is_of_body(second.object))
-        ranks[k] += 5 * (led and second.kind == "infinitive")
-        ranks[k] += 2 * is_before(first, second) + 4 * sets_scene(first, second) + 1.5 * poses(first, second)
+    if len(read) == 1:
+        return [[candidate._replace(doubtful=candidate.doubtful or _unsure(clause)) for clause, candidate in read]]
+    ranks = ranks_of([clause for clause, _ in read], given)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     group = group_of([clause for clause, _ in read], best, given)
-    rivals = [i for i in order[1:2] if i not in group and not given.heads]
-    if _unsure(read[best][0]) or any(are_rivals(read[best][0], read[i][0]) for i in rivals):
+    rivals = [i for i in order[1:2] if i not in group and not (given.heads and is_of_given(read[best][0], given))]
+    unnamed = {c.object.head for c, _ in read if c.direct and c.object} if given.object else set()
+    unsure = _unsure(read[best][0]) or (len(unnamed) > 1 and not any(is_of_given(c, given) for c, _ in read))
+    if unsure or any(are_rivals(read[best][0], read[i][0]) for i in rivals):
         read[best] = (read[best][0], read[best][1]._replace(doubtful=True))
     return [[read[i][1] for i in group], *([read[i][1]] for i in order if i not in group)]
 
 
-def _moves_body(clause: Clause) -> bool:
-    """Whether a clause says only what a person does with a part of the body: "extends her hand", to pet a horse."""
-    return clause.direct and clause.object is not None and is_of_body(clause.object)
+def _only_is(clause: Clause) -> bool:
+    """Whether a clause says only where a thing is, or what it has."""
+    thing = clause.subject is not None and not clause.subject.person
+    thing = thing and (clause.object is None or not clause.object.person)
+    return thing and base_of(clause.verb[0]) in {"being", "be", "have", *table("posture")}
+
+
+def _is_hand(noun: Noun) -> bool:
+    """Whether a noun is a part of the body that holds things: a hand, an arm, a lap."""
+    return not table("hand").keys().isdisjoint((noun.head.removesuffix("s"), *bases(noun.head, "object")))
+
+
+def _carried(sentence: Sentence) -> list[Clause]:
+    """What the person has who is told of: "a man with a surfboard under his arm", "a woman with a bag"."""
+    person = next(iter(sentence.nouns), None)
+    if person is None or not person.person:
+        return []
+    found = []
+    for at, (preposition, noun) in enumerate(sentence.loose):
+        held = any(_is_hand(attached.noun) for attached in sentence.loose[at + 1 : at + 2])
+        thing = not (noun.person or noun.none or is_of_body(noun) or is_scenery(noun) or _is_hand(noun))
+        if preposition == "with" and thing and not MATERIAL.isdisjoint(senses_of(noun.head)):
+            verb = "holding" if held else "having"
+            found.append(Clause([verb], "relative" if held else "subordinate", person, noun, direct=True))
+    return found
 
 
 def _unsure(clause: Clause) -> bool:
     """Whether a verb is unknown, or an object no noun by itself, or who does something ("helping a child swing")."""
     if not is_known_verb(clause.verb[0]) or clause.verb[0] == "being":
         return True
+    doer = clause.subject
+    animal = doer is not None and not doer.person and senses_of(doer.head)[:1] == ("noun.animal",)
+    if animal and clause.kind == "finite" and not clause.passive:
+        return True
+    if clause.verb == ["having"] and clause.kind == "subordinate" and not clause.apart:
+        return True
     if clause.object is None:
         return False
     *before, head = [word_of(word) for word in clause.object.words]
     other = bool(head.forms) or head.adjective
     return other and (not head.noun or any(word.person and not word.adjective for word in before))
-
-
-def _rank(clause: Clause, given: Given) -> float:
-    """How far a clause is from being the one that is meant: what is said of the pair outright comes first.
-
-    The steps only order what occurs together: what the reply knows, then an object, then real verbs, then the kinds.
-    """
-    rank = {"finite": 0.0, "participle": 1.0, "relative": 1.5, "infinitive": 2.0, "subordinate": 3.0}[clause.kind]
-    if given.heads and not is_of_given(clause, given):
-        rank += 20
-    implied = implied_object(clause)
-    if clause.object is None and not implied and not (clause.passive and clause.subject):
-        rank += 10
-    elif clause.object is not None and not clause.direct and not implied and is_scenery(clause.object):
-        rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
-    if clause.verb[0] == "being" or clause.verb[0] in table("seen"):
-        rank += 4
-    if clause.direct and clause.object is not None and base_of(clause.verb[0]) in ("have", "do", "perform"):
-        alone = bool(light_verb(clause.object)) and not clause.attached
-        rank += 4 * (is_inner(clause.object) if base_of(clause.verb[0]) == "have" else alone)
-    rank += 1.2 * (clause.sentence > 0)
-    return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 
 def _candidate(clause: Clause, given: Given) -> Candidate | None:
@@ -158,9 +167,17 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
 
 def _aboard(clause: Clause, given: Given) -> Candidate | None:
     """Read "a man on a horse jumps over a fence": what moves the person, who rides it, and what it goes to."""
-    if clause.subject is None or given.object or base_of(clause.verb[0]) not in table("motion"):
+    light = base_of(clause.verb[0]) in table("light_verb") and clause.direct and clause.object is not None
+    done = light_verb(clause.object) if light and clause.object is not None else ""
+    if clause.subject is None or given.object or (done or base_of(clause.verb[0])) not in table("motion"):
         return None
-    if clause.direct and len(clause.verb) == 1 and clause.object is not None and not is_scenery(clause.object):
+    if (
+        not done
+        and clause.direct
+        and len(clause.verb) == 1
+        and clause.object is not None
+        and not is_scenery(clause.object)
+    ):
         return None
     noun, head = clause.aboard, clause.subject.head
     if noun is not None and noun.head not in table("implied_by_noun"):
@@ -169,7 +186,11 @@ def _aboard(clause: Clause, given: Given) -> Candidate | None:
     own = table("rider").get(head) if told.isdisjoint(table("astride")) else None
     ridden = names(noun) if noun is not None else [own] if own else []
     named = names(clause.object) if clause.object is not None else []
-    return Candidate([clause.verb[0], " ".join(clause.verb), "riding"], [*ridden, *named]) if ridden else None
+    return (
+        Candidate([gerund(done) if done else clause.verb[0], " ".join(clause.verb), "riding"], [*ridden, *named])
+        if ridden
+        else None
+    )
 
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:

@@ -74,7 +74,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         follower = word_of(words[i + 1]) if i + 1 < len(words) else None
         verb = follower is not None and "b" in follower.forms and closed_classes().get(words[i + 1], "B") in "BH"
         named = follower is not None and (follower.person or (follower.rather_noun and before in ("N", "P")))
-        last = named and i + 2 == len(words)
+        last = named and 0 < i == len(words) - 2
         return "T" if after in ("B", "R") or (verb and not last) else "I"
     if word in _EMPHATIC and after in ("N", "J") and coming(words, i + 2) in ("D", "I"):
         return tag if "b" in word_of(words[i + 1]).forms else _MAIN_VERBS[word]
@@ -96,9 +96,10 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         back = after == "I" and before == "I" and word_of(words[i + 1]).noun
         return "D" if back or ((after in NOMINAL or after in ("G", "E")) and not seen) else "P"
     if word == "one":
-        return "D" if after in NOMINAL or words[i + 1 : i + 2] == ["of"] else "P"
+        return "D" if (after in NOMINAL and before != "J") or words[i + 1 : i + 2] == ["of"] else "P"
     if word in table("pronominal") and (
         after in ("B", "H", "W")
+        or (before == "D" and after == "G" and coming(words, i + 2) == "D")
         or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and coming(words, i + 2) == "D")
     ):
         return "P"

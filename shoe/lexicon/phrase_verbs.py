@@ -59,6 +59,8 @@ class VerbReader(NounReader):
         """Whether the participle just taken says what its subject undergoes."""
         if self.words[self.at : self.at + 1] == ["by"] and (self.at + 1 == len(self.words) or self._agent(self.at + 1)):
             return True
+        if be and self.subject is None and self.words[max(0, self.at - 2) : self.at - 1] == ["been"]:
+            return True
         if self.subject is None or (not be and self._tag() in NOMINAL):
             return False
         return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]

@@ -39,6 +39,7 @@ _EXCHANGE = re.compile(
 _ABOUT = re.compile(rf"\s*(?!no\b)(?:{patterns('about')}) (.+?)(?: is|:) (?!no |not |un)(.+)")
 _OF_THING = re.compile(r"\b(?:it|them)\b")
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n|;\s")
+_HEDGE = re.compile(rf",? (?:al)?though [^,.]*?(?:{patterns('refusal')}).*")
 _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")
 # What says nothing of the interaction, at the beginning of a sentence and within it.
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
@@ -264,9 +265,11 @@ def _of_sentences(parts: Sequence[str], given: Given) -> tuple[list[list[Candida
         elif (more := words_of(said)) and table("foreign").keys().isdisjoint(more):
             words += [FULL_STOP, *more] if words else more
             tags += (FULL_STOP if tags else "") + tags_of(more)
+    left_open = bool(given.object) and tags[-1:] in _LEFT_OPEN
+    ends = left_open and "N" in tags and given.heads.isdisjoint(words)  # "has a look at"
     sentence = sentence_of(words, tags)
-    groups = candidates(sentence, given)
-    if given.object and not groups and tags[-1:] in _LEFT_OPEN:
+    groups = [] if ends else candidates(sentence, given)
+    if left_open and not groups:
         words += ["the", *words_of(text.plain(given.object))]
         groups = candidates(sentence_of(words, tags_of(words)), given)
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
@@ -282,6 +285,7 @@ def _without_frames(part: str) -> tuple[str, bool]:
     part = part.strip()
     while frame := _FRAME.match(part):
         part = part[frame.end() :]
+    part = _HEDGE.sub("", part) if "though" in part else part
     refuses = _REFUSES.search(part)
     said = _ASIDE.sub("", part[refuses.end() :] if refuses else part)
     return _TURN.sub(lambda turn: table("turn")[turn[0]], said), bool(refuses)

@@ -136,7 +136,7 @@ def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
     """The longest expression that WordNet has from the first word on, and whether only a preposition is left.
 
-    A verb's particle may be no part of its meaning ("wiping out the oven"): the senses of the verb alone follow.
+    What follows a verb may be no part of its meaning ("wiping out", "flying high"): the verb alone follows.
     """
     for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
         senses = find(words[:end], "verb", spelled if end == len(words) else "")
@@ -158,7 +158,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
     """Whether a verb with a particle, which WordNet has as a lemma, may be no idiom: "wiping out the oven"."""
     if len(words) < 2 or lemma in _PHRASAL or _LIGHT.intersection(bases(words[0], "verb")):
         return False
-    if words[-1] in _ADVERBIAL:
+    if words[-1] in _ADVERBIAL or lexicon().adjective_first(words[-1]):
         return bool(lexicon().tag_count(lemma, "v").sum() <= _IDIOM_USES)
     return words[-1] in text.PREPOSITIONS
 

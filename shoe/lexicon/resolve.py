@@ -103,7 +103,9 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
     spelled = text.spelled(written)
     if lexicon().language != ENGLISH:
         return senses_of(words, part, spelled)
-    return verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words)
+    found = list(verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words))
+    split = text.at_capitals(reading)
+    return found if found or split == reading else _senses(split, part, object_words)
 
 
 def lexicon_facts() -> dict[str, str]:
@@ -126,19 +128,29 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if how == "pooled":
         found = [sense for word in words for sense in find([word], "object")]
         return because(found, f'word of "{" ".join(words)}"') if len(words) > 1 else found
-    phrase = without_determiners(words)
+    phrase = without_determiners(_without_joined(words, spelled))
+    while len(phrase) > 1 and phrase[-1].isdigit():
+        phrase.pop()
     if how == "head":
         head = _noun_groups(phrase)[0][-1:] if phrase else []
         return because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
     whole = find(words, "object", spelled) or find(phrase, "object")
     if how == "phrase":
         return whole
+    owners = [_owner(word) for word in phrase]
     if whole:
         # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
         literal = find(phrase[1:], "object") if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
         senses = [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
-        return senses if "of" not in phrase else [*senses, *_pooled(words, phrase)]
-    return _pooled(words, phrase)
+        return senses if "of" not in phrase and owners == phrase else [*senses, *_pooled(words, owners)]
+    return _pooled(words, owners)
+
+
+def _owner(word: str) -> str:
+    """A thing or animal without the possessive ending of what it has as a part: "horse" of "horse's reins"."""
+    owner, store = word.removesuffix("'s"), lexicon()
+    senses = [store.senses(base, "n").tolist()[0] for base in bases(owner, "object")] if owner != word else []
+    return owner if senses and store.lexname(senses[0]) != "noun.person" else word
 
 
 def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
@@ -175,6 +187,17 @@ def describes(words: list[str]) -> bool:
         return True
     participle = word.endswith(("ing", "ed")) and any(base != word for base in bases(word, "verb"))
     return participle and bool(store.tag_count(word, "n").sum() < _NOUN_USES)
+
+
+def _without_joined(words: list[str], spelled: str) -> list[str]:
+    """Drop a modifier that hyphens join to a preposition, which brings in nothing: "carry-on" of "carry-on bag"."""
+    *before, last = spelled.split("_") if "-" in spelled else [""]
+    parts = [part for joined in before for part in _unless_prepositional(text.tokens(joined))]
+    return [*parts, *text.tokens(last)] if before else words
+
+
+def _unless_prepositional(parts: list[str]) -> list[str]:
+    return parts if len(parts) == 1 or text.PREPOSITIONS.isdisjoint(parts) else []
 
 
 def without_determiners(words: list[str]) -> list[str]:

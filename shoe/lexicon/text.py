@@ -34,6 +34,7 @@ PARTICLES = WORD_CLASSES["particles"]
 CONJUNCTIONS = WORD_CLASSES["conjunctions"]
 
 _SEPARATORS = re.compile(r"[\s_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[^\W_]+(?:['./&][^\W_]+)*'?")
 _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
 
@@ -56,6 +57,11 @@ def spelled(text: str) -> str:
     return _SEPARATORS.sub("_", text.strip())
 
 
+def at_capitals(text: str) -> str:
+    """Return text with a blank before each capital that follows a small letter: "holdingOnto" is "holding Onto"."""
+    return _CAMEL.sub(" ", text)
+
+
 def tokens(text: str) -> list[str]:
     """Split plain text into words at blanks, underscores, hyphens and punctuation."""
     return _TOKEN.findall(text)
@@ -63,4 +69,5 @@ def tokens(text: str) -> list[str]:
 
 def says_no_interaction(words: list[str]) -> bool:
     """Whether words begin with the datasets' "no interaction", which is no verb."""
-    return words[:2] == ["no", "interaction"] or words[:1] == ["nointeraction"]
+    denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
+    return denied or words[:1] == ["nointeraction"]

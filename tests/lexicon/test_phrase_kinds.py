@@ -58,6 +58,13 @@ not only riding but also steering the bike = riding + bike & steering + bike
 """
 
 NOTATIONS = r"""
+person 2 :: catch :: tennis ball 1 = catch + tennis ball
+human: stands on | object: snowboard = stands on + snowboard
+human+chase+cat = chase + cat
+peel / banana = peel + banana
+act=pet&obj=sheep = pet + sheep
+lick.wine_glass = lick + wine glass
+wash(person_1, cow_2) = true = wash + cow
 **HOI 3:** `ride(person_1, horse_1)` = ride + horse
 Relation #4 => <man_2, "looking at", cell_phone_1> = looking at + cell phone
 **Person** - *holds* - **Tennis Racket** (score: 0.87) = holds + tennis racket
@@ -152,6 +159,13 @@ Having opened the oven, she takes out a pizza = takes out + pizza
 """
 
 NOUNS = """
+cuts a cheese cream-filled cake = cuts + cheese cream-filled cake
+grooms a pony = grooms + pony
+cooks broccoli = cooks + broccoli
+types on a laptop = types on + laptop / keyboard
+leaning on a swinging garden bench = leaning on + swinging garden bench
+leaning on a swinging dining chair = leaning on + swinging dining chair
+throwing a red Wilson football = throwing + red wilson football
 a ride on an elephant = riding on + elephant
 involved in the inspection of a train = inspecting + train
 busy with the repair of a car = repairing + car
@@ -223,7 +237,7 @@ sit_on+park_bench = sit on + park bench
 
 
 def cases(table: str) -> list[tuple[str, str]]:
-    return [(phrase, said) for phrase, said in (line.split(" = ") for line in table.strip().splitlines())]
+    return [(phrase, said) for phrase, said in (line.rsplit(" = ", 1) for line in table.strip().splitlines())]
 
 
 def written(said: Said) -> str:

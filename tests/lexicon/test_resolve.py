@@ -108,6 +108,9 @@ def test_nouns_that_tell_what_a_thing_is_are_pooled_after_the_head() -> None:
     assert lemmas("a small slice of pizza", "object") == ["pizza"]
     assert lemmas("bowl of hot soup on the table", "object", "head") == ["bowl"]
     assert lemmas("cup of tea", "object") == ["cup_of_tea", "cup", "tea"]
+    assert lemmas("zebra's tail", "object") == ["tail", "zebra"]
+    assert lemmas("lady's umbrella", "object") == ["umbrella"]
+    assert lemmas("bull's eye", "object") == ["bull's_eye", "bull's-eye", "eye", "bull"]
 
 
 def test_what_only_a_part_or_a_make_is_named_of_counts_three_quarters() -> None:
@@ -119,6 +122,14 @@ def test_what_only_a_part_or_a_make_is_named_of_counts_three_quarters() -> None:
     assert weights("harley") == {"motorcycle.n.01": 0.75}
     assert weights("kite string / kite")["kite.n.03"] == 1
     assert weights("slice of pizza")["pizza.n.01"] == 1
+    assert weights("pull-along suitcase")["bag.n.06"] == 1
+    assert weights("Cessna 172") == weights("cessna")
+
+
+def test_words_may_be_joined_by_capitals() -> None:
+    assert names("TrafficLight", "object") == names("traffic light", "object")
+    assert names("leaningOver", "verb") == names("leaning over", "verb")
+    assert names("MacBook", "object") == names("macbook", "object")
 
 
 def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:

@@ -96,6 +96,32 @@ def test_an_interaction_beside_an_object_word_is_a_verb(tmp_path: Path) -> None:
     assert [row[1:3] for row in told(table)] == [("sitting on", "bench"), ("rides", "horse")]
 
 
+@pytest.mark.parametrize(
+    ("field", "thing", "verb"),
+    [
+        ("row boat", "boat", "row"),
+        ("milks a cow", "cows", "milks"),
+        ("sit_on_dining_table", "dining table", "sit on"),
+        ("bread toasting", "bread", "toasting"),
+        ("does the repair of", "clock", "repairing / does a repair of"),
+        ("looks at the price on", "parking meter", "looks at price on"),
+        ("to groom", "horse", "groom"),
+        ("peers under", "car", "peers under"),
+        ("not interacting", "bus", "no_interaction"),
+        ("null", "bus", "no_interaction"),
+    ],
+)
+def test_the_object_beside_a_verb_settles_it(tmp_path: Path, field: str, thing: str, verb: str) -> None:
+    table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "action": field, "object": thing, "score": 1}])
+    assert told(table) == [("a.jpg", verb, thing, 1.0)]
+    assert notes.lines() == []
+
+
+def test_a_verb_that_cannot_be_read_beside_its_object_is_doubtful(tmp_path: Path) -> None:
+    _, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "action": "the very red one", "object": "car", "score": 1}])
+    assert "may be misread" in notes.lines()[0]
+
+
 def test_several_words_for_one_box_are_alternatives(tmp_path: Path) -> None:
     table, notes = read(
         tmp_path, [{"image": "a.jpg", **BOXES, "verb": "ride", "object": ["horse", "pony"], "score": 1}]

@@ -7,15 +7,18 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.lexicon import text
+from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
 _ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\||\s/\s)\s*"), 3  # "person-riding-horse"
-_NOTHING = (["none"], ["nothing"], ["n", "a"], ["no", "relation"], ["no", "action"])
+_NOTHING = (["none"], ["nothing"], ["null"], ["nil"], ["na"], ["n", "a"], ["no", "relation"], ["no", "action"])
 _TURN = frozenset(("by",))
 _OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
+_NO_VERBS = _OTHERS | text.WORD_CLASSES["persons"]
+_PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
@@ -91,6 +94,11 @@ def _said(verb: str, phrase: str, target: str) -> _Said:
         words = text.tokens(text.plain(whole))
         if text.says_no_interaction(words) or words in _NOTHING:
             return _Said((("no_interaction", target),), doubtful=False, denied=False)
+        named = text.tokens(text.plain(target))
+        before = _before_target(words, named)
+        if not before and (act := _after_target(words, named)):
+            return _Said(((act, target),), doubtful=True, denied=False)
+        whole = before or whole
         if _is_verb_alone(whole, target):
             return _Said(((whole, target),), doubtful=False, denied=False)
         if len(listed := _verbs_of(whole, target)) > 1:
@@ -106,19 +114,49 @@ def _said(verb: str, phrase: str, target: str) -> _Said:
     if not readings and both:
         readings = tuple((r.verb, r.object) for r in interactions(f"{verb} {phrase}").interactions if r.object)
     if not readings and not said.denied and target:
-        readings = ((verb or phrase, target),)
+        return _Said(((whole, target),), doubtful=True, denied=False)
     return _Said(readings, said.doubtful, said.denied)
+
+
+def _before_target(words: list[str], target: list[str]) -> str:
+    """The verb of a field that names the object after it, as it stands beside: "row a boat", boat; "" for all else."""
+    count = len(words) - len(target)
+    if not 0 < count <= _LONGEST_VERB or not _is_same(words[count:], target):
+        return ""
+    verb = words[:count]
+    while verb and verb[-1] in text.DETERMINERS:
+        verb.pop()
+    alone = bool(verb) and verb[0] not in _NO_VERBS and can_be_verb(verb[0])
+    return " ".join(verb) if alone and _PARTICLES.issuperset(verb[1:]) else ""
+
+
+def _after_target(words: list[str], target: list[str]) -> str:
+    """What may be the verb of a field that names the object before it, and nothing else: "elephant ride", elephant."""
+    act = words[-1] if len(words) == len(target) + 1 else ""
+    verb = act in bases(act, "verb") and act not in _PARTICLES and _is_same(words[:-1], target)
+    return act if verb else ""
+
+
+def _is_same(words: list[str], target: list[str]) -> bool:
+    """Whether words are the object, in any number."""
+    if not target or words[:-1] != target[:-1]:
+        return False
+    return words[-1] == target[-1] or not {words[-1], *bases(words[-1], "object")}.isdisjoint(
+        (target[-1], *bases(target[-1], "object"))
+    )
 
 
 def _is_verb_alone(verb: str, target: str) -> bool:
     """Whether a field holds nothing but a verb, so that it needs no parsing: "riding", "sit_on", "talking on"."""
-    if _JOINED.search(verb):
+    if _JOINED.search(verb) or ":" in verb:
         return False
     words = text.tokens(text.plain(verb))
-    of_target = text.tokens(text.plain(target))[-1:]
-    return 0 < len(words) <= _LONGEST_VERB and not any(
-        word in _OTHERS or word in of_target or is_person(word) for word in (words if len(words) > 1 else [])
-    )
+    if len(words) < 2 or len(words) > _LONGEST_VERB or any(word.endswith("ing") for word in words[1:]):
+        return len(words) == 1  # "horse riding" is none
+    if not _OTHERS.isdisjoint(words) or text.tokens(text.plain(target))[-1:] in [[word] for word in words]:
+        return False
+    acts = _PARTICLES.issuperset(words[1:]) and words[0] not in _NO_VERBS and can_be_verb(words[0])
+    return not any(map(is_person, words[1:] if acts else words))  # "peers into" is no person, "man on" is
 
 
 def _verbs_of(verb: str, target: str) -> list[str]:
