@@ -49,12 +49,24 @@ def head(folder: Path, *options: str, packages: str) -> Iterator[str]:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-    while "Ray runtime started" not in said.read_text():
-        assert process.poll() is None, said.read_text()
+    try:
+        while "Ray runtime started" not in said.read_text():
+            assert process.poll() is None, said.read_text()
+            time.sleep(0.1)
+        yield f"127.0.0.1:{port}"
+    finally:
+        for one in [number for number, _ in below(process.pid)]:
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        process.kill()
+        process.wait()
+
+
+def listening(port: int) -> None:
+    """Wait until something listens on a port of loopback: the server for Ray Client starts after its head says so."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+            return
         time.sleep(0.1)
-    yield f"127.0.0.1:{port}"
-    for one in [number for number, _ in below(process.pid)]:
-        with suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
-    process.kill()
-    process.wait()
+    raise TimeoutError(f"nothing listens on port {port}")

@@ -12,7 +12,7 @@ import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.engines.heads import TOKEN, free_port, head
+from tests.engines.heads import TOKEN, free_port, head, listening
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.rating.test_kills import ONE, Work, answers
@@ -34,6 +34,7 @@ def served(folder: Path) -> Iterator[str]:
     folder.mkdir()
     port = free_port()
     with head(folder, "--ray-client-server-port", str(port), packages=os.pathsep.join(filter(None, sys.path))):
+        listening(port)
         yield f"ray://127.0.0.1:{port}"
 
 
