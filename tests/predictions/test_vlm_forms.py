@@ -164,3 +164,34 @@ def test_an_answer_without_an_image_is_not_called_ground_truth(tmp_path: Path) -
     path.write_text('{"prompt": "list all", "predict": "[]", "label": "[]"}\n')
     with pytest.raises(InputError, match="needs the file name of its image"):
         read_predictions(path)
+
+
+PERSON, THING = "[1, 2, 30, 40]", "[5, 6, 70, 80]"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (f"{PERSON} {THING} peel carrot", "peel carrot"),
+        (f"{PERSON} {THING} repairing toaster", "repairing toaster"),
+        (f"{PERSON}, {THING}: A man is riding a horse.", "riding horse"),
+        (f"{PERSON}, {THING}: groom dog", "groom dog"),
+        (f"- washing car ({PERSON}, {THING})", "washing car"),
+        (f"Interaction 1: A person is flying a kite.\nPerson: {PERSON}\nKite: {THING}", "flying kite"),
+        (f"Flying a kite.\nPerson: {PERSON}\nKite: {THING}", "flying kite"),
+    ],
+)
+def test_words_beside_two_boxes_are_of_the_person_first(tmp_path: Path, said: str, words: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "response": said}))
+    table = read_predictions(path)
+    assert (table.human_boxes.tolist(), table.object_boxes.tolist()) == ([[1, 2, 30, 40]], [[5, 6, 70, 80]])
+    assert (table.verbs, table.objects) == ((words.split()[0],), (words.split()[1],))
+
+
+def test_a_clause_behind_the_second_box_is_no_name_of_a_thing(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    said = "<loc0100><loc0200><loc0300><loc0400> person <loc0120><loc0220><loc0320><loc0420> fly kite"
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "response": said, "width": 640, "height": 480}))
+    table = read_predictions(path)
+    assert (table.verbs, table.objects) == (("fly",), ("kite",))

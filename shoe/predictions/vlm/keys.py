@@ -27,8 +27,8 @@ PARTS = {
              "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities", "动作", "行为", "关系"),
     "phrase": ("phrase", "interaction", "interactions", "hoi", "hois", "text", "description", "caption", "triplet",
                "triplets", "triple", "sentence", "statement", "summary"),
-    "label": ("label", "labels", "name", "names", "category", "categories", "class", "classes", "type", "noun", "word",
-              "entity", "tag", "title"),
+    "label": ("label", "labels", "cls", "name", "names", "category", "categories", "class", "classes", "type", "noun",
+              "word", "entity", "tag", "title"),
 }  # fmt: skip
 SIDES = {
     "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
@@ -14,6 +13,16 @@ from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.found import Pair, Problem, Reading
 from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
+from shoe.predictions.vlm.named import (
+    FIELD_LABEL,
+    LEADING_LABEL,
+    LONG_NOUN,
+    NUMBERED,
+    listed,
+    names_in,
+    own_names,
+    with_person,
+)
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.things import Entity, numberless
 
@@ -27,27 +36,17 @@ _SCORE = re.compile(
     r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
     re.I,
 )
-_LABELS = (
-    r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
-    r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
-    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
-    r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
-)
-_FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)
-_LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # "at" is the verb's where nouns follow their boxes
 _MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
-_BRACKETS = re.compile(r"[\[\]{}]+")
+_BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
+_WORD = re.compile(r"\w")
+_LABELLED = re.compile(r"\A(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
-_LONG_NOUN = 4
-_COPULA = re.compile(r"\s+(?:is|are|was)\Z")
-_LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
-_NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 _MARKED = "\ue000"
 
 
@@ -59,64 +58,25 @@ def interactions_of_sentences(whole: Marked) -> Reading:
         return _of_predicates(whole)
     if not whole.boxes:
         return reading
-    sentences = [sentence for line in _LINE.split(raw) if (sentence := LEAD.sub("", line).strip())]
-    names, own = _names(sentences), _own_names(sentences)
-    words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if _NUMBERED.match(name)}
+    lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    sentences = [line for line in lines if line]
+    names, own = names_in(sentences), own_names(sentences)
+    words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
     names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
     human: list[int] = []
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
-        if len(marks) > 1 and _listed(sentence, len(marks)):
+        if len(marks) > 1 and listed(sentence, len(marks)):
             continue
         if not marks and len(names) > 1:
-            sentence = with_mentions(sentence, names | own.get(i, {}), words)
+            mine = own.get(i, {})
+            sentence = with_mentions(with_person(sentence, mine), names | mine, words)
         human = _of_sentence(whole, sentence, human, reading)
     if not reading.found:
         reading.found.append(
             Problem("words", f"{len(whole.boxes)} boxes without words for what is done", "an interaction of two boxes")
         )
     return reading
-
-
-def _names(sentences: list[str]) -> dict[str, int]:
-    """Names of boxed things from lines that hold nothing but a name and its box."""
-    names: dict[str, int] = {}
-    for sentence in sentences:
-        marks = MARK.findall(sentence)
-        if len(marks) > 1 and (listed := _listed(sentence, len(marks))):
-            names |= {name: mark for name, mark in listed.items() if name not in names}
-        if len(marks) != 1:
-            continue
-        labelled = sentence if _NUMBERED.match(sentence) else _FIELD_LABEL.sub(" ", sentence)
-        words = _bare(labelled) or _bare(sentence)  # "Person: [m]" is a label and a name
-        words = _COPULA.sub("", words)
-        if 0 < len(words.split()) <= _LONG_NOUN:
-            names.setdefault(words, int(marks[0]))
-    return names
-
-
-def _own_names(sentences: list[str]) -> dict[int, dict[str, int]]:
-    """The names in the lines right behind each sentence without boxes, or right before: where more are mentioned."""
-    told = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
-    behind = {i: _names([*takewhile(MARK.search, sentences[i + 1 :])]) for i in told}
-    before = {i: _names([*takewhile(MARK.search, reversed(sentences[:i]))]) for i in told}
-
-    def mentioned(names: dict[int, dict[str, int]]) -> int:
-        return sum(name.lower() in sentences[i].lower() for i in told for name in names[i])
-
-    return behind if mentioned(behind) >= mentioned(before) else before
-
-
-def _bare(sentence: str) -> str:
-    return MARK.sub(" ", sentence).replace("*", " ").strip(" :-–—.,()\"'`=")
-
-
-def _listed(sentence: str, count: int) -> dict[str, int]:
-    """Numbered names of a sentence that only lists them with their boxes: "person 1 [m], horse 2 [m]"; else none."""
-    parts = _LISTED.split(sentence.strip(" ."))
-    names = {MARK.sub("", part).strip(): int(mark[1]) for part in parts if (mark := MARK.search(part))}
-    are_names = all(numberless(name) != name and len(name.split()) <= _LONG_NOUN for name in names)
-    return names if len(parts) == len(names) == count and are_names else {}
 
 
 def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
@@ -169,7 +129,7 @@ def _last_end(text: str) -> tuple[str, str, str]:
 def _is_person_alone(words: str) -> bool:
     """Whether words are for a person and nothing else: "and a young woman"; not "hugs a man"."""
     *others, noun = numberless(_clause(words.strip(" ,"))).split() or [""]
-    return is_person(noun) and len(others) < _LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in others)
+    return is_person(noun) and len(others) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in others)
 
 
 class _Relations(NamedTuple):
@@ -194,13 +154,14 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     value = score[1] if score else None
     plain = _SCORE.sub(" ", sentence) if score else sentence
     if _MAY_LABEL.search(plain):
-        plain = (_LEADING_LABEL if plain.lstrip().startswith(_MARKED) else _FIELD_LABEL).sub(" ", plain)
+        plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
     plain = plain.replace("**", " ").replace("`", " ")
-    parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
+    parts = [" ".join(part.split()).strip(" :") if _WORD.search(part) else "" for part in plain.split(_MARKED)]
     count = len(parts) - 1
     leads = not parts[0]  # the boxes stand before their nouns
     labels = parts[1:] if leads else parts[:-1]
-    people = tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
+    is_last = leads and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
+    people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
     if count == 1:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
@@ -218,8 +179,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
     if len(objects) == 1 or leads:
         text = " ".join(part for part in parts if part)
-        are_apart = leads and bool(labels[subjects[0]])
-        nouns = [labels[i] if are_apart and len(labels[i].split()) < _LONG_NOUN else "" for i in objects]
+        are_apart = leads and bool(labels[subjects[0]]) and not _is_person_alone(labels[subjects[0]])
+        nouns = [labels[i] if are_apart and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
         said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
         return _Relations(said, subjects, value)
     return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
@@ -262,7 +223,7 @@ def _add(
     if pairs is None:
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
-    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/").rstrip(" (")
     if words[:1] + words[-1:] == "()":
         words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
