@@ -176,6 +176,7 @@ PERSON, THING = "[1, 2, 30, 40]", "[5, 6, 70, 80]"
         (f"{PERSON} {THING} repairing toaster", "repairing toaster"),
         (f"{PERSON}, {THING}: A man is riding a horse.", "riding horse"),
         (f"{PERSON}, {THING}: groom dog", "groom dog"),
+        (f"washing(person{PERSON}, car{THING})", "washing car"),
         (f"- washing car ({PERSON}, {THING})", "washing car"),
         (f"Interaction 1: A person is flying a kite.\nPerson: {PERSON}\nKite: {THING}", "flying kite"),
         (f"Flying a kite.\nPerson: {PERSON}\nKite: {THING}", "flying kite"),

@@ -156,10 +156,10 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     if _MAY_LABEL.search(plain):
         plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
     plain = plain.replace("**", " ").replace("`", " ")
-    parts = [" ".join(part.split()).strip(" :") if _WORD.search(part) else "" for part in plain.split(_MARKED)]
+    parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
     leads = not parts[0]  # the boxes stand before their nouns
-    labels = parts[1:] if leads else parts[:-1]
+    labels = [part if _WORD.search(part) else "" for part in (parts[1:] if leads else parts[:-1])]
     is_last = leads and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
     people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
     if count == 1:
@@ -223,7 +223,7 @@ def _add(
     if pairs is None:
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
-    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/").rstrip(" (")
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
     if words[:1] + words[-1:] == "()":
         words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
