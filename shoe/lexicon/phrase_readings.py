@@ -144,8 +144,6 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         thing = not (clause.object.person or (senses and MATERIAL.isdisjoint(senses)))
         named = names(clause.object) if thing or is_scenery(clause.object) else []
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and thing and not is_scenery(clause.object)
-        if on_it and _is_ridden(clause.object):
-            return Candidate([verb], named)
         return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
     if clause.direct and (inner := with_inner(clause, clause.object)):
         return inner
@@ -167,11 +165,6 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     return Candidate([verb], [*found, played] if played else found)
 
 
-def _is_ridden(noun: Noun) -> bool:
-    """Whether people ride, drive or stand on a thing: a board, an animal, a conveyance."""
-    return any(is_kind(noun.head, kind) for kind in table("ridden"))
-
-
 def _aboard(clause: Clause, given: Given) -> Candidate | None:
     """Read "a man on a horse jumps over a fence": what moves the person, who rides it, and what it goes to."""
     light = base_of(clause.verb[0]) in table("light_verb") and clause.direct and clause.object is not None
@@ -188,7 +181,7 @@ def _aboard(clause: Clause, given: Given) -> Candidate | None:
         return None
     noun, head = clause.aboard, clause.subject.head
     if noun is not None and noun.head not in table("implied_by_noun"):
-        noun = noun if _is_ridden(noun) else None
+        noun = noun if any(is_kind(noun.head, kind) for kind in table("ridden")) else None
     told = {*clause.verb[1:], *(attached.preposition for attached in clause.attached)}
     own = table("rider").get(head) if told.isdisjoint(table("astride")) else None
     ridden = names(noun) if noun is not None else [own] if own else []

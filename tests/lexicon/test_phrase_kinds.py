@@ -207,7 +207,6 @@ She uses her hands to carry a box = carry + box
 A man on a horse gallops along the shore = gallops / gallops along / riding + horse / shore
 An officer on horseback is crossing the street = crossing / riding + horse / street
 A boy on a bike jumps off a ledge = jumps / jumps off / riding + bike / ledge
-paddling on a surfboard = paddling on + surfboard
 A skier goes down the hill = goes / goes down / riding + skis / hill
 A cyclist moves on a motorcycle = moves on + motorcycle
 A skier carries a bag = carries + bag
