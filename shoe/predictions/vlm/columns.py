@@ -184,7 +184,7 @@ class Columns:
             expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
         row, image, record, item, loose = numbers.T
-        verb, object_, convention = (np.array(numbers, np.int64)[row] for numbers in self._words)
+        verb, object_, convention = (np.array(of_rows, np.int64)[row] for of_rows in self._words)
         if scores.are_percent(score):
             score = score / 100
             self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())

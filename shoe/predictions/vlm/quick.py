@@ -12,7 +12,7 @@ from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
 from shoe.predictions.vlm.openings import Openings, is_name, names_first
-from shoe.predictions.vlm.replies import Reply, answer_of, may_be_more, parsed, reply_of
+from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.shapes import Shape
 from shoe.predictions.vlm.wordings import Hit, UnfitError, holds_any
 from shoe.predictions.vlm.wrapper_keys import is_end
@@ -226,7 +226,7 @@ class Quick:
         end = text.find(_FENCE, start + 3)
         if start < 0 or end < 0 or not text.startswith("json\n", start + 3) or not text.isascii():
             return None
-        if may_be_more(text) and answer_of(text) != text.strip():
+        if answer_of(text) != text.strip():
             return None
         frame = (text[:start], text[end:])
         is_plain, body = self._frames.get(frame), text[start + 8 : end]

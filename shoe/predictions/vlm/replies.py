@@ -127,21 +127,16 @@ def parsed(text: str) -> Any:
         return None
 
 
-def may_be_more(text: str) -> bool:
-    """Whether a prompt, thoughts or tokens may stand beside the answer."""
-    return (
+def answer_of(text: str) -> str:
+    """The answer in a reply: without the prompt before it and the thinking around it."""
+    if (
         "<" in text
         or "ssistant" in text
         or "ASSISTANT" in text
         or "\nmodel\n" in text
         or "[/INST]" in text
         or "◁" in text
-    )
-
-
-def answer_of(text: str) -> str:
-    """The answer in a reply: without the prompt before it and the thinking around it."""
-    if may_be_more(text):
+    ):
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
         text = _without_thinking(text)

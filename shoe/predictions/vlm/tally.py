@@ -79,9 +79,8 @@ class Tally:
         """Count a reply, and its record, that says that there is no interaction."""
         self._notes.replies_none += 1
         self._none.append(record)
-        known = self._notes.none_said
-        if isinstance(said, str) and (said in known or (said[:1].isalpha() and says_none(said))):
-            known[said] = known.get(said, 0) + 1
+        if isinstance(said, str) and said[:1].isalpha() and says_none(said):
+            self._notes.none_said[said] = self._notes.none_said.get(said, 0) + 1
 
     def check(self, source: Source, triplets: int) -> None:
         """Refuse a file most of whose replies hold nothing that can be read.

@@ -86,12 +86,11 @@ class Wording:
         self._everywhere = _known_words(self._template, tuple(kinds))
         self._kind_of = kinds
         self._checks: dict[Kinds, int] = {}
-        self._trusted: set[Kinds] = set()
 
     def said(self, texts: tuple[str, ...]) -> Said | None:
         """What words say; None if the general reader has to tell."""
         kinds, said = self._everywhere.get(texts) or self._understood(texts)
-        return said if kinds in self._trusted else None
+        return said if self._checks.get(kinds, 0) >= _CHECKS else None
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
@@ -103,8 +102,6 @@ class Wording:
         if known._replace(human=next(boxed), object=next(boxed), score=score) != pair:
             return False
         self._checks[kinds] = self._checks.get(kinds, 0) + 1
-        if self._checks[kinds] >= _CHECKS:
-            self._trusted.add(kinds)
         return True
 
     def _understood(self, texts: tuple[str, ...]) -> tuple[Kinds, Said | None]:
