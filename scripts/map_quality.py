@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Mask
 from shoe.core.errors import InputError, quote
+from shoe.core.statistics import spearman
 from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.maps.agreement import spearman
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import Basis, Similarity, SimilarityMap, similarity_table
 

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 
 from shoe.core.arrays import Floats
+from shoe.core.statistics import pearson, spearman
 from shoe.lexicon.expressions import Part
 from shoe.llm.recorder import Tally
 from shoe.llm.states import State, States
-from shoe.maps.agreement import pearson, spearman
 from shoe.rating.config import RaterConfig
 from shoe.rating.job import Outcome
 from shoe.report.map_build import failure_lines

@@ -14,10 +14,10 @@ from shoe.bongard.oracle import Answers, Outcome
 from shoe.bongard.problems import Problems
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
+from shoe.core.statistics import percentiles
 
 RESAMPLES = 2000
 _STREAM = 1 << 27
-_TAILS = (2.5, 97.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
         draws = _resampled(correct, asked, number)
         found, times = np.unique(answers.outcome[of], return_counts=True)
         outcomes = {Outcome(code): count for code, count in zip(found.tolist(), times.tolist(), strict=True)}
-        interval = _interval(draws) if len(asked) > 1 else None
+        interval = percentiles(draws) if len(asked) > 1 else None
         groups[name] = GroupAccuracy(len(asked), int(of.sum()), float(right.mean()), interval, outcomes)
         drawn.append(draws)
     average = float(np.mean([group.accuracy for group in groups.values()]))
     whole = all(group.interval is not None for group in groups.values())
-    return Accuracy(groups, average, _interval(np.mean(drawn, axis=0)) if whole else None)
+    return Accuracy(groups, average, percentiles(np.mean(drawn, axis=0)) if whole else None)
 
 
 def _resampled(correct: Floats, asked: Indices, stream: int) -> Floats:
@@ -91,8 +91,3 @@ def _resampled(correct: Floats, asked: Indices, stream: int) -> Floats:
     numbers = random_numbers(_STREAM + stream, (RESAMPLES, len(asked)))
     drawn = (numbers % np.uint64(len(asked))).astype(np.int64)
     return np.asarray(correct[drawn].sum(axis=1) / asked[drawn].sum(axis=1))
-
-
-def _interval(draws: Floats) -> tuple[float, float]:
-    low, high = np.percentile(draws, _TAILS).tolist()
-    return low, high

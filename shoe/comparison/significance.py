@@ -25,11 +25,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
 from shoe.comparison.pieces import resampled
 from shoe.comparison.resampling import MOST_RESAMPLES
 from shoe.core.arrays import Floats
+from shoe.core.statistics import ROUNDING, deviations, holm, interval_around, p_value
 from shoe.engines.base import SERIAL, Engine
 from shoe.runs.run import Run
 
@@ -40,7 +39,6 @@ FEWEST_FOR_INTERVALS = 100
 """Resamples below which percentiles at the ends are too few to lay an interval by."""
 USUAL = 1000
 """Resamples of a few models."""
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +52,8 @@ class Estimate:
     @classmethod
     def of(cls, value: float, resamples: Floats) -> Estimate:
         """Lay the deviations of (R,) resamples from their mean around a value; NaN ones are left out."""
-        known = _centred(resamples)
-        if not len(known):
-            return cls(value, value, value)
-        low, high = np.quantile(known, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]).tolist()
-        return cls(value, value + min(low, 0.0), value + max(high, 0.0))
+        apart = deviations(resamples)
+        return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 
     def within(self, lowest: float) -> Estimate:
         """The same, with an interval that ends at the lowest value that there can be, and at 1."""
@@ -68,7 +63,7 @@ class Estimate:
     @property
     def varies(self) -> bool:
         """Whether resamples differ at all; if not, there is no interval."""
-        return self.high - self.low > _ROUNDING
+        return self.high - self.low > ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,35 +187,10 @@ def statistics(
                 of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
     differences = []
     for key, of in compared.items():
-        bootstrap = [share_as_large(value, _centred(apart)) for _, _, value, apart, _ in of]
+        bootstrap = [p_value(value, deviations(apart)) for _, _, value, apart, _ in of]
         lowest = lowest_randomisation(images)
-        randomisation = [max(lowest, share_as_large(value, apart)) for _, _, value, _, apart in of]
+        randomisation = [max(lowest, p_value(value, apart)) for _, _, value, _, apart in of]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
         for (i, j, value, apart, _), p in zip(of, tests, strict=True):
             differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart).within(-1.0), *p))
     return Statistics(images, resamples, seed, estimates, tuple(differences))
-
-
-def share_as_large(value: float, others: Floats) -> float:
-    """P of a value among (R,) ones that chance made, two-sided: (1 + as large ones) / (1 + R)."""
-    known = others[~np.isnan(others)]
-    return float((1 + (np.abs(known) >= abs(value) - _ROUNDING).sum()) / (1 + len(known)))
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down correction of some p: what each would have to be below for its null hypothesis to be rejected.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    adjusted, highest = [0.0] * len(p), 0.0
-    for number, which in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        highest = max(highest, min(1.0, (len(p) - number) * p[which]))
-        adjusted[which] = highest
-    return adjusted
-
-
-def _centred(resamples: Floats) -> Floats:
-    """Deviations from the mean, of those that are numbers."""
-    known = resamples[~np.isnan(resamples)]
-    return known - known.mean() if len(known) else known

@@ -15,8 +15,7 @@ import numpy as np
 from shoe.comparison.ranks import better
 from shoe.comparison.significance import LEVEL
 from shoe.core.arrays import Floats
-
-_ROUNDING = 1e-12
+from shoe.core.statistics import ROUNDING
 
 
 def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
@@ -38,13 +37,13 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
     for i in range(n - 1):
         deviations = np.nan_to_num(centred[i] - centred[i + 1 :])
         spread = deviations.std(axis=1)
-        known = spread > _ROUNDING  # two models that no draw sets further apart are the same
+        known = spread > ROUNDING  # two models that no draw sets further apart are the same
         studentized = np.abs(deviations[known]) / spread[known, None]
         largest = np.maximum(largest, studentized.max(axis=0, initial=0))
         differences = np.abs(np.asarray(values[i + 1 :]) - values[i])
         apart[i, i + 1 :][known] = differences[known] / spread[known]
     apart += apart.T
-    p = (1 + (largest >= apart[..., None] - _ROUNDING).sum(axis=-1)) / (1 + len(largest))
+    p = (1 + (largest >= apart[..., None] - ROUNDING).sum(axis=-1)) / (1 + len(largest))
     found = []
     for i in range(n):
         sure = [j for j in range(n) if p[i, j] < LEVEL]

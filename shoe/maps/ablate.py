@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 
 from shoe.core.errors import OptionError
+from shoe.core.statistics import nearest_measures
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.diff import semantic_of, under
 from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
-from shoe.maps.nearest import nearness
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
@@ -149,6 +149,6 @@ def _beside(human: HumanRatings, similarity: SimilarityMap, subsets: Sequence[tu
     near = 1 - np.abs(values[:, wide] - human.values[:, None])
     near = near[~np.isnan(near).any(axis=1)]
     if len(near) > 1 and len(wide) > 1:
-        for place, among in zip(wide.tolist(), nearness(near).among_best.tolist(), strict=True):
+        for place, among in zip(wide.tolist(), nearest_measures(near)[1].tolist(), strict=True):
             found[place] = replace(found[place], among_best=among)
     return found

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from shoe.core.errors import InputError
+from shoe.core.statistics import pearson, spearman
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses
-from shoe.maps.agreement import pearson, spearman
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report, score
 from shoe.scoring.semantic import SemanticResult, semantic_score

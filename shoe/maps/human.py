@@ -11,10 +11,10 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, quote
+from shoe.core.statistics import pearson, spearman
 from shoe.io.delimited import delimited_rows
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
-from shoe.maps.agreement import pearson, spearman
 from shoe.maps.sources import check_same_part
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine

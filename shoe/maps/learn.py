@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError
+from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
-from shoe.maps.agreement import quadratic_weighted_kappa, spearman
 from shoe.maps.pair_features import OF_CLASS, OF_SENSE, PairFeatures, pair_features
 from shoe.rating.neighbourhood import INVISIBLE, within
 from shoe.similarity import RatedPairs, SimilarityMap

@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.core.errors import many, printable
+from shoe.core.statistics import Interval
 from shoe.report.text import count, fixed, percent, present, say, table
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Agreement, Analysis, Reference
 from shoe.study.exclusions import RULES
-from shoe.study.intervals import Figure, Interval
+from shoe.study.intervals import Figure
 from shoe.study.map_raters import Beside
 from shoe.study.plan import Drawn, Study
 from shoe.study.precision import expected

@@ -10,22 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.maps.agreement import quadratic_weighted_kappa, spearman
+from shoe.core.statistics import (
+    Interval,
+    Level,
+    PairSums,
+    alpha,
+    bonett_wright_interval,
+    counts_of_levels,
+    fisher_interval,
+    quadratic_weighted_kappa,
+    spearman,
+    spearman_bootstrap,
+    spearman_permutation_p,
+)
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 from shoe.study import agreement
-from shoe.study.agreement import Level, PairSums, mean_of_pairs, mean_ratings, pairwise_kappa
+from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.exclusions import excluded
-from shoe.study.intervals import (
-    Figure,
-    Interval,
-    Scale,
-    bonett_wright_interval,
-    bootstrap_interval,
-    figure_of,
-    fisher_interval,
-    permutation_p,
-)
-from shoe.study.ranks import weighted_spearman
+from shoe.study.intervals import Figure, Scale, figure_of
 from shoe.study.ratings import StudyRatings
 
 ALPHAS: tuple[Level, ...] = ("ordinal", "interval", "nominal")
@@ -147,14 +149,14 @@ def analyse(study: StudyRatings) -> Analysis:
     of_parts = {name: study_of_items.of_items(np.array(study_of_items.part) == name) for name in parts}
     ratings, everywhere = study_of_items.first, _weight(study_of_items)
     most = agreement.majority(ratings)
-    by_majority = [agreement.counts_of_levels(ratings[most == level]).sum(axis=0) for level in range(agreement.LEVELS)]
+    by_majority = [counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
     return Analysis(
         study=study_of_items,
         whole=agreement_of(study_of_items),
         parts={name: agreement_of(part) for name, part in of_parts.items()} if len(parts) > 1 else {},
-        levels=agreement.counts_of_levels(ratings.T).astype(np.int64),
+        levels=counts_of_levels(ratings.T, LEVELS).astype(np.int64),
         by_majority=np.array(by_majority, np.int64),
-        kappas=agreement.pairwise_kappa(ratings, everywhere),
+        kappas=PairSums.from_ratings(ratings, everywhere).kappas,
         ceilings=[None if np.isnan(value) else value for value in agreement.ceiling(ratings, everywhere).tolist()],
         retest=retest,
         picture=_picture(study_of_items),
@@ -170,7 +172,7 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
     number = (ratings != MISSING).sum(axis=1)
     shared = number > 1
     per_item = np.average(number[shared], weights=None if weight is None else weight[shared]) if shared.any() else 1
-    pairs = PairSums.of(ratings, weight)
+    pairs = PairSums.from_ratings(ratings, weight)
     kappas = pairs.kappas
 
     def kappa(items: Indices, raters: Indices) -> float | None:
@@ -179,14 +181,14 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
         if weight is None:
             left_out = np.ones(len(ratings), bool)
             left_out[items] = False
-            return agreement.mean_of_pairs(pairs.minus(PairSums.of(ratings[left_out])).kappas)
+            return agreement.mean_of_pairs(pairs.minus(PairSums.from_ratings(ratings[left_out])).kappas)
         return agreement.mean_kappa(ratings[items], _weight(study, items))
 
     return Agreement(
         items=len(study.items),
         raters=len(study.raters),
         ratings=int(number.sum()),
-        alpha={level: _figure(study, partial(agreement.alpha, level=level), "agreement") for level in ALPHAS},
+        alpha={level: _figure(study, partial(alpha, level=level), "agreement") for level in ALPHAS},
         kappa=figure_of(kappa, ratings.shape, "agreement"),
         spread=spread,
         standard_error=None if spread is None else float(spread / np.sqrt(per_item)),
@@ -228,7 +230,7 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
         return ours[items][known], means[known], _weight(table, items[known])
 
     def correlation(items: Indices, raters: Indices) -> float | None:
-        return _spearman(*paired(items, raters))
+        return spearman(*paired(items, raters))
 
     def likeness(items: Indices, raters: Indices) -> float | None:
         values, means, weight = paired(items, raters)
@@ -242,8 +244,8 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
         spearman=rank_correlation,
         fisher=None if rho is None else fisher_interval(rho, number),
         bonett_wright=None if rho is None else bonett_wright_interval(rho, number),
-        bootstrap=None if rho is None else bootstrap_interval(ours, theirs, weight),
-        p=None if rho is None else permutation_p(ours, theirs, weight),
+        bootstrap=None if rho is None else spearman_bootstrap(ours, theirs, weight),
+        p=None if rho is None else spearman_permutation_p(ours, theirs, weight),
         agreement=figure_of(likeness, table.first.shape, "share"),
     )
 
@@ -254,8 +256,9 @@ def _retest(study: StudyRatings) -> Retest | None:
         return None
     pair = np.stack([study.first[both], study.again[both]], axis=1)
     weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
-    kappa = quadratic_weighted_kappa(*pair.T) if weight is None else mean_of_pairs(pairwise_kappa(pair, weight))
-    return Retest(len(pair), _mean(pair[:, 0] == pair[:, 1], weight), kappa)
+    return Retest(
+        len(pair), _mean(pair[:, 0] == pair[:, 1], weight), quadratic_weighted_kappa(pair[:, 0], pair[:, 1], weight)
+    )
 
 
 def _picture(study: StudyRatings) -> Picture | None:
@@ -276,7 +279,3 @@ def _picture(study: StudyRatings) -> Picture | None:
 
 def _mean(values: NDArray[Any], weight: Floats | None) -> float:
     return float(values.mean() if weight is None else np.average(values, weights=weight))
-
-
-def _spearman(a: Floats, b: Floats, weight: Floats | None) -> float | None:
-    return spearman(a, b) if weight is None else weighted_spearman(a, b, weight)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from shoe.core.statistics import counts_of_levels
 from shoe.similarity.ensemble import MISSING
-from shoe.study.agreement import counts_of_levels
+from shoe.study.agreement import LEVELS
 from shoe.study.ratings import StudyRatings
 
 GOLD_SHARE, GOLD_REACH = 0.75, 1
@@ -25,7 +26,7 @@ def excluded(study: StudyRatings) -> dict[str, list[str]]:
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
         gold = given & ~study.measured
-        levels = counts_of_levels(study.first[given & study.measured, j : j + 1]).sum(axis=0)
+        levels = counts_of_levels(study.first[given & study.measured, j : j + 1], LEVELS).sum(axis=0)
         took = study.seconds[given & ~np.isnan(study.seconds[:, j]), j]
         near = np.abs(study.first[gold, j] - study.gold[gold]) <= GOLD_REACH
         broken = (

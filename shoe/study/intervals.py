@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
+from shoe.core.statistics import Interval
 from shoe.scoring.entries import minus
-from shoe.study.ranks import rank_moments, weighted_spearman
 
 Statistic = Callable[[Indices, Indices], float | None]
 """A figure of some items and some raters, given by their indices; None where it is undefined."""
@@ -22,8 +21,6 @@ Scale = Literal["as it is", "correlation", "agreement", "share"]
 Agreement beyond chance is -1 or more, as kappa and alpha, a share of agreement 0 or more; no interval goes below."""
 
 _GROUPS = 50
-_CELLS = 1 << 20
-"""Numbers looked at together: 8 MB."""
 _TO: dict[Scale, Callable[[Floats], Floats]] = {
     "as it is": lambda x: x,
     "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
@@ -36,14 +33,7 @@ _BACK: dict[Scale, Callable[[Floats], Floats]] = {
     "agreement": lambda x: 1 - np.exp(np.minimum(-x, np.log(2))),
     "share": lambda x: 1 - np.exp(np.minimum(-x, 0)),
 }
-_ITEM_STREAM, _DRAW_STREAM, _SHUFFLE_STREAM = 3 << 28, (3 << 28) + 1, (3 << 28) + (1 << 20)
-
-
-class Interval(NamedTuple):
-    """From where to where a figure may lie."""
-
-    low: float
-    high: float
+_ITEM_STREAM = 3 << 28
 
 
 class Figure(NamedTuple):
@@ -62,11 +52,13 @@ class LeftOut(NamedTuple):
 
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
         """The figure and its interval; see :func:`figure_of`."""
+        from scipy.stats import t
+
         found = self._spread(scale)
         if self.whole is None or found is None or found[0] == 0:
             return Figure(self.whole, None)
         error, freedom = found
-        reach = _student(freedom).ppf((1 + level) / 2) * error
+        reach = float(t.ppf((1 + level) / 2, freedom)) * error
         low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
 
@@ -79,11 +71,13 @@ class LeftOut(NamedTuple):
     @property
     def p(self) -> float | None:
         """Two-sided p of the figure being 0, by Student's t; None where it has no interval, or an error of 0."""
+        from scipy.stats import t
+
         found = self._spread("as it is")
         if self.whole is None or found is None or found[0] == 0:
             return None
         error, freedom = found
-        return float(2 * _student(freedom).sf(abs(self.whole) / error))
+        return float(2 * t.sf(abs(self.whole) / error, freedom))
 
     def _spread(self, scale: Scale) -> tuple[float, float] | None:
         """Standard error and degrees of freedom."""
@@ -137,105 +131,3 @@ def _variance(without: list[float | None], scale: Scale) -> float | None:
         return None
     values = _TO[scale](np.array(without, np.float64))
     return float((len(values) - 1) * values.var())
-
-
-def _student(freedom: float) -> Any:
-    from scipy.stats import t
-
-    return t(freedom)
-
-
-def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Interval of a correlation of n items by Fisher's z with standard error 1 / sqrt(n - 3).
-
-    >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
-    [0.765, 0.829]
-    """
-    return _z_interval(correlation, 1.0, n, level)
-
-
-def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Interval of Spearman's correlation of n items: Fisher's z with variance (1 + rho^2 / 2) / (n - 3).
-
-    Bonett and Wright 2000: ranks vary more than the numbers that Fisher's error is for.
-    """
-    return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
-
-
-def _z_interval(correlation: float, factor: float, n: float, level: float) -> Interval | None:
-    from scipy.stats import norm
-
-    if n <= 3:
-        return None
-    if abs(correlation) == 1:
-        return Interval(correlation, correlation)
-    reach = float(norm.ppf((1 + level) / 2)) * np.sqrt(factor / (n - 3))
-    low, high = np.tanh(np.arctanh(correlation) + np.array([-reach, reach]))
-    return Interval(float(low), float(high))
-
-
-def spearman_resampled(a: Floats, b: Floats, resamples: int, weight: Floats | None = None) -> NDArray[np.float64]:
-    """(resamples,) Spearman's correlation of items drawn with replacement; NaN where a draw has but one value."""
-    n = len(a)
-    drawn = (random_numbers(_DRAW_STREAM, (resamples, n)) % np.uint64(n)).astype(np.int64)
-    if weight is not None:
-        return rank_moments(a[drawn], b[drawn], weight[drawn]).correlation
-    return _correlations(_ranks(a[drawn]), _ranks(b[drawn]))
-
-
-def bootstrap_interval(
-    a: Floats, b: Floats, weight: Floats | None = None, resamples: int = 2_000, level: float = 0.95
-) -> Interval | None:
-    """Percentile interval of Spearman's correlation over items drawn with replacement, and their weights with them."""
-    values = spearman_resampled(a, b, resamples, weight)
-    values = values[~np.isnan(values)]
-    if len(values) < resamples / 2:
-        return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
-
-
-def permutation_p(a: Floats, b: Floats, weight: Floats | None = None, permutations: int = 10_000) -> float | None:
-    """How often items that are paired at random correlate as strongly, two-sided, by Spearman.
-
-    The pairing that was found is one of those that are possible, so p is never 0 (Phipson and Smyth 2010). Weights stay
-    with ``a``, by which items were drawn: were ``b`` independent of it, it would be so of them too.
-    """
-    if weight is not None:
-        return _weighted_p(a, b, weight, permutations)
-    ranks_a, ranks_b = _ranks(a[None]), _ranks(b[None])
-    found = float(_correlations(ranks_a, ranks_b)[0])
-    if np.isnan(found):
-        return None
-    shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
-    values = _correlations(ranks_a, ranks_b[0][shuffled])
-    as_strong = np.abs(values) >= abs(found) - 1e-12
-    return float((1 + as_strong.sum()) / (1 + permutations))
-
-
-def _weighted_p(a: Floats, b: Floats, weight: Floats, permutations: int) -> float | None:
-    found = weighted_spearman(a, b, weight)
-    if found is None:
-        return None
-    values = [found]
-    shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
-    for rows in np.array_split(shuffled, max(1, shuffled.size // _CELLS)):
-        values += rank_moments(a[None], b[rows], weight[None]).correlation.tolist()
-    return float((np.abs(values) >= abs(found) - 1e-12).mean())
-
-
-def _ranks(values: Floats) -> Floats:
-    """(B, n) rank of each number in its row; equal ones share their mean rank."""
-    from scipy.stats import rankdata
-
-    ranks: Floats = rankdata(values, axis=1)
-    return ranks
-
-
-def _correlations(a: Floats, b: Floats) -> Floats:
-    """Pearson's correlation of each row of a, or its only one, with each of b; NaN for a row of one value."""
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = np.where(scale > 0, (a * b).sum(axis=1) / scale, np.nan)
-    return found

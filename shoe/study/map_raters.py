@@ -10,13 +10,11 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError
+from shoe.core.statistics import nearest_measures, spearman
 from shoe.maps.ablate import LEAST_SHARE, MOST_RATERS
-from shoe.maps.agreement import spearman
-from shoe.maps.nearest import nearness
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
-from shoe.study.ranks import weighted_spearman
 from shoe.study.rater_model import rater_model
 from shoe.study.ratings import StudyRatings
 from shoe.study.reference import similarity_of_items
@@ -117,10 +115,7 @@ def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map
     for j, name in enumerate([*people, *names]):
         others = mean_ratings(np.delete(study.first[:, rated], j, axis=1) if j < len(people) else study.first)
         both = ~np.isnan(values[:, j]) & ~np.isnan(others)
-        if weight is None:
-            rho = spearman(values[both, j], others[both]) if both.sum() > 1 else None
-        else:
-            rho = weighted_spearman(values[both, j], others[both], weight[both])
+        rho = spearman(values[both, j], others[both], None if weight is None else weight[both])
         placed.append(Placed(name, j < len(people), float(model.bias[j]), float(model.noise[j]), rho))
     return placed
 
@@ -132,7 +127,7 @@ def ensembles_of(
     people: Floats,
     weight: Floats | None = None,
 ) -> list[Ensemble]:
-    """Find the agreement of every subset, and which could be the best; see :func:`shoe.maps.nearest.nearness`.
+    """Find the agreement of every subset, and which could be the best; see :func:`nearest_measures`.
 
     Args:
         names: of all raters.
@@ -141,9 +136,6 @@ def ensembles_of(
         people: (N,) what people say.
         weight: (N,) of items.
     """
-    found = nearness(1 - np.abs(values - people[:, None]), weight)
-    order = np.argsort(-found.agreement, kind="stable")
-    return [
-        Ensemble(tuple(names[j] for j in subsets[k]), float(found.agreement[k]), bool(found.among_best[k]))
-        for k in order
-    ]
+    agreement, among_best = nearest_measures(1 - np.abs(values - people[:, None]), weight)
+    order = np.argsort(-agreement, kind="stable")
+    return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among_best[k])) for k in order]

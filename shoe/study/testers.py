@@ -15,10 +15,10 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, quote
+from shoe.core.statistics import alpha
 from shoe.io.delimited import delimited_rows
 from shoe.io.files import read_bytes
 from shoe.similarity.ensemble import MISSING, Ratings
-from shoe.study.agreement import alpha
 from shoe.study.intervals import Figure, figure_of
 
 COLUMNS = ("problem", "group", "concept", "query", "rater", "right", "seconds")

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.comparison.ranks import kendall, ranks
-from shoe.comparison.significance import Estimate, Statistics, holm, share_as_large, statistics
+from shoe.comparison.significance import Estimate, Statistics, statistics
+from shoe.core.statistics import holm, p_value
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.runs.run import Run
 from tests.examples import examples
@@ -52,8 +53,8 @@ def test_one_image_has_no_intervals_and_no_low_p() -> None:
 
 
 def test_p_counts_what_is_as_large_on_either_side() -> None:
-    assert share_as_large(0.2, np.array([0.1, -0.2, 0.3, -0.4])) == pytest.approx(4 / 5)
-    assert share_as_large(-0.5, np.array([0.1, -0.2, 0.3, np.nan])) == pytest.approx(1 / 4)
+    assert p_value(0.2, np.array([0.1, -0.2, 0.3, -0.4])) == pytest.approx(4 / 5)
+    assert p_value(-0.5, np.array([0.1, -0.2, 0.3, np.nan])) == pytest.approx(1 / 4)
 
 
 def test_ranks_share_the_first_and_miss_rates_count_from_below() -> None:

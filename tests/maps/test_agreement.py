@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.maps.agreement import pearson, quadratic_weighted_kappa, rater_agreements, spearman
+from shoe.core.statistics import pearson, quadratic_weighted_kappa, spearman
+from shoe.maps.agreement import rater_agreements
 
 _ratings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.maps.agreement import quadratic_weighted_kappa
+from shoe.core.statistics import Level, PairSums, alpha, quadratic_weighted_kappa
 from shoe.similarity.ensemble import MISSING
 from shoe.study import agreement
-from shoe.study.agreement import Level
 from tests.examples import examples
 
 TABLES = st.integers(2, 5).flatmap(
@@ -40,14 +39,14 @@ KRIPPENDORFF = np.array(
 
 @pytest.mark.parametrize(("level", "known"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
 def test_alpha_of_the_textbook(level: Level, known: float) -> None:
-    assert agreement.alpha(KRIPPENDORFF, level) == pytest.approx(known, abs=5e-4)
+    assert alpha(KRIPPENDORFF, level) == pytest.approx(known, abs=5e-4)
 
 
 @given(TABLES)
 @examples(1)
 def test_alpha_is_its_definition(ratings: np.ndarray) -> None:
     for level in ("nominal", "ordinal", "interval"):
-        assert agreement.alpha(ratings, level) == pytest.approx(slow_alpha(ratings, level), abs=1e-9)
+        assert alpha(ratings, level) == pytest.approx(slow_alpha(ratings, level), abs=1e-9)
 
 
 def slow_alpha(ratings: np.ndarray, level: Level) -> float | None:
@@ -117,13 +116,13 @@ def test_what_says_nothing_is_undefined() -> None:
     for figure in (agreement.mean_kappa, agreement.mean_ceiling):
         assert figure(same) is None
         assert figure(lonely) is None
-    assert agreement.alpha(same, "ordinal") is None
-    assert agreement.alpha(lonely, "interval") is None
+    assert alpha(same, "ordinal") is None
+    assert alpha(lonely, "interval") is None
     assert agreement.within_item_spread(lonely) is None
     one, overlap = np.array([[0, 3, 4]], np.int8), np.array([[0, 3, -1], [4, 3, 1], [1, 2, -1]], np.int8)
     for weight in (None, np.array([2.5])):  # chance alone pairs what is there: both would be 0
         assert agreement.mean_kappa(one, weight) is None
-        assert agreement.alpha(one, "ordinal", weight) is None
+        assert alpha(one, "ordinal", weight) is None
     assert agreement.mean_kappa(overlap) == agreement.mean_kappa(overlap[:, :2])
 
 
@@ -131,7 +130,7 @@ def test_what_says_nothing_is_undefined() -> None:
 @examples(1)
 @given(TABLES)
 def test_kappas_of_all_pairs_are_those_of_each(ratings: np.ndarray) -> None:
-    found = agreement.pairwise_kappa(ratings)
+    found = PairSums.from_ratings(ratings).kappas
     for i, j in permutations(range(ratings.shape[1]), 2):
         both = (ratings[:, [i, j]] != MISSING).all(axis=1)
         kappa = quadratic_weighted_kappa(ratings[both, i], ratings[both, j])

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from shoe.study.intervals import (
-    Scale,
+from shoe.core.statistics import (
     bonett_wright_interval,
-    bootstrap_interval,
-    figure_of,
     fisher_interval,
-    permutation_p,
+    spearman_bootstrap,
+    spearman_permutation_p,
 )
+from shoe.study.intervals import Scale, figure_of
 
 
 def test_the_supplements_interval_is_fishers() -> None:
@@ -28,21 +27,21 @@ def test_correlations_of_few_or_perfect_items() -> None:
 
 def test_p_is_never_zero_and_counts_what_is_as_strong() -> None:
     a = np.arange(30.0)
-    assert permutation_p(a, a, permutations=999) == 1 / 1000
-    assert permutation_p(a, np.ones(30), permutations=999) is None
+    assert spearman_permutation_p(a, a, permutations=999) == 1 / 1000
+    assert spearman_permutation_p(a, np.ones(30), permutations=999) is None
     shuffled = np.random.default_rng(0).permutation(a)
     rho = spearmanr(a, shuffled)
-    assert permutation_p(a, shuffled, permutations=9_999) == pytest.approx(rho.pvalue, abs=0.02)
+    assert spearman_permutation_p(a, shuffled, permutations=9_999) == pytest.approx(rho.pvalue, abs=0.02)
 
 
 def test_the_bootstrap_holds_the_correlation() -> None:
     rng = np.random.default_rng(1)
     a = rng.standard_normal(80)
     b = a + rng.standard_normal(80)
-    found = bootstrap_interval(a, b)
+    found = spearman_bootstrap(a, b)
     assert found is not None
     assert found.low < spearmanr(a, b).statistic < found.high
-    assert bootstrap_interval(np.ones(8), np.arange(8.0)) is None
+    assert spearman_bootstrap(np.ones(8), np.arange(8.0)) is None
 
 
 def test_the_interval_of_a_mean_by_hand() -> None:

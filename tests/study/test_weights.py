@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from shoe.core.errors import InputError
+from shoe.core.statistics import alpha, spearman, spearman_permutation_p
 from shoe.study import agreement
 from shoe.study.analysis import agreement_of
-from shoe.study.intervals import permutation_p
-from shoe.study.ranks import weighted_spearman
 from shoe.study.ratings import read_study
 from shoe.study.sampling import draw_by, probabilities
 from shoe.study.simulated import simulated
@@ -41,7 +40,7 @@ def test_an_item_of_weight_three_is_three_items(rows: list[tuple[int, ...]]) -> 
     both = (ratings[:, :2] >= 0).all(axis=1)
     if (a := ratings[both, 0]).size > 1 and np.ptp(a) and np.ptp(b := ratings[both, 1]):
         rho = spearmanr(np.repeat(a, table[both, 0]), np.repeat(b, table[both, 0])).statistic
-        assert weighted_spearman(a.astype(float), b.astype(float), weight[both]) == pytest.approx(rho)
+        assert spearman(a.astype(float), b.astype(float), weight[both]) == pytest.approx(rho)
 
 
 def test_alpha_of_weighted_items_is_that_of_many_copies() -> None:
@@ -49,9 +48,9 @@ def test_alpha_of_weighted_items_is_that_of_many_copies() -> None:
     ratings = np.clip(rng.integers(0, 5, (300, 1)) + rng.integers(-1, 2, (300, 4)), -1, 4).astype(np.int8)
     weight = rng.integers(1, 4, 300)
     for level in ("nominal", "ordinal", "interval"):
-        often = agreement.alpha(np.repeat(ratings, weight, axis=0), level)
-        assert agreement.alpha(ratings, level, weight / weight.mean()) == pytest.approx(often, abs=1e-3)
-        assert agreement.alpha(ratings, level, np.ones(300)) == pytest.approx(agreement.alpha(ratings, level))
+        often = alpha(np.repeat(ratings, weight, axis=0), level)
+        assert alpha(ratings, level, weight / weight.mean()) == pytest.approx(often, abs=1e-3)
+        assert alpha(ratings, level, np.ones(300)) == pytest.approx(alpha(ratings, level))
 
 
 def test_probabilities_add_up_and_certain_pairs_are_drawn() -> None:
@@ -112,8 +111,8 @@ def test_those_left_of_a_stratum_stand_for_all_of_it() -> None:
 
 def test_a_test_with_weights_never_says_zero() -> None:
     a = np.arange(12.0)
-    assert permutation_p(a, a, np.arange(1.0, 13), 99) == 1 / 100
-    assert permutation_p(a, np.ones(12), np.ones(12), 9) is None
+    assert spearman_permutation_p(a, a, np.arange(1.0, 13), 99) == 1 / 100
+    assert spearman_permutation_p(a, np.ones(12), np.ones(12), 9) is None
 
 
 @pytest.mark.parametrize("told", ["", "0", "-1", "x", "inf", "1e308", "5e-324"])

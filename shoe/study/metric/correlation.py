@@ -10,21 +10,12 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import index_in_group
 from shoe.core.seeded import random_numbers
-from shoe.maps.agreement import pearson, spearman
+from shoe.core.statistics import kendall, pearson, spearman
 
 MOST_PAIRED = 50
 """Of so many units of an image, drawn alike, all pairs are looked at."""
 _SAME = 1e-9
 _STREAM = 11 << 28
-
-
-def kendall(a: Floats, b: Floats) -> float | None:
-    """Kendall's tau-b; None for fewer than two values, or where one side has but one value."""
-    from scipy.stats import kendalltau
-
-    if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
-        return None
-    return float(kendalltau(a, b).statistic)
 
 
 CORRELATIONS: dict[str, Callable[[Floats, Floats], float | None]] = {

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Protocol, Self
 
-from shoe.comparison.significance import LEVEL, holm
-from shoe.study.intervals import Figure, Interval, Scale
+from shoe.comparison.significance import LEVEL
+from shoe.core.statistics import Interval, holm
+from shoe.study.intervals import Figure, Scale
 
 _SHARES = ("accuracy", "soft")
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from shoe.comparison.ranked import Counts
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.study.intervals import Figure, Interval, Scale, groups_of
+from shoe.core.statistics import correlation, deviations, differences, interval_around, kendall_of_differences
+from shoe.study.intervals import Figure, Scale, groups_of
 from shoe.study.metric.units import Judged
 
 _SAME = 1e-9
@@ -97,38 +98,28 @@ class Apart:
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
         """Take differences; ``spread`` says what is drawn where images alone are drawn, if ``scores`` are not."""
-        first, second = np.array(list(combinations(range(len(scores.values)), 2))).T
-        self.whole = scores.values[first] - scores.values[second]
-        self.drawn = scores.drawn[:, first] - scores.drawn[:, second]
-        images = scores if spread is None else spread
-        self.error = np.nanstd(images.drawn[:, first] - images.drawn[:, second], axis=0)
+        self.whole, self.drawn = differences(scores.values, _SAME), differences(scores.drawn, _SAME)
+        self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def sure(self, apart: Floats) -> Floats:
         """Probability that the first of each pair is the better one, by one-sided tests."""
         from scipy.stats import norm
 
-        found: Floats = norm.cdf(_rounded(apart) / np.maximum(self.error, _SAME**2))
+        found: Floats = norm.cdf(apart / np.maximum(self.error, _SAME**2))
         return found
-
-
-def kendall(x: Floats, y: Floats) -> Floats:
-    """Kendall's tau-b of each row of (..., C) differences."""
-    x, y = np.sign(_rounded(x)), np.sign(_rounded(y))
-    return _ratio((x * y).sum(axis=-1), np.sqrt(np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)))
 
 
 def pearson(x: Floats, y: Floats) -> Floats:
     """Pearson's correlation of the scores, which is that of all their differences, each taken both ways."""
-    x, y = _rounded(x), _rounded(y)
     if x.shape[-1] < 3:  # any two models lie on a line
         return np.full(x.shape[:-1], np.nan)
-    return _ratio((x * y).sum(axis=-1), np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1)))
+    return correlation((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
 
 
 def accuracy(x: Floats, y: Floats) -> Floats:
     """Share of pairs that both put in one order (Kocmi et al. 2021)."""
-    x, y = np.sign(_rounded(x)), np.sign(_rounded(y))
-    return _ratio((x == y).sum(axis=-1), np.where(x.any(axis=-1) & y.any(axis=-1), x.shape[-1], 0))
+    x, y = np.sign(x), np.sign(y)
+    return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
 
 def soft_accuracy(a: Apart, b: Apart, x: Floats, y: Floats) -> Floats:
@@ -137,16 +128,7 @@ def soft_accuracy(a: Apart, b: Apart, x: Floats, y: Floats) -> Floats:
     return found
 
 
-def _rounded(apart: Floats) -> Floats:
-    return np.where(np.abs(apart) > _SAME, apart, 0)
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    found: Floats = np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
-    return found
-
-
-_OF_DIFFERENCES = {"kendall": kendall, "pearson": pearson, "accuracy": accuracy}
+_OF_DIFFERENCES = {"kendall": kendall_of_differences, "pearson": pearson, "accuracy": accuracy}
 FIGURES = (*_OF_DIFFERENCES, "soft")
 
 
@@ -167,8 +149,7 @@ class Drawn:
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)
-        low, high = np.quantile(known - known.mean(), [(1 - level) / 2, (1 + level) / 2]).tolist()
-        return Figure(self.value, Interval(self.value + min(low, 0.0), self.value + max(high, 0.0)))
+        return Figure(self.value, interval_around(self.value, deviations(known), level))
 
     def minus(self, other: Drawn) -> Drawn:
         """The difference of two under the same draws."""
