@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -12,15 +13,17 @@ from shoe.page.people import people_part
 from shoe.plots.people import ceilings, draw_study, levels, pictures, reference
 from shoe.study.analysis import Analysis, analyse
 from shoe.study.map_raters import Beside, Ensemble, Placed
-from shoe.study.simulated import careless, simulated
+from shoe.study.precision import simulated
 from tests.cli.run import run
 from tests.plots.drawn import assert_readable
+from tests.scripts.conftest import SCRIPTS
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def found() -> Analysis:
+    careless = run_path(str(SCRIPTS / "simulated_studies.py"))["careless"]
     study = careless(simulated(30, 3, 4), 4)
     names = ("<b>ann</b>", "bob $x$", "x" * 200)
     shown = np.where(np.arange(len(study.items))[:, None] < 20, (study.first + (study.first == 1)).astype(np.int8), -1)

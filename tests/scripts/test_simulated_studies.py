@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulated_studies import SPAMMERS, Population, careless
 
 from shoe.study.exclusions import excluded
-from shoe.study.simulated import SPAMMERS, Population, careless, simulated
+from shoe.study.precision import simulated
 
 
 @pytest.mark.slow
@@ -18,7 +19,7 @@ def test_raters_who_answer_at_random_are_excluded_and_others_are_not() -> None:
 
 
 def test_drawn_pairs_stand_for_their_population() -> None:
-    population = Population.of(400, 0)
+    population = Population.simulated(400, 0)
     for study in (population.by_influence(50, 2, 3), population.by_stratum(50, 2, 3)):
         assert study.weights is not None
         assert len(study.items) == 50
