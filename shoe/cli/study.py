@@ -73,17 +73,16 @@ def new(
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
     from shoe.study.influential import influential
-    from shoe.study.plan import new_study, new_study_by_influence
+    from shoe.study.plan import new_study
 
     if (ground_truth is None) != (images is None and not predictions):
         raise OptionError("--ground-truth: expected with --for, --images or both, and neither of them without it")
     of = benchmark(dataset)
-    by = similarity_for(of, similarity, "mean")
+    by, of_score = similarity_for(of, similarity, "mean"), None
     if ground_truth is not None and predictions:
         tasks = [scored(path, ground_truth, similarity, dataset).task for path in predictions]
-        made, drawn = new_study_by_influence(of, by, influential(tasks, by), items, raters, seed)
-    else:
-        made, drawn = new_study(of, by, items, raters, seed)
+        of_score = influential(tasks, by)
+    made, drawn = new_study(of, by, items, raters, seed, of_score)
     pictures: dict[str, bytes] = {}
     if ground_truth is not None and images is not None:
         made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), _there(images))

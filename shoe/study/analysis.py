@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from shoe.core.statistics import (
     spearman_bootstrap,
     spearman_permutation_p,
 )
-from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study import agreement
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.exclusions import excluded
@@ -70,7 +71,7 @@ class Retest:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class PictureEffect:
     """What became of ratings when the picture was shown.
 
     Attributes:
@@ -134,7 +135,7 @@ class Analysis:
     kappas: Floats
     ceilings: list[float | None]
     retest: Retest | None
-    picture: Picture | None
+    picture: PictureEffect | None
     excluded: dict[str, list[str]]
     kept: Agreement | None
 
@@ -175,6 +176,12 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
     pairs = PairSums.from_ratings(ratings, weight)
     kappas = pairs.kappas
 
+    def figure(of: Callable[..., float | None], scale: Scale) -> Figure:
+        def statistic(items: Indices, raters: Indices) -> float | None:
+            return of(ratings[np.ix_(items, raters)], weight=_weight(study, items))
+
+        return figure_of(statistic, ratings.shape, scale)
+
     def kappa(items: Indices, raters: Indices) -> float | None:
         if len(items) == len(ratings):  # without some raters, the others agree as they did
             return agreement.mean_of_pairs(kappas[np.ix_(raters, raters)])
@@ -188,11 +195,11 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
         items=len(study.items),
         raters=len(study.raters),
         ratings=int(number.sum()),
-        alpha={level: _figure(study, partial(alpha, level=level), "agreement") for level in ALPHAS},
+        alpha={level: figure(partial(alpha, level=level), "agreement") for level in ALPHAS},
         kappa=figure_of(kappa, ratings.shape, "agreement"),
         spread=spread,
         standard_error=None if spread is None else float(spread / np.sqrt(per_item)),
-        ceiling=_figure(study, agreement.mean_ceiling, "correlation"),
+        ceiling=figure(agreement.mean_ceiling, "correlation"),
         reference=_reference(study, items_alone=items_alone),
     )
 
@@ -202,19 +209,6 @@ def _weight(study: StudyRatings, items: Indices | None = None) -> Floats | None:
     if study.weights is None:
         return None
     return study.weights.of(np.arange(len(study.items)) if items is None else items)
-
-
-class _Statistic(Protocol):
-    """A figure of ratings, and of what their items stand for."""
-
-    def __call__(self, ratings: Ratings, *, weight: Floats | None) -> float | None: ...
-
-
-def _figure(study: StudyRatings, of: _Statistic, scale: Scale) -> Figure:
-    def statistic(items: Indices, raters: Indices) -> float | None:
-        return of(study.first[np.ix_(items, raters)], weight=_weight(study, items))
-
-    return figure_of(statistic, study.first.shape, scale)
 
 
 def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
@@ -229,14 +223,11 @@ def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
         known = ~np.isnan(means)
         return ours[items][known], means[known], _weight(table, items[known])
 
-    def correlation(items: Indices, raters: Indices) -> float | None:
-        return spearman(*paired(items, raters))
-
     def likeness(items: Indices, raters: Indices) -> float | None:
         values, means, weight = paired(items, raters)
         return 1 - _mean(np.abs(values - means / HIGHEST), weight) if len(values) else None
 
-    rank_correlation = figure_of(correlation, table.first.shape, "correlation")
+    rank_correlation = figure_of(lambda i, r: spearman(*paired(i, r)), table.first.shape, "correlation")
     rho, weight = rank_correlation.value if items_alone else None, _weight(table)
     number = len(ours) if table.weights is None else table.weights.effective
     return Reference(
@@ -261,7 +252,7 @@ def _retest(study: StudyRatings) -> Retest | None:
     )
 
 
-def _picture(study: StudyRatings) -> Picture | None:
+def _picture(study: StudyRatings) -> PictureEffect | None:
     both = (study.first != MISSING) & (study.picture != MISSING)
     if not both.any():
         return None
@@ -274,7 +265,7 @@ def _picture(study: StudyRatings) -> Picture | None:
         return _mean(what[at][of[at]], each) if of[at].any() else None
 
     changed, size = partial(mean, moved > 0, both), partial(mean, moved, moved > 0)
-    return Picture(int(both.sum()), figure_of(changed, both.shape, "share"), figure_of(size, both.shape))
+    return PictureEffect(int(both.sum()), figure_of(changed, both.shape, "share"), figure_of(size, both.shape))
 
 
 def _mean(values: NDArray[Any], weight: Floats | None) -> float:

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import msgspec
 import numpy as np
-from msgspec import UNSET
 
 from shoe.bongard.problems import Problems
 from shoe.core.errors import InputError, many, quote
@@ -17,14 +16,10 @@ from shoe.io.json import read_typed
 from shoe.study.kept import AnyStudy, problems_of
 from shoe.study.plan import Phase, Question
 from shoe.study.problems import ProblemStudy
-from shoe.study.ratings import SENSES
-from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 from shoe.study.testers import trials_of
 
-COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds", "weight", "stratum")
 
-
-class Answer(msgspec.Struct, frozen=True):
+class RaterAnswer(msgspec.Struct, frozen=True):
     """One answer; of several to the same question the last one counts, by the order of the file.
 
     Attributes:
@@ -48,26 +43,26 @@ class Answer(msgspec.Struct, frozen=True):
         return Question(self.item, self.occasion, self.phase)
 
 
-class Returned(msgspec.Struct, frozen=True):
+class RaterFile(msgspec.Struct, frozen=True):
     """The file that a rater's page saves."""
 
     study: str
     rater: str
-    answers: Annotated[list[Answer], msgspec.Meta(extra={"item": "answer"})]
+    answers: Annotated[list[RaterAnswer], msgspec.Meta(extra={"item": "answer"})]
 
 
-Answers = dict[tuple[str, Question], Answer]
+LastAnswers = dict[tuple[str, Question], RaterAnswer]
 """By rater and question, the last answer."""
 
 
-def answers_of(study: AnyStudy, paths: Sequence[Path]) -> Answers:
+def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
     """Read what raters sent back; equal answers in several files count once.
 
     Raises:
         InputError: for a file of another study, of nobody that it invited, with an answer to what it does not ask, or
             if two files differ in what one rater last answered.
     """
-    answers: dict[tuple[str, Question], tuple[tuple[float, int], Answer, Path]] = {}
+    answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:
         returned = _read(path, study)
         latest = -np.inf  # a clock that was put back changes no order
@@ -83,40 +78,24 @@ def answers_of(study: AnyStudy, paths: Sequence[Path]) -> Answers:
     return {key: answer for key, (_, answer, _) in sorted(answers.items())}
 
 
-def table_of(study: AnyStudy, answers: Answers) -> list[list[object]]:
+def table_of(study: AnyStudy, answers: LastAnswers) -> list[list[object]]:
     """Rows of a table that ``shoe study report`` reads, header first."""
-    if isinstance(study, ProblemStudy):
-        return [list(TESTER_COLUMNS), *(_tested(study, rater, answer) for (rater, _), answer in answers.items())]
-    rows: list[list[object]] = [list(COLUMNS)]
-    for (rater, (item, occasion, phase)), answer in answers.items():
-        asked = study.items[item]
-        gold = "" if asked.gold is None else asked.gold
-        drawn = [value if value is not UNSET else "" for value in (asked.weight, asked.stratum)]
-        rows.append([*asked.senses, rater, answer.rating, occasion, phase, asked.part, gold, _seconds(answer), *drawn])
+    rows: list[list[object]] = [list(study.columns)]
+    for (rater, question), answer in answers.items():
+        seconds = round(max(0.0, answer.answered - answer.shown) / 1000, 3)
+        rows.append(study.row(rater, question, answer.rating, seconds))
     return rows
 
 
-def kept_problems(folder: Path, study: ProblemStudy, answers: Answers) -> Problems:
+def kept_problems(folder: Path, study: ProblemStudy, answers: LastAnswers) -> Problems:
     """Problems of a study that at least one tester solves; its folder has them all."""
     trials = trials_of(table_of(study, answers), folder)
     kept = sorted(int(name) for name, solved in zip(trials.problems, trials.kept, strict=True) if solved)
     return problems_of(folder, study).select(np.array(kept, np.int64))
 
 
-def _tested(study: ProblemStudy, rater: str, answer: Answer) -> list[object]:
-    number, query = divmod(answer.item, 2)
-    problem = study.problems[number]
-    shows = problem.shows[query]
-    kind, right = "positive" if shows else "negative", int(bool(answer.rating) == shows)
-    return [number, problem.group, problem.concept, kind, rater, right, _seconds(answer)]
-
-
-def _seconds(answer: Answer) -> float:
-    return round(max(0.0, answer.answered - answer.shown) / 1000, 3)
-
-
-def _read(path: Path, study: AnyStudy) -> Returned:
-    returned = read_typed(path, read_bytes(path), Returned, lambda _document, number, _: f"answer {number}")
+def _read(path: Path, study: AnyStudy) -> RaterFile:
+    returned = read_typed(path, read_bytes(path), RaterFile, lambda _document, number, _: f"answer {number}")
     if returned.study != study.id:
         raise InputError(path, field="study", found=quote(returned.study), expected=f"{study.id}, as this study has")
     if returned.rater not in study.names:

@@ -78,9 +78,8 @@ def load_study(folder: Path) -> AnyStudy:
     """
     path = folder / FILE
     data = read_bytes(path)
-    if read_typed(path, data, _Kind, _place).kind == "problems":
-        return read_typed(path, data, ProblemStudy, _place)
-    return read_typed(path, data, Study, _place)
+    kind: type[AnyStudy] = ProblemStudy if read_typed(path, data, _Kind, _place).kind == "problems" else Study
+    return read_typed(path, data, kind, _place)
 
 
 def _place(_document: object, number: int, _record: object) -> str:

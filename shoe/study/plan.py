@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Indices
 from shoe.core.seeded import random_numbers
 from shoe.lexicon.wordnet import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.influential import Influential
-from shoe.study.sampling import DIFFERS, Sample, Strata, draw, draw_by, probabilities
+from shoe.study.ratings import SENSES
+from shoe.study.sampling import DIFFERS, Strata, draw, draw_by, probabilities
 
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
 _OTHER_SEED = 1 << 16
@@ -26,6 +27,7 @@ _GOLD_STREAM, _ORDER_STREAM = (7 << 28) + (1 << 20), (7 << 28) + (2 << 20)
 _PICTURE_STREAM = (7 << 28) + (3 << 20)
 
 
+ANSWER_COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds", "weight", "stratum")
 Phase = Literal["words", "picture", "sides"]
 
 
@@ -86,7 +88,47 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
-class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What studies of pairs and studies of problems share; a subclass has the fields.
+
+    Attributes:
+        levels: number of ratings, from 0.
+        columns: header of the table of answers.
+    """
+
+    levels: ClassVar[int]
+    columns: ClassVar[tuple[str, ...]]
+
+    if TYPE_CHECKING:
+
+        @property
+        def raters(self) -> int:
+            """Number of pages; a field of subclasses, whose order is that of the file."""
+
+    @property
+    def id(self) -> str:
+        """12 hex digits of the content."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
+
+    @property
+    def names(self) -> list[str]:
+        """R names of the raters."""
+        return [f"rater-{number + 1}" for number in range(self.raters)]
+
+    def order(self, rater: int) -> list[Question]:
+        """Return what one rater is asked, in an order of its own."""
+        raise NotImplementedError
+
+    def pictures(self, order: Sequence[Question]) -> list[str]:
+        """Return the files of the pictures that a page with these questions shows."""
+        raise NotImplementedError
+
+    def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
+        """Return the row of the table of answers for one answer."""
+        raise NotImplementedError
+
+
+class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     """A study of pairs of interactions, as ``study.json`` holds it.
 
     Attributes:
@@ -101,34 +143,21 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     dataset: str
     similarity: str
+    levels: ClassVar[int] = HIGHEST + 1
+    columns: ClassVar[tuple[str, ...]] = ANSWER_COLUMNS
     seed: int
     raters: int
     items: list[Item]
     training: list[Item]
     glosses: dict[str, str]
 
-    @property
-    def id(self) -> str:
-        """12 hex digits of the content."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
-
-    @property
-    def names(self) -> list[str]:
-        """R names of the raters."""
-        return rater_names(self.raters)
-
-    @property
-    def levels(self) -> int:
-        """How many ratings there are, from 0."""
-        return HIGHEST + 1
-
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Files of the pictures that a page with these questions shows."""
+        """Return the files of the pictures that a page with these questions shows."""
         asked = (self.items[question.item].picture for question in order if question.phase == "picture")
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """What one rater is asked, in an order of its own: all items, a tenth a second time, then those with pictures.
+        """Return what one rater is asked: all items, a tenth of them a second time, then those with pictures.
 
         A repeat stands at least half of the list after its first showing, so nobody remembers it.
         """
@@ -143,10 +172,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         again = shuffled(np.arange(len(self.items)), _PICTURE_STREAM + 2 * rater, self.seed).tolist()
         return shown + [Question(item, 1, "picture") for item in again if self.items[item].picture]
 
-
-def rater_names(raters: int) -> list[str]:
-    """What a study calls its raters."""
-    return [f"rater-{number + 1}" for number in range(raters)]
+    def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
+        """Return the row of the table of answers for one answer."""
+        item = self.items[question.item]
+        rest = [item.part, item.gold, seconds, item.weight, item.stratum]
+        empty = ["" if value in (None, UNSET) else value for value in rest]
+        return [*item.senses, rater, rating, question.occasion, question.phase, *empty]
 
 
 class Drawn(NamedTuple):
@@ -161,87 +192,72 @@ class Drawn(NamedTuple):
     influence: float | None = None
 
 
-def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int) -> tuple[Study, Drawn]:
-    """Draw a study: its items by stratum, 3 % gold items beside them, and five to try the keys.
+def new_study(
+    of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
+) -> tuple[Study, Drawn]:
+    """Draw a study: its items, 3 % gold items beside them, and five to try the keys.
 
-    Gold items are a class beside itself (4), and two classes that differ in both words and that the map holds for
-    entirely different (0).
+    Items are drawn evenly over strata; if ``influential`` has the pairs that a score depends on, among these, most
+    likely those that it depends on most. Gold items are a class beside itself (4), and two classes that differ in both
+    words and that the map holds for entirely different (0).
 
     Raises:
         OptionError: if there are not so many pairs.
         MissingWordNetError: without WordNet's files, which have the definitions that raters see.
     """
-    sample = draw(of.classes, similarity, items + _TRAINING, seed)
-    drawn = [
-        _item(of, a, b, DIFFERS[d]) for a, b, d in zip(*map(list, (sample.a, sample.b, sample.differs)), strict=True)
+    if influential is None:
+        sample = draw(of.classes, similarity, items + _TRAINING, seed)
+        columns = zip(sample.a.tolist(), sample.b.tolist(), sample.differs.tolist(), strict=True)
+        drawn = [_class_pair(of, a, b, DIFFERS[d]) for a, b, d in columns]
+        weight = sample.weight
+        strata = [f"{item.part} {level}" for item, level in zip(drawn, sample.level.tolist(), strict=True)]
+        where = Drawn(sample.strata)
+    else:
+        probability = probabilities(influential.influence, items + _TRAINING)
+        rows = draw_by(probability, seed)
+        differs = [DIFFERS[2 if a != b and x != y else int(a == b)] for a, x, b, y in influential.senses]
+        levels = np.rint(influential.similarity * HIGHEST).astype(int).tolist()
+        drawn = []
+        for row in rows.tolist():
+            (a, x, b, y), (words_a, words_b) = influential.senses[row], map(_spaced, influential.words[row])
+            drawn.append(Item(a, x, b, y, words_a, words_b, differs[row]))
+        weight, strata = 1 / probability[rows], [""] * len(rows)
+        there, taken = Counter(zip(differs, levels, strict=True)), Counter((differs[row], levels[row]) for row in rows)
+        share = float(influential.influence[rows].sum() / influential.influence.sum())
+        where = Drawn({cell: (number, taken[cell]) for cell, number in there.items()}, share)
+    order = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
+    training = [drawn[row] for row in order[:_TRAINING]]
+    stands = weight * (len(drawn) / items)  # whichever five are for practice, the others stand for them
+    made = [
+        msgspec.structs.replace(drawn[row], weight=float(stands[row]), stratum=strata[row]) for row in order[_TRAINING:]
     ]
-    strata = [f"{item.part} {level}" for item, level in zip(drawn, sample.level.tolist(), strict=True)]
-    return _study(of, similarity, raters, seed, drawn, sample.weight, strata), Drawn(sample.strata)
-
-
-def new_study_by_influence(
-    of: Benchmark, similarity: Similarity, found: Influential, items: int, raters: int, seed: int
-) -> tuple[Study, Drawn]:
-    """Draw a study of the pairs that a score depends on, most likely those that it depends on most; as `new_study`."""
-    probability = probabilities(found.influence, items + _TRAINING)
-    rows = draw_by(probability, seed)
-    differs = [DIFFERS[2 if a != b and x != y else int(a == b)] for a, x, b, y in found.senses]
-    levels = np.rint(found.similarity * HIGHEST).astype(int).tolist()
-    drawn = []
-    for row in rows.tolist():
-        (verb_a, object_a, verb_b, object_b), (words_a, words_b) = found.senses[row], map(_spaced, found.words[row])
-        drawn.append(Item(verb_a, object_a, verb_b, object_b, words_a, words_b, differs[row]))
-    there, taken = Counter(zip(differs, levels, strict=True)), Counter((differs[row], levels[row]) for row in rows)
-    made = _study(of, similarity, raters, seed, drawn, 1 / probability[rows], [""] * len(rows))
-    share = float(found.influence[rows].sum() / found.influence.sum())
-    return made, Drawn({cell: (number, taken[cell]) for cell, number in there.items()}, share)
-
-
-def _study(
-    of: Benchmark,
-    similarity: Similarity,
-    raters: int,
-    seed: int,
-    drawn: list[Item],
-    weight: Floats,
-    strata: list[str],
-) -> Study:
-    """Put a study together of what was drawn; five, whichever, are for practice, and the others stand for them."""
-    items = len(drawn) - _TRAINING
-    rows = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
-    training, rated = [drawn[row] for row in rows[:_TRAINING]], rows[_TRAINING:]
-    stands = weight * (len(drawn) / items)
-    made = [msgspec.structs.replace(drawn[row], weight=float(stands[row]), stratum=strata[row]) for row in rated]
-    others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
-    made += _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
+    made += _gold_items(of, similarity, drawn, items, seed)
     made = [made[row] for row in shuffled(np.arange(len(made)), _GOLD_STREAM + 2, seed).tolist()]
     senses = {name for item in [*made, *training] for name in item.senses}
+    meanings = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
     identity = f"{similarity.name} {similarity.digest}"
-    told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
-    return Study(of.name, identity, seed, raters, made, training, told)
+    return Study(of.name, identity, seed, raters, made, training, meanings), where
 
 
-def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
-    classes = of.classes
+def _class_pair(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
+    classes, verbs, objects = of.classes, of.classes.verb_synsets, of.classes.object_synsets
     words_a, words_b = (_spaced((classes.verbs[classes.verb[k]], classes.objects[classes.object[k]])) for k in (a, b))
-    (verb_a, verb_b), (object_a, object_b) = (
-        (senses[a], senses[b]) for senses in (classes.verb_synsets, classes.object_synsets)
-    )
-    return Item(verb_a, object_a, verb_b, object_b, words_a, words_b, part, gold)
+    return Item(verbs[a], objects[a], verbs[b], objects[b], words_a, words_b, part, gold)
 
 
 def _spaced(words: tuple[str, str]) -> tuple[str, str]:
     return words[0].replace("_", " "), words[1].replace("_", " ")
 
 
-def _gold(of: Benchmark, others: Sample, drawn: list[Item], number: int, seed: int) -> list[Item]:
-    """Gold items from another draw, none of which is an item of the study's."""
+def _gold_items(of: Benchmark, similarity: Similarity, drawn: list[Item], items: int, seed: int) -> list[Item]:
+    """Return gold items from another sample, none of which is an item of the study."""
+    number, known = max(2, round(items * _GOLD_SHARE)), {item.senses for item in drawn}
+    others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
     rows = shuffled(np.arange(len(others.a)), _GOLD_STREAM + 1, seed)
-    known = {item.senses for item in drawn}
 
     def some(most: int, pairs: list[tuple[int, int]], rating: int) -> list[Item]:
-        items = {(item := _item(of, a, b, "gold", rating)).senses: item for a, b in pairs}
-        return [item for senses, item in items.items() if senses not in known][:most]
+        made = {(item := _class_pair(of, a, b, "gold", rating)).senses: item for a, b in pairs}
+        return [item for senses, item in made.items() if senses not in known][:most]
 
     apart = [i for i in rows if others.level[i] == 0 and DIFFERS[others.differs[i]] == "both"]
     found = some(number // 2, [(int(others.a[i]), int(others.b[i])) for i in apart], 0)

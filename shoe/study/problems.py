@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 import numpy as np
@@ -14,7 +14,8 @@ from shoe.bongard.score import digest
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError
 from shoe.core.seeded import random_numbers
-from shoe.study.plan import PictureFile, Question, rater_names, shuffled
+from shoe.study.plan import PictureFile, Question, RatingStudy, shuffled
+from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 
 _STREAM = (7 << 28) + (4 << 20)
 
@@ -36,7 +37,7 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shows: tuple[bool, bool]
 
 
-class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
+class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
     """A study of Bongard problems, as ``study.json`` holds it: item 2 p + k is query k of problem p, rating 1 side A.
 
     Attributes:
@@ -49,31 +50,18 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         examples: shown first with their answers.
     """
 
+    levels: ClassVar[int] = 2
+    columns: ClassVar[tuple[str, ...]] = TESTER_COLUMNS
     seed: int
     raters: int
     testers: int
     files: list[str]
     digest: str
     problems: list[Problem]
-    examples: list[Problem] = []
-
-    @property
-    def id(self) -> str:
-        """12 hex digits of the content."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
-
-    @property
-    def names(self) -> list[str]:
-        """R names of the raters."""
-        return rater_names(self.raters)
-
-    @property
-    def levels(self) -> int:
-        """How many ratings there are: 0 is side B, 1 side A."""
-        return 2
+    examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """What one rater is asked: both queries of a problem together, problems in an order of its own."""
+        """Return what one rater is asked: both queries of a problem together, problems in an order of its own."""
         numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
@@ -85,10 +73,18 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Files of the pictures that a page with these questions shows."""
+        """Return the files of the pictures that a page with these questions shows."""
         asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
         shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
         return list(dict.fromkeys(shown))
+
+    def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
+        """Return the row of the table of answers for one answer."""
+        number, query = divmod(question.item, 2)
+        problem = self.problems[number]
+        shows = problem.shows[query]
+        right = int(bool(rating) == shows)
+        return [number, problem.group, problem.concept, "positive" if shows else "negative", rater, right, seconds]
 
 
 def new_problem_study(

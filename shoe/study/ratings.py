@@ -139,14 +139,14 @@ class _Reader:
         given = {name: row[column].strip() for name, column in self.columns.items()}
         for name in (*self.named, "rater"):
             if not given[name]:
-                raise self._error(number, name, "", "a name")
+                raise cell_error(self.path, number, name, "", "a name")
         item = self.items.setdefault(self.between.join(given[name] for name in self.named), len(self.items))
         rater = self.raters.setdefault(given["rater"], len(self.raters))
         for name, known in self.facts.items():
             told = given.get(name, "")
             before, line = known.setdefault(item, (told, number)) if told else ("", number)
             if told != before:
-                raise self._error(number, name, told, f"{quote(before)} as in line {line}, of the same item")
+                raise cell_error(self.path, number, name, told, f"{quote(before)} as in line {line}, of the same item")
         if not given["rating"]:
             self.holes += 1
             return
@@ -157,15 +157,15 @@ class _Reader:
             found = f"a second rating by {quote(given['rater'])} of the item in line {earlier}"
             expected = "one, or occasion 2 in a column occasion"
             raise InputError(self.path, record=f"line {number}", found=found, expected=expected)
-        seconds = self._number(number, "seconds", given.get("seconds", ""), np.inf)
+        seconds = number_of(self.path, number, "seconds", given.get("seconds", ""), np.inf)
         self.answers[table, item, rater] = (rating, seconds, number)
 
     def _table(self, number: int, given: dict[str, str]) -> str:
         phase, occasion = given.get("phase") or "words", given.get("occasion") or "1"
         if phase not in PHASES:
-            raise self._error(number, "phase", phase, "words or picture")
+            raise cell_error(self.path, number, "phase", phase, "words or picture")
         if occasion not in ("1", "2"):
-            raise self._error(number, "occasion", occasion, "1, or 2 for a repeat")
+            raise cell_error(self.path, number, "occasion", occasion, "1, or 2 for a repeat")
         if phase == "picture":
             return "picture"
         return "first" if occasion == "1" else "again"
@@ -182,7 +182,7 @@ class _Reader:
             raise InputError(self.path, found="no rating", expected="ratings 0 to 4")
         reference, gold = np.full(shape[0], np.nan), np.full(shape[0], MISSING, np.int8)
         for item, (told, line) in self.facts["reference"].items():
-            reference[item] = self._number(line, "reference", told, 1)
+            reference[item] = number_of(self.path, line, "reference", told, 1)
         for item, (told, line) in self.facts["gold"].items():
             gold[item] = self._whole(line, "gold", told)
         part, stratum = ([self.facts[name].get(item, ("",))[0] for item in range(shape[0])] for name in _GROUPS)
@@ -206,7 +206,7 @@ class _Reader:
         for name, item in self.items.items():
             if measured[item]:
                 told, line = self.facts["weight"].get(item, ("", 0))
-                weight[item] = self._number(line, "weight", told, np.inf)
+                weight[item] = number_of(self.path, line, "weight", told, np.inf)
                 if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
                     expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, as other items have"
                     raise InputError(
@@ -217,20 +217,24 @@ class _Reader:
     def _whole(self, number: int, field: str, told: str) -> int:
         whole = told.removesuffix(".0")  # as tools write whole numbers of a column with holes
         if whole not in map(str, range(HIGHEST + 1)):
-            raise self._error(number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
+            raise cell_error(self.path, number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
         return int(whole)
 
-    def _number(self, number: int, field: str, told: str, most: float) -> float:
-        try:
-            value = float(told) if told else np.nan
-        except ValueError:
-            value = -1.0
-        if value < 0 or value > most or (told and np.isnan(value)):
-            raise self._error(number, field, told, "a number 0 to 1" if most == 1 else "a number from 0")
-        return value
 
-    def _error(self, number: int, field: str, found: str, expected: str) -> InputError:
-        return InputError(self.path, record=f"line {number}", field=field, found=quote(found), expected=expected)
+def cell_error(path: Path, line: int, field: str, found: str, expected: str) -> InputError:
+    """Return the error of a cell of a table of answers."""
+    return InputError(path, record=f"line {line}", field=field, found=quote(found), expected=expected)
+
+
+def number_of(path: Path, line: int, field: str, text: str, most: float) -> float:
+    """Parse a cell that holds a number from 0; NaN if it is empty."""
+    try:
+        value = float(text) if text else np.nan
+    except ValueError:
+        value = -1.0
+    if value < 0 or value > most or (text and np.isnan(value)):
+        raise cell_error(path, line, field, text, "a number 0 to 1" if most == 1 else "a number from 0")
+    return value
 
 
 def shape_of(ratings: StudyRatings) -> str:

@@ -39,9 +39,13 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
         InputError: for items that are not named by four senses of WordNet 3.0.
     """
     senses = _senses(study, source)
-    verbs, objects = (_values(similarity, part, senses, at) for at, part in enumerate(_PARTS))
+    values = []
+    for at, part in enumerate(_PARTS):
+        ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
+        table = similarity.between(part, ours, theirs)
+        values.append(table[[ours.index(of[at]) for of in senses], [theirs.index(of[at + 2]) for of in senses]])
     options = SemanticOptions()
-    return combine(verbs, objects, options.combine, options.weight)
+    return combine(values[0], values[1], options.combine, options.weight)
 
 
 def read_people(path: Path) -> list[HumanRatings]:
@@ -67,21 +71,14 @@ def read_people(path: Path) -> list[HumanRatings]:
 
 def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
     """Names of verb, object, verb and object of each item."""
+
+    def is_sense(name: str, part: Part) -> bool:
+        synset = lexicon().synset(name)
+        return synset >= 0 and lexicon().pos(synset) == POS[part]
+
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
-        if len(named) != len(SENSES) or not all(map(_is_sense, named, (*_PARTS, *_PARTS))):
+        if len(named) != len(SENSES) or not all(map(is_sense, named, (*_PARTS, *_PARTS))):
             expected = "two verbs and two nouns of WordNet 3.0, as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
             raise InputError(source, record=f"item {quote(item)}", found="other names", expected=expected)
     return senses
-
-
-def _values(similarity: Similarity, part: Part, senses: list[list[str]], at: int) -> Floats:
-    """(N,) similarity of the class's sense and the other one of each item."""
-    ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
-    table = similarity.between(part, ours, theirs)
-    return table[[ours.index(named[at]) for named in senses], [theirs.index(named[at + 2]) for named in senses]]
-
-
-def _is_sense(name: str, part: Part) -> bool:
-    synset = lexicon().synset(name)
-    return synset >= 0 and lexicon().pos(synset) == POS[part]

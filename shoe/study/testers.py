@@ -7,7 +7,8 @@ A tester solves a problem by being right about both queries; a problem is kept i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from shoe.io.delimited import delimited_rows
 from shoe.io.files import read_bytes
 from shoe.similarity.ensemble import MISSING, Ratings
 from shoe.study.intervals import Figure, figure_of
+from shoe.study.ratings import cell_error, number_of
 
 COLUMNS = ("problem", "group", "concept", "query", "rater", "right", "seconds")
 QUERIES = ("positive", "negative")
@@ -128,8 +130,7 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
         told = {name: str(row[column]).strip() for name, column in columns.items()}
 
         def wrong(field: str, expected: str, told: dict[str, str] = told, number: int = number) -> InputError:
-            found = quote(told[field])
-            return InputError(path, record=f"line {number}", field=field, found=found, expected=expected)
+            return cell_error(path, number, field, told[field], expected)
 
         if told["query"] not in QUERIES:
             raise wrong("query", "positive or negative")
@@ -144,30 +145,15 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
         if key in answers:
             raise wrong("rater", "one answer of a tester to each query")
         raters.setdefault(told["rater"], len(raters))
-        answers[key] = int(told["right"]), _seconds(told.get("seconds", ""), wrong)
-    return _trials(problems, raters, answers)
-
-
-def _seconds(told: str, wrong: Callable[[str, str], InputError]) -> float:
-    try:
-        value = float(told) if told else np.nan
-    except ValueError:
-        value = -1.0
-    if value < 0 or (told and not np.isfinite(value)):
-        raise wrong("seconds", "a number from 0")
-    return value
-
-
-def _trials(
-    problems: dict[str, str], raters: dict[str, int], answers: dict[tuple[str, int, str], tuple[int, float]]
-) -> Trials:
-    row = {name: number for number, name in enumerate(problems)}
+        seconds_taken = number_of(path, number, "seconds", told.get("seconds", ""), sys.float_info.max)
+        answers[key] = int(told["right"]), seconds_taken
+    place = {name: number for number, name in enumerate(problems)}
     groups = tuple(dict.fromkeys(problems.values()))
-    right = np.full((len(row), 2, len(raters)), MISSING, np.int8)
+    right = np.full((len(place), 2, len(raters)), MISSING, np.int8)
     seconds = np.full(right.shape, np.nan)
     for (problem, query, rater), (value, took) in answers.items():
-        right[row[problem], query, raters[rater]] = value
-        seconds[row[problem], query, raters[rater]] = took
+        at = place[problem], query, raters[rater]
+        right[at], seconds[at] = value, took
     group = np.array([groups.index(name) for name in problems.values()], np.int64)
     return Trials(tuple(problems), tuple(raters), groups, group, right, seconds.sum(axis=1))
 

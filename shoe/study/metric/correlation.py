@@ -25,8 +25,8 @@ CORRELATIONS: dict[str, Callable[[Floats, Floats], float | None]] = {
 }
 
 
-class Pairs(NamedTuple):
-    """Pairs of units of one image.
+class UnitPairs(NamedTuple):
+    """UnitPairs of units of one image.
 
     Attributes:
         first, second: (P,) the units.
@@ -38,7 +38,7 @@ class Pairs(NamedTuple):
     image: Indices
 
 
-def pairs_within(image: Indices) -> Pairs:
+def pairs_within(image: Indices) -> UnitPairs:
     """All pairs of units of one image; where an image has more than 50, of 50 of them.
 
     Args:
@@ -52,17 +52,17 @@ def pairs_within(image: Indices) -> Pairs:
     # Each unit stands second to all before it on its image.
     second, before = np.repeat(order, place), index_in_group(place)
     first = order[np.repeat(np.arange(len(order)) - place, place) + before]
-    return Pairs(first, second, image[second])
+    return UnitPairs(first, second, image[second])
 
 
-def way(values: Floats, pairs: Pairs, least: float = 0) -> Indices:
+def way(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
     """(P,) 1 where the first is the higher, -1 where the second is, 0 where they are no more than ``least`` apart."""
     apart = values[pairs.first] - values[pairs.second]
     found: Indices = np.sign(apart) * (np.abs(apart) > least + _SAME)
     return found
 
 
-def tie_width(values: Floats, pairs: Pairs, people: Indices, known: Mask) -> float:
+def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) -> float:
     """How far apart a measure's values must be to be told apart, so that it orders most pairs as people do.
 
     Tie calibration (Deutsch, Foster and Freitag 2023): a measure that says 0.71 and 0.72 says no difference where

@@ -15,7 +15,7 @@ from shoe.similarity.ensemble import MISSING
 from shoe.study.agreement import mean_ceiling
 from shoe.study.intervals import figure_of
 from shoe.study.metric.judgements import Judgements
-from shoe.study.metric.measures import Measure, Measured, measured
+from shoe.study.metric.measures import Measure, ModelScores, measured
 from shoe.study.metric.result import Against, Level
 from shoe.study.metric.systems import Scores, opposite, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
@@ -44,7 +44,7 @@ class Gathered:
         self._weights = drawn_images(len(images), range(RESAMPLES), 0)
         self._items: dict[str, Indices] = {}
         self._credits: list[Floats] = []
-        self._measured: list[list[Measured]] = []
+        self._measured: list[list[ModelScores]] = []
 
     def add(self, model: str, task: Task, notes: ReadNotes | None = None) -> None:
         """Score a model by all measures.

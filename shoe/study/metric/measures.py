@@ -42,7 +42,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class ModelScores:
     """What a measure says of one model's predictions; n predictions.
 
     Attributes:
@@ -103,7 +103,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     return list(made.values())
 
 
-def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> Measured:
+def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
     """Score a model.
 
     Args:
@@ -121,7 +121,7 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
     run = Run.of(report, measure.name)
     drawn, found = Resampler(run).resampled(weights), run.figures()
     keys = {name: key for key in found if (name := _FIGURES.get(key.split(":")[-1])) is not None}
-    return Measured(
+    return ModelScores(
         signature=str(report.signature),
         credit=_credits(report),
         figures={name: found[key] for name, key in keys.items()},

@@ -9,9 +9,9 @@ import numpy as np
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError
 from shoe.core.ragged import best_of_each
-from shoe.core.seeded import random_numbers
 from shoe.matching.task import Task
 from shoe.study.metric.judgements import BOXES
+from shoe.study.plan import shuffled
 
 HEADER = ("image", "verb", "object", *BOXES, "rater", "rating")
 _STREAM, _STREAMS = 13 << 28, 1 << 11
@@ -41,11 +41,12 @@ def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int)
     some = np.flatnonzero(counts > 0)
     if len(some) < images:
         raise OptionError(f"--images: found {images}, expected at most {len(some)}, on which models predict something")
-    chosen = np.sort(_shuffled(some, _STREAM + seed * _STREAMS)[:images])
+    first = _STREAM + seed * _STREAMS
+    chosen = np.sort(shuffled(some, first, 0)[:images])
     lines = list(dict.fromkeys(line for task in tasks for line in _lines(task, chosen, most)))
     rows: list[list[object]] = [list(HEADER)]
     for rater in range(raters):
-        order = _shuffled(np.arange(len(lines)), _STREAM + seed * _STREAMS + 1 + rater)
+        order = shuffled(np.arange(len(lines)), first + 1 + rater, 0)
         rows += [[*lines[i], f"rater-{rater + 1}", ""] for i in order.tolist()]
     return rows, len(lines)
 
@@ -63,7 +64,3 @@ def _lines(task: Task, images: Indices, most: int) -> list[tuple[str, ...]]:
         )
         for row in rows.tolist()
     ]
-
-
-def _shuffled(rows: Indices, stream: int) -> Indices:
-    return rows[np.argsort(random_numbers(stream, (len(rows),)), kind="stable")]

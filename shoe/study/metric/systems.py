@@ -88,7 +88,7 @@ def _with_raters(people: Scores, without: Floats) -> Scores:
     return Scores(people.values, people.drawn + tails[:, None] * (normal @ away))
 
 
-class Apart:
+class ScoreDifferences:
     """Differences of the scores of every two of M models, C pairs.
 
     Attributes:
@@ -122,7 +122,7 @@ def accuracy(x: Floats, y: Floats) -> Floats:
     return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
 
-def soft_accuracy(a: Apart, b: Apart, x: Floats, y: Floats) -> Floats:
+def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
     """Soft pairwise accuracy: 1 - mean difference of how sure both are of an order (Thompson et al. 2024)."""
     found: Floats = np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
     return found
@@ -133,7 +133,7 @@ FIGURES = (*_OF_DIFFERENCES, "soft")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class DrawnStatistic:
     """A figure, and what it is under (B,) draws; NaN where it is undefined.
 
     Attributes:
@@ -151,10 +151,10 @@ class Drawn:
             return Figure(self.value, None)
         return Figure(self.value, interval_around(self.value, deviations(known), level))
 
-    def minus(self, other: Drawn) -> Drawn:
+    def minus(self, other: DrawnStatistic) -> DrawnStatistic:
         """The difference of two under the same draws."""
         value = None if self.value is None or other.value is None else self.value - other.value
-        return Drawn(value, None if self.draws is None or other.draws is None else self.draws - other.draws)
+        return DrawnStatistic(value, None if self.draws is None or other.draws is None else self.draws - other.draws)
 
     @property
     def p(self) -> float | None:
@@ -173,7 +173,7 @@ class Drawn:
         return known if len(known) > len(self.draws) / 2 else None
 
 
-def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, Drawn]:
+def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
     """All figures of one measure's scores of models against people's.
 
     Args:
@@ -182,11 +182,11 @@ def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: in
         measure: a measure's.
         raters: how many there are.
     """
-    a, b = Apart(people, by_images), Apart(measure)
+    a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}
     found["soft"] = soft_accuracy(a, b, a.whole, b.whole), soft_accuracy(a, b, a.drawn, b.drawn)
     return {
-        name: Drawn(None if np.isnan(value) else float(value), draws if raters > 1 else None)
+        name: DrawnStatistic(None if np.isnan(value) else float(value), draws if raters > 1 else None)
         for name, (value, draws) in found.items()
     }
 

@@ -11,7 +11,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.similarity.ensemble import Ratings
 from shoe.study.agreement import mean_ratings
 from shoe.study.intervals import LeftOut, groups_of
-from shoe.study.metric.correlation import CORRELATIONS, Pairs, pairs_within, tie_width, way
+from shoe.study.metric.correlation import CORRELATIONS, UnitPairs, pairs_within, tie_width, way
 
 FIGURES = (*CORRELATIONS, "accuracy")
 
@@ -34,7 +34,7 @@ class Units:
     credit: Floats
 
     @cached_property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> UnitPairs:
         """Pairs of units of one image."""
         return pairs_within(self.image)
 

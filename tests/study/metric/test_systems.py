@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from shoe.study.metric.systems import Drawn, Scores, opposite, scores_of, statistics_of
+from shoe.study.metric.systems import DrawnStatistic, Scores, opposite, scores_of, statistics_of
 from shoe.study.metric.units import Judged
 
 
@@ -43,7 +43,7 @@ def test_ties_and_pairs_are_undefined() -> None:
 def test_a_difference_that_draws_agree_on_is_found() -> None:
     rng = np.random.default_rng(0)
     noise = rng.standard_normal(500) * 0.1
-    one, other = Drawn(0.9, 0.9 + noise), Drawn(0.2, 0.2 + noise + rng.standard_normal(500) * 0.05)
+    one, other = DrawnStatistic(0.9, 0.9 + noise), DrawnStatistic(0.2, 0.2 + noise + rng.standard_normal(500) * 0.05)
     p = one.minus(other).p
     assert p is not None
     assert p < 1e-6
