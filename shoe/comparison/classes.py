@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import HoiClasses
 from shoe.comparison.compare import Comparison
 from shoe.core.arrays import Floats, Indices
 from shoe.runs.run import Run
@@ -38,24 +37,18 @@ class Moved:
         return self.after - self.before
 
 
-def by_class(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
-    """Compare (K,) figures of two models, NaN for classes outside the mean; by falling gain of the second."""
-    return _moved(classes.labels, np.arange(len(classes)), truths, before, after)
-
-
-def by_verb(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
-    """Compare the means over the classes of each verb."""
-    return _moved(classes.verbs, classes.verb, truths, before, after)
-
-
-def by_object(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
-    """Compare the means over the classes of each object."""
-    return _moved(classes.objects, classes.object, truths, before, after)
-
-
-def _moved(
+def means_apart(
     names: Sequence[str], group: NDArray[np.integer], truths: Indices, before: Floats, after: Floats
 ) -> list[Moved]:
+    """Compare the means of two models over groups of classes, by falling gain of the second model.
+
+    Args:
+        names: names of the groups.
+        group: (K,) group of each class.
+        truths: (K,) number of ground truths of each class.
+        before: (K,) figures of the first model; NaN for classes outside the mean.
+        after: (K,) figures of the second model.
+    """
     both = ~np.isnan(before) & ~np.isnan(after)
     number = np.bincount(group[both], minlength=len(names))
     means = [np.bincount(group[both], figures[both], len(names)) / np.maximum(number, 1) for figures in (before, after)]
@@ -86,13 +79,16 @@ class Apart:
 
 def apart(found: Comparison) -> list[Apart]:
     """What sets every two models apart, by the figures that their rankings are made of."""
-    made = []
+    of, made = found.runs[0].classes, []
     for figure in found.compared or [column.figure for column in found.columns[:1]]:
         truths = truths_of(found.runs[0])
         ap = {run.name: class_ap(run, figure) for run in found.runs}
         for a, b in combinations(found.names, 2):
-            columns = found.runs[0].classes, truths, ap[a], ap[b]
-            made.append(Apart((a, b), figure, by_class(*columns), by_verb(*columns), by_object(*columns)))
+            by = [
+                means_apart(names, group, truths, ap[a], ap[b])
+                for names, group in ((of.labels, np.arange(len(of))), (of.verbs, of.verb), (of.objects, of.object))
+            ]
+            made.append(Apart((a, b), figure, *by))
     return made
 
 

@@ -60,22 +60,15 @@ class Draws:
         of = [*combinations(models, 1), *combinations(models, 2)]
         return [Piece(each, first) for each in of for first in range(0, self._resamples, BATCH)]
 
-    def measured(self, piece: Piece) -> Measured:
-        """A model under draws of images."""
-        return self._resampler(piece.models).under(self._numbers(piece), piece.first // BATCH)
-
-    def differences(self, piece: Piece) -> Resampled:
-        """Differences of two models under swaps of images."""
-        return differences_when_swapped(self._resampler(piece.models), self._numbers(piece), piece.first // BATCH)
-
-    def _resampler(self, models: tuple[int, ...]) -> Resampler:
+    def resampler(self, models: tuple[int, ...]) -> Resampler:
+        """Return the resampler of one model or of two."""
         if self._prepared is None or self._prepared[0] != models:
             self._prepared = None  # there is never room for two
             self._prepared = models, Resampler(*(self._runs[i] for i in models))
         return self._prepared[1]
 
-    def _numbers(self, piece: Piece) -> Counts:
-        """(M, R) how often images are drawn, or whether they are swapped: the same for all models."""
+    def numbers(self, piece: Piece) -> Counts:
+        """Return (M, R) how often images are drawn, or whether they are swapped: the same for all models."""
         key = swaps, first = len(piece.models) > 1, piece.first
         if key not in self._random:
             if len(self._random) == _KEPT:
@@ -108,22 +101,26 @@ def resampled(
     waiting = Counter(piece.models for piece in pieces)
     parts: dict[tuple[int, ...], dict[int, Measured | Resampled]] = {models: {} for models in waiting}
     found: dict[tuple[int, ...], Resampled] = {}
-    for number, (piece, part) in enumerate(engine.map(_done, pieces, draws), 1):
+    for number, (piece, part) in enumerate(engine.map(_evaluate, pieces, draws), 1):
         tell(f"resampling images: {number:,} of {len(pieces):,} pieces")
         models = piece.models
         parts[models][piece.first] = part
         if len(parts[models]) == waiting[models]:  # at once: parts take a hundred times the room of figures
-            found[models] = _figures([part for _, part in sorted(parts.pop(models).items())])
+            found[models] = _joined([part for _, part in sorted(parts.pop(models).items())])
     of_one = [found[i,] for i in range(len(runs))]
     return of_one, {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)}
 
 
-def _done(draws: Draws, piece: Piece) -> Measured | Resampled:
-    return draws.measured(piece) if len(piece.models) == 1 else draws.differences(piece)
+def _evaluate(draws: Draws, piece: Piece) -> Measured | Resampled:
+    """Return one model's values under draws of images, or the differences of two models under swaps of images."""
+    resampler, batch = draws.resampler(piece.models), piece.first // BATCH
+    if len(piece.models) == 1:
+        return resampler.under(draws.numbers(piece), batch)
+    return differences_when_swapped(resampler, draws.numbers(piece), batch)
 
 
-def _figures(parts: Sequence[Measured | Resampled]) -> Resampled:
-    """Figures of the same models from the parts of all pieces, in order."""
+def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
+    """Return the figures of the same models from all pieces, in order."""
     measured = [part for part in parts if isinstance(part, Measured)]
     if measured:
         return Measured.joined(measured).figures(ByClass.resampled)

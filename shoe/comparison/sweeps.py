@@ -122,7 +122,9 @@ def sweep(
 
 def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
     """Rank the models by a figure under every setting that can move it; None for one model or one not measured."""
-    asked = [value or 0.0 for value in _asked(reports, figure)]
+    results = [report.strict if figure == "strict" else report.semantic for report in reports]
+    key = "map" if figure == "strict" else figure
+    asked = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]
     moved = [point for point in points if figure in point.figures and not point.setting.asked]
     if len(reports) < 2 or not moved or any(value is None for point in moved for value in point.figures[figure]):
         return None
@@ -130,11 +132,6 @@ def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) ->
     changed = tuple(point.setting for point, of in zip(moved, rankings, strict=True) if changes_places(asked, of))
     taus = [tau for tau in (kendall(asked, of) for of in rankings) if tau is not None]
     return Survival(figure, len(moved), changed, min(taus, default=None))
-
-
-def _asked(reports: Sequence[Report], figure: str) -> list[float | None]:
-    results = [report.strict if figure == "strict" else report.semantic for report in reports]
-    return [None if result is None else getattr(result, "map" if figure == "strict" else figure) for result in results]
 
 
 def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, float | None]:

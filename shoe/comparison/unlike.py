@@ -8,7 +8,7 @@ from dataclasses import replace
 from shoe.core.errors import InputError
 from shoe.protocols.options import STRICT_PREFIX
 from shoe.protocols.roles import ROLE_PREFIX
-from shoe.runs.run import RoleRun, Run
+from shoe.runs.run import Run
 
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each model's own."""
@@ -17,7 +17,16 @@ _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha",
 
 def unlikeness(a: Run, b: Run) -> list[str]:
     """What differs between the signatures of two runs, beside how predictions were read; one line each."""
-    of_a, of_b = (_options(run) for run in (a, b))
+    of_a, of_b = (  # what a run's signature says, and of each protocol by person its own
+        dict(run.signature.items)
+        | {
+            f"{of.options.protocol} {name}": value
+            for of in run.by_person
+            for name, value in of.signature.items
+            if name.startswith(ROLE_PREFIX)
+        }
+        for run in (a, b)
+    )
     names = dict.fromkeys([*of_a, *of_b])
     if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
         names = dict.fromkeys(name for name in of_a if name in of_b)
@@ -34,16 +43,6 @@ def unlikeness(a: Run, b: Run) -> list[str]:
         and of_a.get(name) != of_b.get(name)
         and not (other and name.startswith(STRICT_PREFIX))  # which are of the first protocol
     ]
-
-
-def _options(run: Run) -> dict[str, str]:
-    """What a run's signature says, and of each protocol by person its own."""
-    return dict(run.signature.items) | {
-        f"{of.options.protocol} {name}": value
-        for of in run.by_person
-        for name, value in of.signature.items
-        if name.startswith(ROLE_PREFIX)
-    }
 
 
 def _protocols(run: Run) -> list[str]:
@@ -70,21 +69,24 @@ def check_truth(a: Run, b: Run) -> None:
         if a.facts.get(name) != b.facts.get(name):
             expected = f"{a.facts.get(name)}, as {a.name} has"
             raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
-    other = b.other_truth(a.images, a.classes, a.truth) or _other_persons(a, b)
+    persons = [
+        {
+            of.options.protocol: (
+                of.names,
+                of.left_out,
+                of.entries.truth_category.tolist(),
+                of.entries.truth_image.tolist(),
+            )
+            for of in run.by_person
+        }
+        for run in (a, b)
+    ]
+    other = b.other_truth(a.images, a.classes, a.truth)
+    if any(persons[0][name] != persons[1][name] for name in persons[0].keys() & persons[1].keys()):
+        other = other or "persons"
     if other is not None:
         hint = "equal hashes: one of both was edited"
         raise InputError(b.name, field="ground truth", found=f"other {other}", expected=f"those of {a.name}", hint=hint)
-
-
-def _other_persons(a: Run, b: Run) -> str | None:
-    """Say so where protocols by person count other persons."""
-    of_b = {of.options.protocol: of for of in b.by_person}
-    shared = [(of, of_b[of.options.protocol]) for of in a.by_person if of.options.protocol in of_b]
-    return None if all(_persons(of) == _persons(other) for of, other in shared) else "persons"
-
-
-def _persons(of: RoleRun) -> tuple[object, ...]:
-    return of.names, of.left_out, of.entries.truth_category.tolist(), of.entries.truth_image.tolist()
 
 
 def shared_protocols(runs: Sequence[Run]) -> list[Run]:

@@ -20,8 +20,8 @@ _OF_ANY, _RATIO = 200_000_000, 32  # columns take 8 bytes a number at most, abou
 
 
 @contextmanager
-def opened(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
-    """Open an archive whose members are stored or deflated, and which fills its file.
+def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
+    """Yield an archive whose members are stored or deflated, and which fills its file.
 
     Args:
         path: of the file; only its first bytes and its list of members are read.
@@ -51,8 +51,8 @@ def opened(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
             yield archive
 
 
-def head_of(archive: zipfile.ZipFile, name: str) -> bytes:
-    """The content of the member that says what the others are.
+def read_head(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return the content of the member that describes the others.
 
     Raises:
         ValueError: if it is longer than any run's.
@@ -60,7 +60,7 @@ def head_of(archive: zipfile.ZipFile, name: str) -> bytes:
     length = archive.getinfo(name).file_size
     if length > _LARGEST_HEAD:
         raise ValueError(f"a head of {length:,} bytes")
-    return content(archive, name, length)
+    return read_member(archive, name, length)
 
 
 def check_total(archive: zipfile.ZipFile, total: int) -> None:
@@ -78,7 +78,7 @@ def check_total(archive: zipfile.ZipFile, total: int) -> None:
         raise ValueError(f"columns of {total / 1e6:,.0f} MB, expected at most {most / 1e6:,.0f} in a file of its size")
 
 
-def content(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
+def read_member(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
     """Unpack a member, whatever it really holds no further than to the length that it has to have.
 
     Raises:
@@ -94,4 +94,4 @@ def _stream(path: str | Path) -> IO[bytes]:
     if os.path.isfile(path):
         with suppress(OSError):
             return open(path, "rb")
-    return BytesIO(read_bytes(path))  # which also says what is wrong with a path
+    return BytesIO(read_bytes(path))  # which also explains what is wrong with a path

@@ -97,10 +97,6 @@ def check_run(run: Run) -> None:
     for part in run.parts.values():
         if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
             raise DamagedError("ground truths that are not the same in all its parts")
-    _check_layers(run)
-
-
-def _check_layers(run: Run) -> None:
     check_plain("name", [run.name])
     for of in run.by_person:
         check_plain("action", [*of.names, of.left_out])

@@ -13,10 +13,10 @@ from shoe.core.errors import quote
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4", "i8")
 _MOST_CODES = 1 << 16
-Number = Annotated[int, msgspec.Meta(ge=0)]
+ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Stored(msgspec.Struct):
+class StoredColumn(msgspec.Struct):
     """How a column stands in a file.
 
     Attributes:
@@ -26,8 +26,8 @@ class Stored(msgspec.Struct):
     """
 
     type: str
-    length: Number
-    table: Number | None = None
+    length: ColumnIndex
+    table: ColumnIndex | None = None
 
     @property
     def size(self) -> int:
@@ -46,16 +46,16 @@ class Stored(msgspec.Struct):
         return 8 * ((self.table or 0) + self.length)
 
 
-class Writer:
-    """Collects columns; what is equal is kept once."""
+class ColumnWriter:
+    """Collects columns; equal columns are stored once."""
 
     def __init__(self) -> None:
-        self.columns: list[Stored] = []
+        self.columns: list[StoredColumn] = []
         self.contents: list[bytes] = []
         self._known: dict[bytes, int] = {}
 
-    def put(self, column: NDArray[Any]) -> int:
-        """Keep a column, and say its number."""
+    def add(self, column: NDArray[Any]) -> int:
+        """Add a column, unless there is an equal one, and return its index."""
         table = None
         if column.dtype.kind == "f":
             values = _distinct(column.view(np.int64))  # the bits: a zero with a sign is another number
@@ -72,7 +72,7 @@ class Writer:
     def _keep(self, column: NDArray[Any], table: int | None, before: bytes = b"") -> int:
         column = column.astype(column.dtype.newbyteorder("<"))
         content = before + column.tobytes()
-        of = Stored(column.dtype.str.lstrip("<|"), len(column), table)
+        of = StoredColumn(column.dtype.str.lstrip("<|"), len(column), table)
         key = hashlib.sha256(repr(of).encode() + content).digest()
         if key not in self._known:
             self._known[key] = len(self.columns)
@@ -81,8 +81,8 @@ class Writer:
         return self._known[key]
 
 
-def get(of: Stored, content: bytes) -> NDArray[Any]:
-    """A column from its content.
+def read_column(of: StoredColumn, content: bytes) -> NDArray[Any]:
+    """Return a column from its content.
 
     Raises:
         ValueError: if the content is not of the length, or the type, that is said.
@@ -100,8 +100,8 @@ def get(of: Stored, content: bytes) -> NDArray[Any]:
     return column.astype(np.float64 if column.dtype.kind == "f" else np.int64 if of.type == "i8" else np.int32)
 
 
-def within(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-    """A column whose numbers all are at least one number and below another.
+def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    """Return a column if all its numbers are at least ``low`` and below ``high``.
 
     Raises:
         ValueError: if one is not.

@@ -21,8 +21,9 @@ from shoe.io.files import RUN_HEAD, is_stream, replacing
 from shoe.protocols.options import SemanticOptions, StrictOptions, changed, settings
 from shoe.protocols.roles import RoleOptions
 from shoe.protocols.signature import Signature
-from shoe.runs import archive, columns
+from shoe.runs.archive import check_total, open_archive, read_head, read_member
 from shoe.runs.checks import DamagedError, check_facts, check_run, check_signature
+from shoe.runs.columns import ColumnIndex, ColumnWriter, StoredColumn, check_range, read_column
 from shoe.runs.run import RoleRun, Run, SemanticRun, StrictRun
 from shoe.scoring.entries import Entries, Rule
 from shoe.scoring.f1_entries import F1Entries, F1Rule
@@ -38,7 +39,7 @@ _FRACTIONS = ("credit", "sigma")
 
 
 _MOST_CLASSES = 15_000
-_Columns = dict[str, columns.Number]
+_Columns = dict[str, ColumnIndex]
 
 
 class _Version(msgspec.Struct):
@@ -78,7 +79,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
     images: list[str]
     classes: str
     strict: list[_Strict]
-    columns: list[columns.Stored]
+    columns: list[StoredColumn]
     semantic: _Semantic | None = None
     notes: list[str] = []
     absent: dict[str, str] | None = None
@@ -94,12 +95,12 @@ def write_run(run: Run, path: str | Path) -> None:
     Raises:
         InputError: if the place cannot be written to.
     """
-    writer = columns.Writer()
+    writer = ColumnWriter()
 
     def put(entries: Entries | F1Entries, names: tuple[str, ...]) -> dict[str, int]:
-        return {name: writer.put(getattr(entries, name)) for name in names}
+        return {name: writer.add(getattr(entries, name)) for name in names}
 
-    semantic = run.semantic
+    semantic, split = run.semantic, run.class_split
     strict = [_Strict(str(each.signature), settings(each.options), put(each.entries, _ENTRIES)) for each in run.strict]
     head = _Head(
         shoe_run=_VERSION,
@@ -122,7 +123,14 @@ def write_run(run: Run, path: str | Path) -> None:
         absent=dict(run.absent) if run.absent else None,
         raters=run.spread.raters if run.spread else None,
         interval=run.interval,
-        class_split=_numbered(run.class_split) if run.class_split else None,
+        class_split=_Split(
+            split.name,
+            split.source,
+            split.about,
+            {part: np.flatnonzero(mask).tolist() for part, mask in split.parts.items()},
+        )
+        if split
+        else None,
         by_person=[
             _ByPerson(str(of.signature), settings(of.options), put(of.entries, _ENTRIES), list(of.names), of.left_out)
             for of in run.by_person
@@ -153,14 +161,14 @@ def read_run(path: str | Path) -> Run:
         InputError: for a file that is none, is damaged, or was written by a later version.
     """
     try:
-        with archive.opened(path, _HEAD) as opened:
-            head = _head(path, archive.head_of(opened, _HEAD))
-            archive.check_total(opened, sum(of.unpacked for of in head.columns))
+        with open_archive(path, _HEAD) as archive:
+            head = _head(path, read_head(archive, _HEAD))
+            check_total(archive, sum(of.unpacked for of in head.columns))
             names = [_COLUMN.format(number) for number in range(len(head.columns))]
-            if sorted(opened.namelist()) != sorted([_HEAD, *names]):
+            if sorted(archive.namelist()) != sorted([_HEAD, *names]):
                 raise DamagedError("members that its head does not name")
             found = [
-                columns.get(of, archive.content(opened, name, of.size))
+                read_column(of, read_member(archive, name, of.size))
                 for name, of in zip(names, head.columns, strict=True)
             ]
         run = _run(head, found)
@@ -203,24 +211,30 @@ def _run(head: _Head, found: list[Any]) -> Run:
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
 
-    def column(name: str, number: int, categories: int = len(classes)) -> Any:
+    def column(name: str, number: int, categories: int) -> Any:
         values, whole = found[number], "category" in name or "image" in name
         if (values.dtype.kind == "i") != whole:
             raise DamagedError(f"numbers of another kind for {name}")
         if "category" in name:
-            return columns.within(values, -1 if name.startswith("unmatched") else 0, categories)
+            return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
         if "image" in name:
-            return columns.within(values, 0, len(head.images))
+            return check_range(values, 0, len(head.images))
         if not np.isfinite(values).all():
             raise DamagedError(f"a number for {name} that is not finite")
-        return columns.within(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
+        return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
+
+    def table(names: tuple[str, ...], numbers: dict[str, int], categories: int = len(classes)) -> dict[str, Any]:
+        """Read columns, of which those of one kind have to be of one length."""
+        found = {name: column(name, numbers[name], categories) for name in names}
+        shapes = {(name.rpartition("_")[0], len(values)) for name, values in found.items()}
+        if len(shapes) > len({kind for kind, _ in shapes}):
+            raise ValueError("columns of unlike lengths")
+        return found
 
     def entries(numbers: dict[str, int], options: StrictOptions | SemanticOptions) -> Entries:
-        of = _of_one_length({name: column(name, numbers[name]) for name in _ENTRIES})
-        counted = classes.counted(options.no_interaction)
         return Entries(
-            **of,
-            counted=counted,
+            **table(_ENTRIES, numbers),
+            counted=classes.counted(options.no_interaction),
             rare=classes.rare,
             unseen=classes.unseen,
             rule=Rule.of(options),
@@ -228,8 +242,8 @@ def _run(head: _Head, found: list[Any]) -> Run:
         )
 
     def f1(numbers: dict[str, int], options: SemanticOptions) -> F1Entries:
-        of = _of_one_length({name: column(name, numbers[name]) for name in _F1})
-        return F1Entries(**of, counted=classes.counted(options.no_interaction), rule=F1Rule.of(options))
+        counted = classes.counted(options.no_interaction)
+        return F1Entries(**table(_F1, numbers), counted=counted, rule=F1Rule.of(options))
 
     def strict(of: _Strict) -> StrictRun:
         options = _options(StrictOptions, of.options)
@@ -241,7 +255,7 @@ def _run(head: _Head, found: list[Any]) -> Run:
         check_signature(of.signature, head.facts, of.options, strict=True)
         number = len(names)
         made = Entries(
-            **_of_one_length({name: column(name, of.entries[name], number) for name in _ENTRIES}),
+            **table(_ENTRIES, of.entries, number),
             counted=np.ones(number, bool),
             rare=np.zeros(number, bool),
             rule=role_rule(options),
@@ -275,16 +289,11 @@ def _run(head: _Head, found: list[Any]) -> Run:
     return made
 
 
-def _numbered(split: ClassSplit) -> _Split:
-    parts = {part: np.flatnonzero(mask).tolist() for part, mask in split.parts.items()}
-    return _Split(split.name, split.source, split.about, parts)
-
-
 def _class_split(said: _Split, classes: int) -> ClassSplit:
     parts = {}
     for part, members in said.parts.items():
         parts[part] = np.zeros(classes, bool)
-        parts[part][columns.within(np.array(members, np.int64), 0, classes)] = True
+        parts[part][check_range(np.array(members, np.int64), 0, classes)] = True
     return ClassSplit(said.name, parts, said.source, said.about)
 
 
@@ -305,21 +314,6 @@ def _role_options(dataset: str, said: dict[str, str]) -> RoleOptions:
     if found is None:
         raise DamagedError(f"settings that no protocol of {dataset} by person has")
     return found
-
-
-def _of_one_length(of: dict[str, Any]) -> dict[str, Any]:
-    """Columns, those of one thing being of one length.
-
-    Raises:
-        ValueError: if they are not.
-    """
-    for prefix in ("unmatched_", "truth_"):
-        lengths = {len(values) for name, values in of.items() if name.startswith(prefix)}
-        if len(lengths) > 1:
-            raise ValueError("columns of unlike lengths")
-    if len({len(values) for name, values in of.items() if not name.startswith(("unmatched_", "truth_"))}) > 1:
-        raise ValueError("columns of unlike lengths")
-    return of
 
 
 def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.comparison.classes import by_class, by_object, by_verb
+from shoe.comparison.classes import means_apart
 from shoe.comparison.sweeps import Point, Setting, settings_of, survival, sweep
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.report.sweeps import sentence
@@ -63,9 +63,10 @@ def test_classes_verbs_and_objects_by_what_the_second_model_gains() -> None:
     ride, feed, sit = (classes.labels.index(label) for label in ("ride horse", "feed horse", "sit_on bench"))
     before[[ride, feed, sit]], after[[ride, feed]] = (0.5, 0.25, 1.0), (0.25, 0.75)
     truths = np.arange(len(classes))
-    columns = classes, truths, before, after
-    assert [(m.name, m.by) for m in by_class(*columns)] == [("feed horse", 0.5), ("ride horse", -0.25)]
-    assert [(m.name, m.classes, m.truths, m.before, m.after) for m in by_object(*columns)] == [
-        ("horse", 2, ride + feed, 0.375, 0.5)
-    ]
-    assert [m.name for m in by_verb(*columns)] == ["feed", "ride"]
+    columns = truths, before, after
+    by_class = means_apart(classes.labels, np.arange(len(classes)), *columns)
+    assert [(m.name, m.by) for m in by_class] == [("feed horse", 0.5), ("ride horse", -0.25)]
+    assert [
+        (m.name, m.classes, m.truths, m.before, m.after) for m in means_apart(classes.objects, classes.object, *columns)
+    ] == [("horse", 2, ride + feed, 0.375, 0.5)]
+    assert [m.name for m in means_apart(classes.verbs, classes.verb, *columns)] == ["feed", "ride"]

@@ -56,10 +56,10 @@ def test_what_was_written_is_read(tmp_path: Path, options: tuple[str, ...]) -> N
     | st.lists(st.floats(allow_nan=False), min_size=1, max_size=9).map(np.array)
 )
 def test_columns_are_kept_to_the_bit(column: NDArray[Any]) -> None:
-    writer = columns.Writer()
-    number = writer.put(column)
-    assert writer.put(column.copy()) == number
-    again = columns.get(writer.columns[number], writer.contents[number])
+    writer = columns.ColumnWriter()
+    number = writer.add(column)
+    assert writer.add(column.copy()) == number
+    again = columns.read_column(writer.columns[number], writer.contents[number])
     assert again.tolist() == column.tolist()
     assert np.signbit(again.astype(float)).tolist() == np.signbit(column.astype(float)).tolist()
 
