@@ -251,7 +251,10 @@ def _run(head: _Head, found: list[Any]) -> Run:
         return StrictRun(options, signed(of.signature), entries(of.entries, options))
 
     def by_person(of: _ByPerson) -> RoleRun:
-        options, names = _role_options(classes.name, of.options), tuple(of.names)
+        known = benchmark(classes.name).role_protocols.values()  # whose settings nobody can change
+        options, names = next((options for options in known if settings(options) == of.options), None), tuple(of.names)
+        if options is None:
+            raise DamagedError(f"settings that no protocol of {classes.name} by person has")
         check_signature(of.signature, head.facts, of.options, strict=True)
         number = len(names)
         made = Entries(
@@ -305,15 +308,6 @@ def _options(family: Callable[..., Options], said: dict[str, str]) -> Options:
     own = {name.removeprefix("strict."): name for name in said}
     start = family(protocol=said[own["protocol"]])
     return changed(start, [f"{name}={value}" for name, value in said.items() if not name.endswith("protocol")])
-
-
-def _role_options(dataset: str, said: dict[str, str]) -> RoleOptions:
-    """The protocol by person that has these settings, which nobody can change."""
-    known = benchmark(dataset).role_protocols.values()
-    found = next((options for options in known if settings(options) == said), None)
-    if found is None:
-        raise DamagedError(f"settings that no protocol of {dataset} by person has")
-    return found
 
 
 def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:

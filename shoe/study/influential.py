@@ -66,56 +66,31 @@ def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
         InputError: if a score cannot be measured.
         OptionError: if no score depends on how similar anything is.
     """
-    found: dict[Senses, list[float]] = {}
+    pairs: dict[Senses, list[float]] = {}
     words: dict[Senses, tuple[tuple[str, str], tuple[str, str]]] = {}
     for task in tasks:
-        for senses, said, influence, value in _of_task(task, similarity):
-            words.setdefault(senses, said)
-            kept = found.setdefault(senses, [0.0, value])
-            kept[0] += influence / len(tasks)
-    if not found:
+        looked = look_at(Nothing(similarity), task)
+        if looked.open_score is None:
+            continue
+        truth, row, share = on_matches(looked.open_score, looked.today)
+        classes, table = task.truth.classes, task.predictions
+        cells = np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]])
+        (hoi, verb, object_), at = np.unique(cells, axis=1, return_inverse=True)
+        influence = np.bincount(at.ravel(), weights=share, minlength=len(hoi))
+        known = HoiSimilarity.of(task, similarity, OPTIONS)
+        verb_row, object_row = known.verb_row[hoi], known.object_row[hoi]
+        of_class = known.verb_senses[verb_row], known.object_senses[object_row]
+        predicted = known.verbs.sense[verb_row, verb], known.objects.sense[object_row, object_]
+        senses, values = np.stack([*of_class, *predicted]), known.sigma(hoi, verb, object_)
+        rows = np.flatnonzero((senses >= 0).all(axis=0) & (senses[:2] != senses[2:]).any(axis=0))
+        rows = rows[np.argsort(-influence[rows], kind="stable")]
+        names = [names_of(column[rows]) for column in senses]
+        for k, a, x, b, y in zip(rows.tolist(), *names, strict=True):
+            of = classes.verbs[classes.verb[hoi[k]]], classes.objects[classes.object[hoi[k]]]
+            words.setdefault((a, x, b, y), (of, (table.verbs[verb[k]], table.objects[object_[k]])))
+            pair = pairs.setdefault((a, x, b, y), [0.0, float(values[k])])
+            pair[0] += float(influence[k]) / len(tasks)
+    if not pairs:
         raise OptionError("for: found predictions whose SHOE-mAP depends on no pair of interactions, expected some")
-    influence, values = np.array(list(found.values())).T
-    return Influential(list(found), list(words.values()), influence, values)
-
-
-def _of_task(
-    task: Task, similarity: Similarity
-) -> list[tuple[Senses, tuple[tuple[str, str], tuple[str, str]], float, float]]:
-    """Senses, words, influence and similarity of each pair, the most influential first."""
-    looked = look_at(Nothing(similarity), task)
-    if looked.open_score is None:
-        return []
-    truth, row, share = on_matches(looked.open_score, looked.today)
-    classes, table = task.truth.classes, task.predictions
-    cells, at = np.unique(
-        np.stack([looked.open_score.scorer.hoi[truth], table.verb[row], table.object[row]]), axis=1, return_inverse=True
-    )
-    hoi, verb, object_ = cells
-    influence = np.bincount(at.ravel(), weights=share, minlength=len(hoi))
-    known = HoiSimilarity.of(task, similarity, OPTIONS)
-    verb_row, object_row = known.verb_row[hoi], known.object_row[hoi]
-    senses = np.stack(
-        [
-            known.verb_senses[verb_row],
-            known.object_senses[object_row],
-            known.verbs.sense[verb_row, verb],
-            known.objects.sense[object_row, object_],
-        ]
-    )
-    values = known.sigma(hoi, verb, object_)
-    rows = np.flatnonzero((senses >= 0).all(axis=0) & (senses[:2] != senses[2:]).any(axis=0))
-    rows = rows[np.argsort(-influence[rows], kind="stable")]
-    names = [names_of(column[rows]) for column in senses]
-    return [
-        (
-            (a, x, b, y),
-            (
-                (classes.verbs[classes.verb[hoi[k]]], classes.objects[classes.object[hoi[k]]]),
-                (table.verbs[verb[k]], table.objects[object_[k]]),
-            ),
-            float(influence[k]),
-            float(values[k]),
-        )
-        for k, a, x, b, y in zip(rows.tolist(), *names, strict=True)
-    ]
+    of_pairs, similarities = np.array(list(pairs.values())).T
+    return Influential(list(pairs), list(words.values()), of_pairs, similarities)

@@ -118,107 +118,80 @@ def read_study(
             expected = f"once each: rater, rating, and {expected}"
             raise InputError(path, record="line 1", field=column, found=quote(" ".join(header)), expected=expected)
     columns = {name: header.index(name) for name in (*named, "rater", "rating", *_OPTIONAL) if name in header}
-    reader = _Reader(path, columns, named, between)
-    for number, row in enumerate(rows, start=2):
-        reader.add(number, row)
-    return reader.table()
-
-
-class _Reader:
-    """Gathers the answers of a table, line by line."""
-
-    def __init__(self, path: Path, columns: dict[str, int], named: tuple[str, ...], between: str) -> None:
-        self.path, self.columns, self.named, self.between = path, columns, named, between
-        self.items: dict[str, int] = {}
-        self.raters: dict[str, int] = {}
-        self.answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
-        self.facts: dict[str, dict[int, tuple[str, int]]] = {name: {} for name in _OF_ITEMS}
-        self.holes = 0
-
-    def add(self, number: int, row: list[str]) -> None:
-        given = {name: row[column].strip() for name, column in self.columns.items()}
-        for name in (*self.named, "rater"):
-            if not given[name]:
-                raise cell_error(self.path, number, name, "", "a name")
-        item = self.items.setdefault(self.between.join(given[name] for name in self.named), len(self.items))
-        rater = self.raters.setdefault(given["rater"], len(self.raters))
-        for name, known in self.facts.items():
-            told = given.get(name, "")
-            before, line = known.setdefault(item, (told, number)) if told else ("", number)
-            if told != before:
-                raise cell_error(self.path, number, name, told, f"{quote(before)} as in line {line}, of the same item")
-        if not given["rating"]:
-            self.holes += 1
-            return
-        table = self._table(number, given)
-        rating = self._whole(number, "rating", given["rating"])
-        if (table, item, rater) in self.answers:
-            earlier = self.answers[table, item, rater][2]
-            found = f"a second rating by {quote(given['rater'])} of the item in line {earlier}"
-            expected = "one, or occasion 2 in a column occasion"
-            raise InputError(self.path, record=f"line {number}", found=found, expected=expected)
-        seconds = number_of(self.path, number, "seconds", given.get("seconds", ""), np.inf)
-        self.answers[table, item, rater] = (rating, seconds, number)
-
-    def _table(self, number: int, given: dict[str, str]) -> str:
-        phase, occasion = given.get("phase") or "words", given.get("occasion") or "1"
+    items: dict[str, int] = {}
+    raters: dict[str, int] = {}
+    answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
+    item_cells: dict[str, dict[int, tuple[str, int]]] = {name: {} for name in _OF_ITEMS}
+    holes = 0
+    for line, row in enumerate(rows, start=2):
+        cells = dict.fromkeys(_OPTIONAL, "") | {name: row[column].strip() for name, column in columns.items()}
+        for name in (*named, "rater"):
+            if not cells[name]:
+                raise cell_error(path, line, name, "", "a name")
+        item = items.setdefault(between.join(cells[name] for name in named), len(items))
+        rater = raters.setdefault(cells["rater"], len(raters))
+        for name, known in item_cells.items():
+            before, earlier = known.setdefault(item, (cells[name], line)) if cells[name] else ("", line)
+            if cells[name] != before:
+                same = f"{quote(before)} as in line {earlier}, of the same item"
+                raise cell_error(path, line, name, cells[name], same)
+        if not cells["rating"]:
+            holes += 1
+            continue
+        phase, occasion = cells["phase"] or "words", cells["occasion"] or "1"
         if phase not in PHASES:
-            raise cell_error(self.path, number, "phase", phase, "words or picture")
+            raise cell_error(path, line, "phase", phase, "words or picture")
         if occasion not in ("1", "2"):
-            raise cell_error(self.path, number, "occasion", occasion, "1, or 2 for a repeat")
-        if phase == "picture":
-            return "picture"
-        return "first" if occasion == "1" else "again"
+            raise cell_error(path, line, "occasion", occasion, "1, or 2 for a repeat")
+        key = ("picture" if phase == "picture" else "first" if occasion == "1" else "again"), item, rater
+        rating = _level(path, line, "rating", cells["rating"])
+        if key in answers:
+            found = f"a second rating by {quote(cells['rater'])} of the item in line {answers[key][2]}"
+            expected = "one, or occasion 2 in a column occasion"
+            raise InputError(path, record=f"line {line}", found=found, expected=expected)
+        answers[key] = (rating, number_of(path, line, "seconds", cells["seconds"], np.inf), line)
+    tables = {name: np.full((len(items), len(raters)), MISSING, np.int8) for name in ("first", "again", "picture")}
+    seconds = np.full((len(items), len(raters)), np.nan)
+    for (name, item, rater), (rating, took, _) in answers.items():
+        tables[name][item, rater] = rating
+        if name == "first":
+            seconds[item, rater] = took
+    if (tables["first"] == MISSING).all():
+        raise InputError(path, found="no rating", expected="ratings 0 to 4")
+    reference, gold = np.full(len(items), np.nan), np.full(len(items), MISSING, np.int8)
+    for item, (text, line) in item_cells["reference"].items():
+        reference[item] = number_of(path, line, "reference", text, 1)
+    for item, (text, line) in item_cells["gold"].items():
+        gold[item] = _level(path, line, "gold", text)
+    part, stratum = ([item_cells[name].get(item, ("",))[0] for item in range(len(items))] for name in _GROUPS)
+    weight = np.ones(len(items))  # that of gold items, which are in no figure, is 1
+    for name, item in items.items() if "weight" in columns else ():
+        if gold[item] == MISSING:
+            text, line = item_cells["weight"].get(item, ("", 0))
+            weight[item] = number_of(path, line, "weight", text, np.inf)
+            if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
+                expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, as other items have"
+                raise InputError(
+                    path, record=f"item {quote(name)}", field="weight", found=quote(text), expected=expected
+                )
+    return StudyRatings(
+        items=tuple(items),
+        raters=tuple(raters),
+        **tables,
+        seconds=seconds,
+        part=tuple(part),
+        reference=reference,
+        gold=gold,
+        holes=holes,
+        weights=weights_of(weight, stratum) if "weight" in columns else None,
+    )
 
-    def table(self) -> StudyRatings:
-        shape = len(self.items), len(self.raters)
-        tables = {name: np.full(shape, MISSING, np.int8) for name in ("first", "again", "picture")}
-        seconds = np.full(shape, np.nan)
-        for (name, item, rater), (rating, took, _) in self.answers.items():
-            tables[name][item, rater] = rating
-            if name == "first":
-                seconds[item, rater] = took
-        if (tables["first"] == MISSING).all():
-            raise InputError(self.path, found="no rating", expected="ratings 0 to 4")
-        reference, gold = np.full(shape[0], np.nan), np.full(shape[0], MISSING, np.int8)
-        for item, (told, line) in self.facts["reference"].items():
-            reference[item] = number_of(self.path, line, "reference", told, 1)
-        for item, (told, line) in self.facts["gold"].items():
-            gold[item] = self._whole(line, "gold", told)
-        part, stratum = ([self.facts[name].get(item, ("",))[0] for item in range(shape[0])] for name in _GROUPS)
-        return StudyRatings(
-            items=tuple(self.items),
-            raters=tuple(self.raters),
-            first=tables["first"],
-            again=tables["again"],
-            picture=tables["picture"],
-            seconds=seconds,
-            part=tuple(part),
-            reference=reference,
-            gold=gold,
-            holes=self.holes,
-            weights=self._weights(gold == MISSING, stratum) if "weight" in self.columns else None,
-        )
 
-    def _weights(self, measured: Mask, strata: list[str]) -> Weights:
-        """Weights of all items; that of gold items, which are in no figure, is 1."""
-        weight = np.ones(len(measured))
-        for name, item in self.items.items():
-            if measured[item]:
-                told, line = self.facts["weight"].get(item, ("", 0))
-                weight[item] = number_of(self.path, line, "weight", told, np.inf)
-                if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
-                    expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, as other items have"
-                    raise InputError(
-                        self.path, record=f"item {quote(name)}", field="weight", found=quote(told), expected=expected
-                    )
-        return weights_of(weight, strata)
-
-    def _whole(self, number: int, field: str, told: str) -> int:
-        whole = told.removesuffix(".0")  # as tools write whole numbers of a column with holes
-        if whole not in map(str, range(HIGHEST + 1)):
-            raise cell_error(self.path, number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
-        return int(whole)
+def _level(path: Path, line: int, field: str, text: str) -> int:
+    whole = text.removesuffix(".0")  # as tools write whole numbers of a column with holes
+    if whole not in map(str, range(HIGHEST + 1)):
+        raise cell_error(path, line, field, text, f"a whole number 0 to {HIGHEST}, or nothing")
+    return int(whole)
 
 
 def cell_error(path: Path, line: int, field: str, found: str, expected: str) -> InputError:

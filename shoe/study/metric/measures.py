@@ -17,7 +17,7 @@ from shoe.predictions.notes import ReadNotes
 from shoe.protocols.named import SEMANTIC, Options, choose
 from shoe.protocols.options import STRICT_PREFIX
 from shoe.runs.run import Run
-from shoe.scoring.score import Report, score_by
+from shoe.scoring.score import score_by
 from shoe.scoring.strict import strict_credits
 
 _FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
@@ -120,23 +120,18 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))
     run = Run.of(report, measure.name)
     drawn, found = Resampler(run).resampled(weights), run.figures()
-    keys = {name: key for key in found if (name := _FIGURES.get(key.split(":")[-1])) is not None}
-    return ModelScores(
-        signature=str(report.signature),
-        credit=_credits(report),
-        figures={name: found[key] for name, key in keys.items()},
-        resampled={name: drawn[key] for name, key in keys.items()},
-    )
-
-
-def _credits(report: Report) -> Floats:
     credit = np.zeros(len(report.predictions))
     if report.semantic is not None:
         matches = report.semantic.matches
-        found = matches.prediction >= 0
-        credit[matches.prediction[found]] = matches.sigma[found]
-        return credit
-    for each in report.strict_results:
-        rows, earned = strict_credits(report.task, each.options)
-        np.maximum.at(credit, rows, earned)
-    return credit
+        matched = matches.prediction >= 0
+        credit[matches.prediction[matched]] = matches.sigma[matched]
+    else:
+        for each in report.strict_results:
+            np.maximum.at(credit, *strict_credits(report.task, each.options))
+    keys = {name: key for key in found if (name := _FIGURES.get(key.split(":")[-1])) is not None}
+    return ModelScores(
+        signature=str(report.signature),
+        credit=credit,
+        figures={name: found[key] for name, key in keys.items()},
+        resampled={name: drawn[key] for name, key in keys.items()},
+    )

@@ -70,8 +70,15 @@ class Level:
     @classmethod
     def of(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Level:
         """Take all differences of the figures of some measures, and correct for their number."""
+
+        def shown(ranking: Ranking, figure: str) -> Figure:
+            share = figure in _SHARES  # the interval leaves out what the figure cannot be
+            value, interval = ranking.figure("as it is" if share else "correlation")
+            limits = interval and Interval(max(interval.low, 0 if share else -1), min(interval.high, 1))
+            return Figure(value, limits)
+
         figures = {
-            name: {figure: _shown(ranking, figure) for figure, ranking in of.items()} for name, of in rows.items()
+            name: {figure: shown(ranking, figure) for figure, ranking in of.items()} for name, of in rows.items()
         }
         differences = []
         for figure in next(iter(rows.values()), {}):
@@ -117,12 +124,3 @@ class Against:
     signatures: dict[str, str]
     levels: dict[str, Level]
     opposite: dict[str, list[tuple[str, str]]]
-
-
-def _shown(ranking: Ranking, figure: str) -> Figure:
-    """A figure, with an interval that leaves out what it cannot be."""
-    share = figure in _SHARES
-    value, interval = ranking.figure("as it is" if share else "correlation")
-    if interval is None:
-        return Figure(value, None)
-    return Figure(value, Interval(max(interval.low, 0 if share else -1), min(interval.high, 1)))
