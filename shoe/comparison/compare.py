@@ -10,7 +10,7 @@ from itertools import combinations
 from shoe.comparison.headings import heading, marked
 from shoe.comparison.ranks import better, kendall, ranks
 from shoe.comparison.significance import Statistics, statistics, usual_resamples
-from shoe.comparison.unlike import check_truth, left_out, shared_protocols, unlikeness
+from shoe.comparison.unlike import check_truth, protocols_left_out, shared_protocols, signature_differences
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.engines.base import SERIAL, Engine
 from shoe.runs.run import Run
@@ -210,7 +210,7 @@ def compare(
         raise OptionError(f"compare: found {quote(twice)} twice, expected a name of its own for each model")
     for run in runs[1:]:
         check_truth(runs[0], run)
-    unlike = [line for run in runs[1:] for line in unlikeness(runs[0], run)]
+    unlike = [line for run in runs[1:] for line in signature_differences(runs[0], run)]
     if unlike and not allow_different:
         raise InputError(
             names[-1] if len(runs) == 2 else "runs",
@@ -221,7 +221,7 @@ def compare(
     kept = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
     found = statistics(kept, resamples, seed, engine, tell) if resamples else None
-    return Comparison(tuple(kept), found, (*unlike, *left_out(runs, kept)))
+    return Comparison(tuple(kept), found, (*unlike, *protocols_left_out(runs, kept)))
 
 
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:

@@ -15,7 +15,7 @@ OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
 
 
-def unlikeness(a: Run, b: Run) -> list[str]:
+def signature_differences(a: Run, b: Run) -> list[str]:
     """What differs between the signatures of two runs, beside how predictions were read; one line each."""
     of_a, of_b = (  # what a run's signature says, and of each protocol by person its own
         dict(run.signature.items)
@@ -49,7 +49,7 @@ def _protocols(run: Run) -> list[str]:
     return [of.options.protocol for of in run.strict] + [of.options.protocol for of in run.by_person]
 
 
-def left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
+def protocols_left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
     """Which strict protocols have no column, and whose they are."""
     lines = []
     for name in dict.fromkeys(name for run in runs for name in _protocols(run)):

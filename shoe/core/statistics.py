@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from shoe.core.arrays import Floats, Mask
 from shoe.core.seeded import random_numbers
 
-Level = Literal["ordinal", "interval", "nominal"]
+MeasurementLevel = Literal["ordinal", "interval", "nominal"]
 ROUNDING = 1e-12
 _DRAW_STREAM, _SHUFFLE_STREAM, _NEAREST_STREAM = (3 << 28) + 1, (3 << 28) + (1 << 20), 9 << 28
 _CELLS = 1 << 20
@@ -132,7 +132,7 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
 # Agreement of raters; ratings are whole numbers from 0, or negative if missing
 
 
-def alpha(ratings: NDArray[np.integer], level: Level, weight: Floats | None = None) -> float | None:
+def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats | None = None) -> float | None:
     """Return Krippendorff's alpha of (N, R) ratings, with (N,) weights.
 
     Items with a single rating do not count. The interval metric is what the SHOE supplement prints for its "ordinal"

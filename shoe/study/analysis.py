@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.statistics import (
     Interval,
-    Level,
+    MeasurementLevel,
     PairSums,
     alpha,
     bonett_wright_interval,
@@ -31,7 +31,7 @@ from shoe.study.exclusions import excluded
 from shoe.study.intervals import Figure, Scale, figure_of
 from shoe.study.ratings import StudyRatings
 
-ALPHAS: tuple[Level, ...] = ("ordinal", "interval", "nominal")
+ALPHAS: tuple[MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Agreement:
     items: int
     raters: int
     ratings: int
-    alpha: dict[Level, Figure]
+    alpha: dict[MeasurementLevel, Figure]
     kappa: Figure
     spread: float | None
     standard_error: float | None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.statistics import Level, PairSums, alpha, quadratic_weighted_kappa
+from shoe.core.statistics import MeasurementLevel, PairSums, alpha, quadratic_weighted_kappa
 from shoe.similarity.ensemble import MISSING
 from shoe.study import agreement
 from tests.examples import examples
@@ -38,7 +38,7 @@ KRIPPENDORFF = np.array(
 
 
 @pytest.mark.parametrize(("level", "known"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_the_textbook(level: Level, known: float) -> None:
+def test_alpha_of_the_textbook(level: MeasurementLevel, known: float) -> None:
     assert alpha(KRIPPENDORFF, level) == pytest.approx(known, abs=5e-4)
 
 
@@ -49,7 +49,7 @@ def test_alpha_is_its_definition(ratings: np.ndarray) -> None:
         assert alpha(ratings, level) == pytest.approx(slow_alpha(ratings, level), abs=1e-9)
 
 
-def slow_alpha(ratings: np.ndarray, level: Level) -> float | None:
+def slow_alpha(ratings: np.ndarray, level: MeasurementLevel) -> float | None:
     """1 - observed / expected disagreement: over pairs of ratings of a unit, and over all pairs of ratings."""
     units = [[int(value) for value in row if value != MISSING] for row in ratings]
     units = [unit for unit in units if len(unit) > 1]

@@ -55,7 +55,7 @@ def pairs_within(image: Indices) -> UnitPairs:
     return UnitPairs(first, second, image[second])
 
 
-def way(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
+def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
     """(P,) 1 where the first is the higher, -1 where the second is, 0 where they are no more than ``least`` apart."""
     apart = values[pairs.first] - values[pairs.second]
     found: Indices = np.sign(apart) * (np.abs(apart) > least + _SAME)
@@ -71,7 +71,7 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
     Args:
         values: (n,) of the measure.
         pairs: P pairs.
-        people: (P,) how people order them, as :func:`way`.
+        people: (P,) how people order them, as :func:`pair_order`.
         known: (P,) pairs that people judged.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]

@@ -17,7 +17,7 @@ from shoe.study.intervals import figure_of
 from shoe.study.metric.judgements import Judgements
 from shoe.study.metric.measures import Measure, ModelScores, measured
 from shoe.study.metric.result import Against, Level
-from shoe.study.metric.systems import Scores, opposite, scores_of, statistics_of
+from shoe.study.metric.systems import Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
 
 CREDIT = "mean credit"
@@ -100,7 +100,9 @@ class Gathered:
             scores={row: self._by_model(each.values) for row, each in scores.items()},
             signatures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={row: [(called[a], called[b]) for a, b in opposite(people, each)] for row, each in ranked.items()},
+            opposite={
+                row: [(called[a], called[b]) for a, b in opposite_pairs(people, each)] for row, each in ranked.items()
+            },
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:

@@ -191,7 +191,7 @@ def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: in
     }
 
 
-def opposite(people: Scores, measure: Scores) -> list[tuple[int, int]]:
+def opposite_pairs(people: Scores, measure: Scores) -> list[tuple[int, int]]:
     """Pairs of models that a measure ranks in the order opposite to people's, the better one by people first."""
     found: list[tuple[int, int]] = []
     indices: Indices = np.argsort(-people.values, kind="stable")

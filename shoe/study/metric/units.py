@@ -11,7 +11,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.similarity.ensemble import Ratings
 from shoe.study.agreement import mean_ratings
 from shoe.study.intervals import LeftOut, groups_of
-from shoe.study.metric.correlation import CORRELATIONS, UnitPairs, pairs_within, tie_width, way
+from shoe.study.metric.correlation import CORRELATIONS, UnitPairs, pair_order, pairs_within, tie_width
 
 FIGURES = (*CORRELATIONS, "accuracy")
 
@@ -42,7 +42,7 @@ class Units:
     def _by_people(self) -> tuple[Indices, Mask]:
         """(P,) how people order each pair, and whether they judged both."""
         known = ~np.isnan(self.people)
-        return way(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
+        return pair_order(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
 
     @cached_property
     def widths(self) -> Floats:
@@ -52,7 +52,7 @@ class Units:
     def agreeing(self, widths: Floats) -> Mask:
         """(K, P) pairs that each measure orders as people do."""
         return np.array(
-            [way(v, self.pairs, w) == self._by_people[0] for v, w in zip(self.credit.T, widths, strict=True)]
+            [pair_order(v, self.pairs, w) == self._by_people[0] for v, w in zip(self.credit.T, widths, strict=True)]
         )
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from shoe.study.metric.correlation import MOST_PAIRED, pairs_within, tie_width, way
+from shoe.study.metric.correlation import MOST_PAIRED, pair_order, pairs_within, tie_width
 from shoe.study.metric.result import Level
 from shoe.study.metric.units import Judged, Units, figures_of_units
 from tests.examples import examples
@@ -25,7 +25,7 @@ def test_ties_are_calibrated_as_trying_every_width_would(units: list[tuple[int, 
     wanted = {(i, j) for i, j in combinations(range(len(image)), 2) if image[i] == image[j]}
     assert {tuple(sorted(each)) for each in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)} == wanted
     people, credit = people * 1.0, credit / 4
-    theirs, known = way(people, pairs), np.ones(len(pairs.first), bool)
+    theirs, known = pair_order(people, pairs), np.ones(len(pairs.first), bool)
     width = tie_width(credit, pairs, theirs, known)
 
     def right(least: float) -> int:
