@@ -89,21 +89,13 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What studies of pairs and studies of problems share; a subclass has the fields.
-
-    Attributes:
-        levels: number of ratings, from 0.
-        columns: header of the table of answers.
-    """
-
-    levels: ClassVar[int]
-    columns: ClassVar[tuple[str, ...]]
+    """What studies of pairs and studies of problems share; a subclass has the fields, in the order of the file."""
 
     if TYPE_CHECKING:
 
         @property
         def raters(self) -> int:
-            """Number of pages; a field of subclasses, whose order is that of the file."""
+            """Number of raters, each of whom has a page."""
 
     @property
     def id(self) -> str:
@@ -114,18 +106,6 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def names(self) -> list[str]:
         """R names of the raters."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
-
-    def order(self, rater: int) -> list[Question]:
-        """Return what one rater is asked, in an order of its own."""
-        raise NotImplementedError
-
-    def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the files of the pictures that a page with these questions shows."""
-        raise NotImplementedError
-
-    def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return the row of the table of answers for one answer."""
-        raise NotImplementedError
 
 
 class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):

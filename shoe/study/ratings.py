@@ -12,7 +12,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, many, quote
 from shoe.io.delimited import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
-from shoe.study.weights import Weights, weights_of
+from shoe.study.weights import Weights
 
 SENSES = ("verb_a", "object_a", "verb_b", "object_b")
 """Columns that name an item by the senses of two interactions, ``a`` of the class."""
@@ -164,6 +164,7 @@ def read_study(
     for item, (text, line) in item_cells["gold"].items():
         gold[item] = _level(path, line, "gold", text)
     part, stratum = ([item_cells[name].get(item, ("",))[0] for item in range(len(items))] for name in _GROUPS)
+    strata = np.unique(stratum, return_inverse=True)[1]
     weight = np.ones(len(items))  # that of gold items, which are in no figure, is 1
     for name, item in items.items() if "weight" in columns else ():
         if gold[item] == MISSING:
@@ -183,7 +184,7 @@ def read_study(
         reference=reference,
         gold=gold,
         holes=holes,
-        weights=weights_of(weight, stratum) if "weight" in columns else None,
+        weights=Weights(weight, strata.astype(np.int64)) if "weight" in columns else None,
     )
 
 

@@ -49,10 +49,16 @@ class Sample:
 
 def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
     """(K, K) similarity of the senses of any two classes; NaN where nothing is known, or a class has no sense."""
-    verbs = _between(similarity, "verb", classes.verb_synsets)
-    objects = _between(similarity, "object", classes.object_synsets)
+    values = []
+    senses_of: dict[Part, tuple[str, ...]] = {"verb": classes.verb_synsets, "object": classes.object_synsets}
+    for part, senses in senses_of.items():
+        names = sorted(set(senses) - {""})
+        table = np.full((len(names) + 1, len(names) + 1), np.nan)
+        table[:-1, :-1] = similarity.between(part, names, names)
+        at = [names.index(name) if name else -1 for name in senses]
+        values.append(table[np.ix_(at, at)])
     options = SemanticOptions()
-    return combine(verbs, objects, options.combine, options.weight)
+    return combine(values[0], values[1], options.combine, options.weight)
 
 
 def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> Sample:
@@ -130,11 +136,3 @@ def _spread(sizes: Indices, items: int) -> Indices:
         largest = free[np.argsort(-(sizes - taken)[free], kind="stable")][: max(1, left if each == 1 else len(free))]
         taken[largest] += np.minimum(sizes[largest] - taken[largest], each)
     return taken
-
-
-def _between(similarity: Similarity, part: Part, senses: tuple[str, ...]) -> Floats:
-    names = sorted(set(senses) - {""})
-    table = np.full((len(names) + 1, len(names) + 1), np.nan)
-    table[:-1, :-1] = similarity.between(part, names, names)
-    at = [names.index(name) if name else -1 for name in senses]
-    return table[np.ix_(at, at)]

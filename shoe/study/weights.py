@@ -43,8 +43,3 @@ class Weights:
     def chosen(self, items: Mask | Indices) -> Self:
         """Some of the items."""
         return type(self)(self.weight[items], self.stratum[items])
-
-
-def weights_of(weight: Floats, strata: list[str]) -> Weights:
-    """Weights of items by the name of their stratum."""
-    return Weights(weight, np.unique(strata, return_inverse=True)[1].astype(np.int64))

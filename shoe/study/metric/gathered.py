@@ -89,6 +89,7 @@ class Gathered:
             found = {r: statistics_of(people, by_images, each, len(ratings.raters)) for r, each in ranked.items()}
             levels["model"] = Level.of(len(models), found)
         called = [list(self._items)[m] for m in models]
+        conflicts = {row: opposite_pairs(people, each) for row, each in ranked.items()}
         table = ratings.first
         return Against(
             images=len(images),
@@ -100,9 +101,7 @@ class Gathered:
             scores={row: self._by_model(each.values) for row, each in scores.items()},
             signatures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={
-                row: [(called[a], called[b]) for a, b in opposite_pairs(people, each)] for row, each in ranked.items()
-            },
+            opposite={row: [(called[a], called[b]) for a, b in pairs] for row, pairs in conflicts.items()},
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
