@@ -121,10 +121,10 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
         glosses: WordNet's definition of each sense.
     """
 
-    dataset: str
-    similarity: str
     levels: ClassVar[int] = HIGHEST + 1
     columns: ClassVar[tuple[str, ...]] = ANSWER_COLUMNS
+    dataset: str
+    similarity: str
     seed: int
     raters: int
     items: list[Item]
