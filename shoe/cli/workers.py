@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from shoe.engines.base import Engine
-    from shoe.llm.spread import Cluster
+    from shoe.engines.cluster import Cluster
 
 ShardText = Annotated[
     str | None,
@@ -55,15 +55,14 @@ def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[
         ShoeError: if there is no such cluster, or no machine in it for a worker.
     """
     from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
-    from shoe.engines.cluster import Ray
+    from shoe.engines.cluster import Cluster, Ray
     from shoe.engines.connection import connected
-    from shoe.llm.spread import Cluster
 
     if not isinstance(engine, Ray):
         yield None
         return
-    with connected(engine.address) as ray:
+    with connected(engine.address) as connection:
         end_by_any_signal_as_by_ctrl_c()  # Ray has its own mind about signals
-        cluster = Cluster(ray, gpus, models)
+        cluster = Cluster(connection, gpus, models)
         cluster.workers(1, is_local=True)
         yield cluster

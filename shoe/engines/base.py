@@ -1,4 +1,4 @@
-"""What an engine is: one function over many keys, done by whoever there is."""
+"""Engines: they apply one function to many keys, in this process or in others."""
 
 from __future__ import annotations
 
@@ -11,40 +11,39 @@ S = TypeVar("S")
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 Work = Callable[[S, K], R]
-"""What is done for one key; a function of a module, as others import it. It may be done twice for a key, so what it
-writes must be the same each time."""
+"""Function of the shared data and one key; a module's function, so that workers can import it. It may be called twice
+for a key, so it must write the same each time."""
 
 DEATHS = 3
-"""Workers that die of a key, one after the other, before it is taken for the cause."""
+"""Workers that die one after the other of the same key until the key is taken for the cause."""
 
 
 class Engine(Protocol):
-    """Who does the work.
+    """Executor of many pieces of work.
 
     Attributes:
-        name: as the command line has it.
+        name: name on the command line.
     """
 
     name: str
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Do the work for each key, at least once, and yield each key with what came of it once, in any order.
+        """Yield each key with the result of its work, once and in any order.
 
-        What the work raises is raised here, and ends it. A worker that dies costs nothing but time: its keys are done
-        again.
+        An exception in the work is raised here and ends the iteration. The keys of a worker that dies are done again.
 
         Args:
-            work: what to do.
+            work: function to call.
             keys: distinct, picklable.
-            shared: what the work for all keys takes; it is handed to each worker once, which must not change it.
+            shared: data that all calls get, sent to each worker once; it must not be changed.
 
         Raises:
-            ShoeError: if workers die again and again, or there are none.
+            ShoeError: if workers die again and again, or there are no workers.
         """
 
 
 class Serial:
-    """One key after the other, in this process."""
+    """This process, one key after the other."""
 
     name = "serial"
 
@@ -58,7 +57,7 @@ SERIAL = Serial()
 
 
 def deadly(keys: int, why: str) -> ShoeError:
-    """What is said where every worker dies."""
+    """Return the error for workers that die one after the other while so many keys are left."""
     return ShoeError(
         f"{DEATHS} workers died one after the other ({why}), {many(keys, 'piece')} of work undone: is there memory?"
     )

@@ -1,4 +1,4 @@
-"""Engines by the names that the command line has for them."""
+"""Engines by their names on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Make the engine of a name; nothing is started yet.
+    """Return the engine with a name; nothing is started yet.
 
     Raises:
         OptionError: for anything but an engine.

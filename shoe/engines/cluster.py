@@ -1,34 +1,34 @@
-"""The engine of many machines: Ray, from a cluster that runs or one that is started here for as long as it is used."""
+"""Ray clusters: the engine ``ray``, whose tasks run on all machines, and clusters as places for long-lived workers."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from shoe.core.errors import MissingExtraError
+from shoe.core.errors import MissingExtraError, OptionError
 from shoe.engines.base import DEATHS, K, R, S, Work, deadly
-from shoe.engines.connection import check_there, connected
+from shoe.engines.connection import Connection, check_address, connected
 from shoe.engines.job import Job
-from shoe.engines.watch import check_cluster
 
 _AHEAD = 4
-"""Keys that are handed out for each core of the cluster."""
-_LOOK = 0.5
+"""Keys that are submitted at a time per core of the cluster."""
+_POLL = 0.5
 
 
 class Ray:
-    """Tasks of Ray: one core and one thread each; what they share is put into its store once, and read there."""
+    """Ray tasks, each with one core and one thread; the shared data is put into Ray's object store once."""
 
     name = "ray"
 
     def __init__(self, address: str = "") -> None:
-        """Take where the cluster is, as ``ray.init`` has it; empty: where ``RAY_ADDRESS`` says, or here."""
+        """Take the address of the cluster; see :func:`~shoe.engines.connection.connected`."""
         self.address = address
 
     def check(self) -> None:
-        """See that Ray is installed and something listens at the address, before any work; nothing is started.
+        """Check that Ray is installed and that the address answers; nothing is started.
 
         Raises:
             MissingExtraError: if Ray is not installed.
@@ -36,44 +36,79 @@ class Ray:
         """
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
-        check_there(self.address or os.environ.get("RAY_ADDRESS", ""))
+        check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """See :meth:`shoe.engines.base.Engine.map`."""
-        with connected(self.address) as ray:
-            common = [ray.put(Job(work, shared))]
-            task = ray.remote(num_cpus=1, max_retries=DEATHS - 1)(_do)
-            room = _AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
-            waiting, doing = iter(keys), dict[Any, K]()
+        with connected(self.address) as connection:
+            ray = connection.ray
+            job = [ray.put(Job(work, shared))]  # in a list, because Ray would replace the reference by its value
+            task = ray.remote(num_cpus=1, max_retries=DEATHS - 1)(_run).options(name=f"shoe {work.__name__}")
+            most = _AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
+            waiting, running = iter(keys), dict[Any, K]()
             while True:
-                while len(doing) < room and (key := next(waiting, None)) is not None:
-                    doing[task.options(name=f"shoe {work.__name__}").remote(common, key)] = key
-                if not doing:
+                while len(running) < most and (key := next(waiting, None)) is not None:
+                    running[task.remote(job, key)] = key
+                if not running:
                     return
-                check_cluster()
-                ended, _ = ray.wait(list(doing), timeout=_LOOK)
-                if not ended:
-                    continue
-                done = ended[0]
-                try:
-                    result = ray.get(done)
-                except ray.exceptions.RayTaskError as error:
-                    raise error.cause from None
-                except ray.exceptions.RayError as error:
-                    check_cluster()
-                    raise deadly(len(doing), type(error).__name__) from None
-                yield doing.pop(done), result
+                connection.check()
+                for done in ray.wait(list(running), timeout=_POLL)[0]:
+                    try:
+                        result = ray.get(done)
+                    except ray.exceptions.RayTaskError as error:
+                        raise error.cause from None
+                    except ray.exceptions.RayError as error:
+                        connection.check()
+                        raise deadly(len(running), type(error).__name__) from None
+                    yield running.pop(done), result
 
 
-_kept: tuple[Any, Any] = None, None
+_latest: tuple[Any, Any] = None, None
 
 
-def _do(common: list[Any], key: Hashable) -> Any:
-    """What a worker does; it keeps what the last keys shared, which it need not read again for this one."""
-    global _kept
-    if _kept[0] != common[0]:
+def _run(reference: list[Any], key: Hashable) -> Any:
+    """Do the work for a key. The worker process remembers the latest job, because reading it takes time."""
+    global _latest
+    if _latest[0] != reference[0]:
         import ray
 
-        _kept = common[0], ray.get(common[0])
-    job: Job[Any, Any, Any] = _kept[1]
+        _latest = reference[0], ray.get(reference[0])
+    job: Job[Any, Any, Any] = _latest[1]
     return job.do(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster on which long-lived workers (actors) are started.
+
+    Attributes:
+        connection: to the cluster.
+        gpus: GPUs, or fraction of a GPU, that each worker with a local model has to itself.
+        models: number of models that share the cluster at the same time.
+    """
+
+    connection: Connection
+    gpus: float = 0.0
+    models: int = 1
+
+    def workers(self, most: int, *, is_local: bool = False) -> int:
+        """Return how many workers one model can have, at most ``most``.
+
+        Raises:
+            OptionError: if there is no machine for a single worker.
+        """
+        self.connection.check()  # or else the next call waits for a minute
+        resources = self.connection.ray.cluster_resources()
+        gpus = resources.get("GPU", 0.0)
+        if self.gpus > gpus:
+            expected = "as many for each worker"
+            raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected {expected}")
+        found = gpus / self.gpus if is_local and self.gpus else resources.get("CPU", 0.0)
+        return max(1, min(most, int(found / self.models)))
+
+    def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
+        """Start a worker of a class on some machine, and return its Ray handle; Ray itself never repeats anything."""
+        gpus = self.gpus if is_local else 0.0
+        options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
+        actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)
+        return actor(kind).remote(*args)

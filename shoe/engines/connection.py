@@ -1,4 +1,8 @@
-"""Joining a cluster of Ray, or one that is started on this machine for as long as it is used."""
+"""Connection to a Ray cluster: to one that runs already, or to one that is started here and ends with the context.
+
+A thread watches whether the cluster answers, because Ray itself waits for a minute or for ever, and then ends the
+program.
+"""
 
 from __future__ import annotations
 
@@ -9,78 +13,142 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from threading import current_thread, main_thread
+from threading import Event, Thread, current_thread, main_thread
+from time import monotonic
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError, printable, quote
-from shoe.engines.watch import lost, watching
 from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_PATIENCE, _ANSWER = 10.0, 20.0
-"""Seconds for a cluster's machine to be reached, and for its head to answer."""
-_OWN_GONE, _GONE = 3.0, 20.0
-"""Seconds without an answer after which a cluster is lost: its own head does not come back, another's may."""
+_CONNECT_TIMEOUT, _HEALTH_TIMEOUT = 10.0, 20.0
+"""Seconds for the head's machine to accept a connection, and for the head to report its health."""
+_OWN_LOST_AFTER, _LOST_AFTER = 3.0, 20.0
+"""Seconds without an answer until a cluster is lost: a head that was started here does not come back, others may."""
+_WATCH_PERIOD, _WATCH_TIMEOUT = 1.0, 5.0
+
+
+class Connection:
+    """Connection of this process to a Ray cluster.
+
+    Attributes:
+        ray: the ``ray`` module, connected.
+    """
+
+    def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
+        """Watch addresses, given by name; after ``lost_after`` seconds without a connection the cluster is lost."""
+        self.ray, self._addresses, self._lost_after = ray, addresses, lost_after
+        self._missing, self._since, self._closed = "", 0.0, Event()
+        if addresses:
+            Thread(target=self._watch, name="shoe-cluster", daemon=True).start()
+
+    def check(self) -> None:
+        """Raise ShoeError if the cluster is lost."""
+        if (missing := self._missing) and monotonic() > self._since + self._lost_after:
+            raise _lost(f"{missing} does not answer any more")
+
+    def missing(self) -> str:
+        """Return the part of the cluster that accepts no connection now, lost or not yet; "" if all parts do."""
+        for name, address in self._addresses.items():
+            host, _, port = address.rpartition(":")
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), _WATCH_TIMEOUT).close()
+            except OSError:
+                return f"its {name} at {address}"
+        return ""
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_WATCH_PERIOD):
+            found = self.missing()
+            if not self._missing:
+                self._since = monotonic()
+            self._missing = found
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Make this the connection of nested :func:`connected` calls, and print Ray's messages as one line each."""
+        global _current
+        worker: Any = import_module("ray._private.worker")
+        before = worker.print_to_stdstream
+
+        def write(data: dict[str, Any], **_: Any) -> None:
+            """Ray prints to standard output, where results belong; for a lost cluster shoe has its own line."""
+            for text in () if self.missing() else data["lines"]:
+                sys.stderr.write(f"Ray: {printable(' '.join(text.split()), 300)}\n")
+
+        worker.print_to_stdstream, _current = write, self
+        try:
+            yield
+        finally:
+            worker.print_to_stdstream, _current = before, None
+            self._closed.set()
+
+
+_current: Connection | None = None
 
 
 @contextmanager
-def connected(address: str = "") -> Iterator[Any]:
-    """Connect to a cluster; without an address, to one of this machine's cores that ends with the context.
+def connected(address: str = "") -> Iterator[Connection]:
+    """Connect to a cluster; without an address, start one with the cores of this machine that ends with the context.
 
-    That one listens on the loopback address alone, to whom knows its token. A program that uses Ray already goes on
-    with what it uses.
+    A cluster that is started here listens on the loopback address only, and requires a token. If Ray is connected
+    already, that connection is used.
 
     Args:
-        address: as ``ray.init`` has it; empty: where ``RAY_ADDRESS`` says, or here.
+        address: as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
 
     Raises:
         MissingExtraError: if Ray is not installed.
-        ShoeError: if there is no cluster at the address, or not one that this shoe can work with.
+        ShoeError: if there is no cluster at the address, or none that this version of shoe can work with.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     is_own, is_client = address in ("", "local"), address.startswith("ray://")
-    if "ray" not in sys.modules:  # it reads them when it is loaded
-        os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # a cluster that is lost is no reason to start another
+    if "ray" not in sys.modules:  # it reads these variables when it is imported
+        os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # a lost cluster is no reason to start another one
         if is_own:
-            _set_up()
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # this makes it listen on loopback only
+            if os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and not os.environ.get("RAY_AUTH_TOKEN"):
+                os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     try:
         import ray
     except ImportError:
         raise MissingExtraError("--engine ray", "ray") from None
     if ray.is_initialized():
-        yield ray
+        yield _current or Connection(ray, {}, 0.0)
         return
     if not is_own:
-        check_there(address)
-    started = _Started()
+        check_address(address)
+    started = _StartedProcesses()
     try:
-        _join(ray, address, is_own=is_own)
-    except Exception as error:  # it has errors of all kinds for this, Exception itself among them
-        started.end()
+        _init(ray, address, is_own=is_own)
+    except Exception as error:  # Ray raises errors of all kinds here, Exception itself among them
+        started.kill()
         raise _no_cluster("" if is_own else address, str(error)) from None
     try:
-        started.look()
+        started.update()
         if not is_own:
             _check_version(ray)
-        with watching(ray, _OWN_GONE if is_own else _GONE, address.removeprefix("ray://") if is_client else ""):
-            yield ray
-    except Exception:  # Ray's client has errors of all kinds for this, Exception itself among them
+        addresses = {"server": address.removeprefix("ray://")} if is_client else _addresses(ray)
+        connection = Connection(ray, addresses, _OWN_LOST_AFTER if is_own else _LOST_AFTER)
+        with connection.opened():
+            yield connection
+    except Exception:  # Ray Client raises errors of all kinds, Exception itself among them
         if is_client and not ray.util.client.ray.is_connected():
-            raise lost(f"{address} does not answer any more") from None
+            raise _lost(f"{address} does not answer any more") from None
         raise
     finally:
-        with _uninterrupted():
-            started.look()
+        with _without_interrupts():
+            started.update()
             ray.shutdown()
-            started.end()
+            started.kill()
 
 
-def _join(ray: Any, address: str, *, is_own: bool) -> None:
-    """Connect to a cluster, or start one of this machine's cores; Ray itself says no more of it than errors."""
+def _init(ray: Any, address: str, *, is_own: bool) -> None:
     variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
     more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
     init = partial(
@@ -91,18 +159,25 @@ def _join(ray: Any, address: str, *, is_own: bool) -> None:
         logging_level="error",
         **more,
     )
-    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # what it warns of ends in one line here
-    logging.getLogger("ray.util.client.logsclient").disabled = True  # whose level Ray sets
+    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # its warnings are summed up in one line here
+    logging.getLogger("ray.util.client.logsclient").disabled = True  # because Ray sets its level
     try:
         init()
-    except ConnectionAbortedError:  # a client's own server, which now and then does not start the first time
+    except ConnectionAbortedError:  # the server of a client, which now and then does not start the first time
         init()
+
+
+def _addresses(ray: Any) -> dict[str, str]:
+    """Return where the head of the cluster and the raylet of this machine listen."""
+    context = ray.get_runtime_context()
+    node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
+    return {"head": context.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Within it Ctrl-C does nothing: a second one would leave behind what the first one has ended."""
-    if current_thread() is not main_thread():  # which alone hears of it
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C: a second Ctrl-C would leave processes behind that the first one is about to end."""
+    if current_thread() is not main_thread():  # only the main thread is interrupted
         yield
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -112,70 +187,58 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _set_up() -> None:
-    """Set what Ray looks up in the environment for a cluster of one's own, but for what is set there."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # which is what has it listen on loopback alone
-    if os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and not os.environ.get("RAY_AUTH_TOKEN"):
-        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-
-
-class _Started:
-    """Processes that a cluster of one's own is made of: agents of a raylet that was killed go on by themselves."""
+class _StartedProcesses:
+    """Processes of a cluster that is started here: agents of a raylet that was killed would go on by themselves."""
 
     def __init__(self) -> None:
-        self._psutil: Any = import_module("psutil")  # Ray brings it
-        self._others, self._known = self._below(), set[Any]()
+        self._psutil: Any = import_module("psutil")  # Ray depends on it
+        self._before, self._started = self._descendants(), set[Any]()
 
-    def _below(self) -> set[Any]:
+    def _descendants(self) -> set[Any]:
         return set(self._psutil.Process().children(recursive=True))
 
-    def look(self) -> None:
-        """Take note of what was started: by connecting at first, and then by that."""
-        if not self._known:
-            self._known = self._below() - self._others
-        for process in list(self._known):
+    def update(self) -> None:
+        """Note the processes that connecting has started, and their descendants."""
+        if not self._started:
+            self._started = self._descendants() - self._before
+        for process in list(self._started):
             with suppress(self._psutil.Error):
-                self._known.update(process.children(recursive=True))
+                self._started.update(process.children(recursive=True))
 
-    def end(self) -> None:
-        """End what is left."""
-        self.look()
-        for process in self._known:
+    def kill(self) -> None:
+        """Kill the processes that are left."""
+        self.update()
+        for process in self._started:
             with suppress(self._psutil.Error):
                 process.kill()
 
 
-def check_there(address: str) -> None:
-    """See that a cluster's head answers where it is said to be: Ray tries for minutes, and says so all the while."""
+def check_address(address: str) -> None:
+    """Raise OptionError unless the head of a cluster answers at the address: Ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and not host:
         raise _no_cluster(address, "it names no host")
     if not (host and port.isdecimal()):
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_TIMEOUT).close()
     except (OSError, OverflowError) as error:
         raise _no_cluster(address, str(error)) from None
-    told = _asked_head(address) if "//" not in address else ""
-    if told:
-        raise _no_cluster(address, told)
-
-
-def _asked_head(address: str) -> str:
-    """Ask a cluster's head whether it is well, in a process of its own, as that may be torn down; "" if so."""
-    ask = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "health-check", "--address", address]
+    if "//" in address:
+        return
+    # In a process of its own, because that can be ended when it does not come back.
+    command = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "health-check", "--address"]
     try:
-        done = subprocess.run(ask, capture_output=True, text=True, timeout=_ANSWER, check=False)  # noqa: S603 - ours
+        done = subprocess.run([*command, address], capture_output=True, text=True, timeout=_HEALTH_TIMEOUT, check=False)  # noqa: S603 - ours
     except subprocess.TimeoutExpired as error:
-        said, code = str(error.stderr or b"", "utf-8", "replace"), 1
+        errors, code = str(error.stderr or b"", "utf-8", "replace"), 1
     else:
-        said, code = done.stderr, done.returncode
-    if code == 0:
-        return ""
-    if "token" in said.casefold() or "unauthenticated" in said.casefold():
-        return "it has another token than RAY_AUTH_TOKEN here (or the file of RAY_AUTH_TOKEN_PATH), or one is missing"
-    return f"it does not answer as the head of a cluster within {_ANSWER:g} s"
+        errors, code = done.stderr, done.returncode
+    if code and ("token" in errors.casefold() or "unauthenticated" in errors.casefold()):
+        why = "it has another token than RAY_AUTH_TOKEN here (or the file of RAY_AUTH_TOKEN_PATH), or one is missing"
+        raise _no_cluster(address, why)
+    if code:
+        raise _no_cluster(address, f"it does not answer as the head of a cluster within {_HEALTH_TIMEOUT:g} s")
 
 
 def _no_cluster(address: str, why: str) -> ShoeError:
@@ -185,18 +248,19 @@ def _no_cluster(address: str, why: str) -> ShoeError:
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 
-def _version(_: None, __: int) -> str:
+def _lost(why: str) -> ShoeError:
+    rest = "what was kept stays, and the same command goes on from there"
+    return ShoeError(f"--engine ray: the cluster is gone ({printable(' '.join(why.split()), 300)}): {rest}")
+
+
+def _version() -> str:
     return __version__
 
 
 def _check_version(ray: Any) -> None:
-    """See that the cluster's machines have this shoe.
-
-    Raises:
-        ShoeError: if they have none, or another.
-    """
+    """Raise ShoeError unless the machines of the cluster have this version of shoe."""
     try:
-        found = ray.get(ray.remote(num_cpus=0)(_version).remote(None, 0))
+        found = ray.get(ray.remote(num_cpus=0)(_version).remote())
     except ray.exceptions.RayError as error:
         cause = printable(str(error).strip().rpartition("\n")[2], 200)
         expected = f"shoe {__version__} on its machines: install it there, or name it in a runtime_env"

@@ -1,4 +1,4 @@
-"""One pass over some requests by batches: begin, wait, fetch, keep, and ask again for what is missing."""
+"""One pass over requests in batches: start them, wait, keep their answers, and repeat the requests without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm.batch_api import BatchApi, Seen, StoppedError
-from shoe.llm.batches import Started, Supply, line, names_of, past, result_of
+from shoe.llm.batches import Started, Supply, names_of, past, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, http_error
 from shoe.llm.limits import Limits
@@ -23,18 +23,19 @@ from shoe.llm.request import Chat, Recorder, Request
 _log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
 _FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.1, 60.0, 0.1
+_LINE = b'{"custom_id":"%b","method":"POST","url":"/v1/chat/completions","body":%b}\n'
 _OVER = ("completed", "expired", "cancelled", "failed")
 _NO_FORMAT = "no response_format"
 _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """All batches to one model in one run."""
+    """All batches of one model in one run."""
 
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Take what is asked where: ``requests_per_batch`` at most, and so many ``batches`` under way at once."""
+        """Take the endpoint, the model and the largest numbers of requests per batch and of batches at once."""
         self._place = place
         self._chat = chat
         self._tries_allowed = limits.tries
@@ -53,10 +54,10 @@ class BatchPass:
         self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests; when the run is to stop, batches that are under way are left to go on.
+        """Make all requests; if the run is stopped, running batches go on at the endpoint.
 
         Raises:
-            ShoeError: when no further request makes sense.
+            ShoeError: if no further request makes sense.
         """
         self._supply = Supply(requests)
         try:
@@ -67,7 +68,10 @@ class BatchPass:
             found, expected = error.strerror or str(error), "room for a batch's files (TMPDIR says where)"
             raise InputError(self._api.folder, found=found, expected=expected) from None
         finally:
-            self._say_what_goes_on()
+            for started in self._running:
+                name = self._place.shown(str(started.batch))
+                goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
+                _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
     def _go_on(self) -> None:
         between = _FIRST_LOOK
@@ -78,7 +82,7 @@ class BatchPass:
                 return
             self._waits_for_room = False
             for started in self._running if len(self._running) > 1 else ():
-                started.beside = True  # noted before they are looked at: a look may find that all of them have ended
+                started.beside = True  # before their states are fetched, which may show that all have ended
             if any(self._look(started) for started in list(self._running)):
                 between = _FIRST_LOOK
             else:
@@ -86,7 +90,7 @@ class BatchPass:
                 between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
 
     def _resume(self) -> None:
-        """Take up the batches of earlier runs of which this run asks anything."""
+        """Resume the batches of earlier runs that hold a question of this run."""
         unsure = [started for started in self._open.values() if started.batch is None]
         wanted = [started.digest for started in unsure if started.file is not None]
         begun = self._api.begun(self._ended, wanted) if unsure else {}
@@ -99,21 +103,21 @@ class BatchPass:
             self._supply.hold(started)
         self._supply.find(lambda: all(started.found for started in self._running))
         for started in [one for one in self._running if not one.found]:  # answered since, or another process's
-            self._leave(started)
+            self._forget(started)
 
-    def _leave(self, started: Started) -> None:
+    def _forget(self, started: Started) -> None:
         self._running.remove(started)
         self._supply.release(started)
 
     def _begin(self) -> bool:
-        """Begin one more batch; False if there is nothing to ask, or nothing may be asked now."""
+        """Start one more batch; return False if there is no request that may be made now."""
         path, requests, digest = self._api.folder / "requests.jsonl", {}, blake2b(digest_size=16)
         with path.open("wb") as stream:
-            for name, request, text in self._drawn():
+            for name, request, text in self._next_requests():
                 requests[name] = request
                 digest.update(text)
                 stream.write(text)
-        # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
+        # Requests that were reserved before the budget was used up are sent: otherwise such a budget would send none.
         if not requests or (self._budget_left and self._recorder.stopping):
             return False
         self._sends_last = not self._budget_left
@@ -121,17 +125,18 @@ class BatchPass:
         self._sends_last = False
         return True
 
-    def _drawn(self) -> Iterator[tuple[str, Request, bytes]]:
-        """The requests of one more batch, each with its custom id and its line; what they may cost is reserved."""
+    def _next_requests(self) -> Iterator[tuple[str, Request, bytes]]:
+        """Yield the requests of one more batch, with custom ID and line; their largest cost is reserved."""
         count = size = 0
         while (
             count < self._most_requests and self._budget_left and not self._queue_full and not self._recorder.stopping
         ):
-            # What batches did not answer waits for the last of them, rather than to go in many small ones.
+            # Requests without an answer are repeated once no batch is running, and not in many small batches.
             request = self._supply.take(again=not self._running)
             if request is None:
                 return
-            name, text = line(self._chat, request, self._structured)
+            name = self._chat.once(request, self._structured)
+            text = _LINE % (name.encode(), self._chat.body(request, self._structured))
             count, size = count + 1, size + len(text)
             if size > MOST_BYTES:
                 self._supply.put_back(request)
@@ -162,7 +167,7 @@ class BatchPass:
         self._running.append(started)
 
     def _look(self, started: Started) -> bool:
-        """See how a batch stands; if it is over, keep its answers and let what is missing be asked again."""
+        """Fetch the state of a batch; if it has ended, keep its answers, repeat the other requests, and return True."""
         batch = self._api.look(started.batch or "")
         if batch is not None and batch.status not in _OVER:
             self._progress(batch)
@@ -170,18 +175,20 @@ class BatchPass:
         self._supply.find(lambda: started.found_all)
         why: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
         missing = dict.fromkeys(started.requests, why)
-        hopeless, told = self._keep_lines(started, batch, missing) if batch is not None else (None, set())
+        hopeless, failed = self._keep_lines(started, batch, missing) if batch is not None else (None, set())
         self._recorder.remember({"event": "ended", "digest": started.digest})
         self._open.pop(started.digest, None)
         self._ended.add(started.batch or "")
-        self._leave(started)
+        self._forget(started)
         self._queue_full = False
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
         for name, why in missing.items():
-            if asked := started.asked(name):
-                if name not in told:
-                    self._recorder.failure(asked, why)
-                self._ask_later(name, asked, excused=excused or why == _NO_FORMAT)
+            if request := started.asked(name):
+                if name not in failed:
+                    self._recorder.failure(request, why)
+                self._tries[name] += not (excused or why == _NO_FORMAT)
+                if self._tries[name] < self._tries_allowed:
+                    self._supply.ask_again(request)
         if batch is not None and batch.status == "cancelled":
             raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; what it had answered is kept")
         if hopeless and len(missing) == len(started.requests):
@@ -189,15 +196,14 @@ class BatchPass:
         return True
 
     def _keep_lines(self, started: Started, batch: Seen, missing: dict[str, str]) -> tuple[ShoeError | None, set[str]]:
-        """Keep all lines of a batch that this run asks for, in their order: of failures in a row the recorder ends it.
+        """Keep the results of a batch that this run asks for, in order; many failures in a row end the run.
 
-        Requests that have an answer are taken out of ``missing``; the others get a better reason there, if there is
-        one.
+        Requests with an answer are removed from ``missing``, and the others get a more specific reason there.
 
         Returns:
-            An error that no further try would help, if any, and the requests whose failure was kept.
+            An error after which no further try makes sense, if any; and the requests whose failure was kept.
         """
-        hopeless, told = None, set[str]()
+        hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
         for name, result in (result_of(self._place, self._chat.model, text) for text in lines):
             if name not in missing:
@@ -206,8 +212,8 @@ class BatchPass:
                 del missing[name]
                 if request := started.request(name):
                     self._recorder.answer(request, result)
-                elif asked := started.asked(name):
-                    self._supply.ask_again(asked)
+                elif request := started.asked(name):
+                    self._supply.ask_again(request)
                 continue
             if isinstance(result, NoResponseFormatError):
                 missing[name] = _NO_FORMAT
@@ -215,27 +221,21 @@ class BatchPass:
             else:
                 missing[name] = result.kind if isinstance(result, Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
-            if asked := started.asked(name):
+            if request := started.asked(name):
                 usage = result.usage if isinstance(result, Transient) else None
-                self._recorder.failure(asked, missing[name], usage=usage)
-                told.add(name)
-        return hopeless, told
-
-    def _ask_later(self, name: str, request: Request, *, excused: bool) -> None:
-        """Put a request without an answer among those to be made, but for one that had all its tries."""
-        self._tries[name] += not excused
-        if self._tries[name] < self._tries_allowed:
-            self._supply.ask_again(request)
+                self._recorder.failure(request, missing[name], usage=usage)
+                failed.add(name)
+        return hopeless, failed
 
     def _is_excused(self, started: Started, batch: Seen) -> bool:
-        """Whether a batch that was not even begun may be sent again, later or in another form.
+        """Return whether a batch that was not even started may be sent again, later or in another form.
 
         Raises:
             ShoeError: if not.
         """
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
-            # Others took the room; while none of them ends, there is none.
+            # Other batches fill the queue until one of them ends.
             self._queue_full = bool(self._running)
             return True
         failed = http_error(
@@ -248,21 +248,15 @@ class BatchPass:
         return True
 
     def _progress(self, batch: Seen) -> None:
-        """Say how far a batch is, at each tenth of it."""
+        """Log the progress of a batch, at each tenth of it."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._shown.get(batch.id) != state:
             self._shown[batch.id] = state
             line_ = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
             _log.warning("%s: %s", self._place, line_)
 
-    def _say_what_goes_on(self) -> None:
-        for started in self._running:
-            name = self._place.shown(str(started.batch))
-            goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
-            _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
-
     def _is_over(self) -> bool:
-        """Whether what fails is not tried again, as the run is to end; what the budget had room for is still sent."""
+        """Whether the run is to end, so that nothing is retried; a batch that the budget allows is still sent."""
         return self._recorder.stopping and not self._sends_last
 
     def _sleep(self, seconds: float) -> None:

@@ -1,9 +1,9 @@
-"""OpenAI's Batch API through its SDK, whose own retries are off: files up and down, batches begun and looked at."""
+"""OpenAI's Batch API through its SDK: files are uploaded and downloaded, batches started and their state fetched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -13,32 +13,32 @@ from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, Transient, http_error
 from shoe.llm.limits import Limits
-from shoe.llm.sdk import client, connection_error, policy
+from shoe.llm.sdk import backoff, client, connection_error
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
 LISTS_LAG = 60.0
-"""Seconds within which a batch that was begun is listed."""
+"""Seconds within which a new batch appears in the list of batches."""
 _LOOKS = 30
 _MAYBE_BEGUN = (408, 409)
-"""Of the errors below 500, those after which a batch may have been begun all the same."""
+"""Statuses below 500 after which a batch may have been started all the same."""
 _T = TypeVar("_T")
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
 
 class StoppedError(Exception):
-    """The job is to end, and a request that failed is not made again."""
+    """The run is to end, and a request that failed is not made again."""
 
 
 class Seen(NamedTuple):
-    """How a batch stands, as far as the endpoint says as the API has it; empty or 0 where it does not.
+    """State of a batch; fields that the endpoint does not return as the API defines them are empty or 0.
 
     Attributes:
-        id: of the batch.
+        id: ID of the batch.
         status: "in_progress", "completed", ...
-        files: ids of what came out of it.
-        done, total: requests.
-        problems: why it failed: codes and messages.
+        files: IDs of its output and error files.
+        done, total: numbers of requests.
+        problems: codes and messages of its errors.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
 
 
 def _seen(place: Endpoint, batch: Any) -> Seen:
-    """Take what the SDK made of a response, whatever that was."""
+    """Return the state in a response of the SDK, whatever that holds."""
     files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
     done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
     problems = [
@@ -61,14 +61,14 @@ def _seen(place: Endpoint, batch: Any) -> Seen:
 
 
 def _field(of: Any, kind: type[_T], *path: str) -> _T:
-    """An attribute of this type; an empty one if there is none."""
+    """Return a nested attribute of this type; an empty value if there is none."""
     for name in path:
         of = getattr(of, name, None)
     return of if isinstance(of, kind) else kind()
 
 
 def _id(place: Endpoint, found: Any) -> str:
-    """The id of what an endpoint has, fit to be kept and shown; a web page, of which the SDK makes a text, has none."""
+    """Return the ID in a response; raise Transient if it has none, like a web page, or holds a secret."""
     name = _field(found, str, "id")
     if not name or name != place.shown(name):
         raise Transient(*_ODD)
@@ -76,37 +76,33 @@ def _id(place: Endpoint, found: Any) -> str:
 
 
 class BatchApi:
-    """Batches at one endpoint; its files are gone when it is closed."""
+    """Batches at one endpoint. Closing it deletes its temporary files."""
 
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
-        retries = policy(limits.tries, stopped, self._may_come_back)
-        from tenacity import Retrying
-
         self._place = place
         self._model = model
         self._limits = limits
         self._stopped = stopped
         self._sleep = sleep
-        self._retrying = Retrying(sleep=sleep, **retries)
         self._client = client(place, limits.timeout)
         self._answered: float | None = None
         self._denied = 0
         self._folder = TemporaryDirectory(prefix="shoe-")
 
     def close(self) -> None:
-        """Close the connection, and remove the files."""
+        """Close the connection, and delete the temporary files."""
         self._client.close()
         self._folder.cleanup()
 
     @property
     def folder(self) -> Path:
-        """A folder for files that are gone afterwards."""
+        """Folder for temporary files."""
         return Path(self._folder.name)
 
     def upload(self, name: str, path: Path) -> str:
-        """Send a file of requests; its id."""
+        """Upload a file of requests; return its ID."""
 
         def send() -> str:
             with path.open("rb") as stream:
@@ -115,13 +111,15 @@ class BatchApi:
         return self._call(send)
 
     def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
-        """Begin a batch, marked with what it asks; one begun by an attempt whose response was lost is taken instead.
+        """Start a batch, marked with its digest, and return its ID.
+
+        If the response to an attempt was lost, the batch that this attempt may have started is looked up first.
 
         Args:
-            file: id of its requests.
-            digest: of them.
-            once: the same for every attempt to begin this batch, in later runs, too.
-            others: ids of batches with the same requests that are known to be another.
+            file: ID of the file of requests.
+            digest: hash of the requests.
+            once: idempotency key, the same in later runs.
+            others: IDs of known earlier batches with the same requests.
         """
         import openai
 
@@ -150,9 +148,9 @@ class BatchApi:
         return self._call(create)
 
     def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none.
+        """Return the IDs of the newest batches by their digest; empty if the endpoint has no list of batches.
 
-        Some of them are ``wanted``: a list that lags behind gets some time to show them.
+        The list may lag behind, so that it is fetched again for a while until it shows the ``wanted`` digests.
         """
         return self._call(lambda: self._begun(others, wanted))
 
@@ -181,7 +179,7 @@ class BatchApi:
         }
 
     def look(self, batch: str) -> Seen | None:
-        """How a batch stands; None if the endpoint does not know it any more, and says so three times."""
+        """Return the state of a batch; None if the endpoint answers three times that it does not exist."""
         import openai
 
         unknown: list[bool] = []
@@ -202,9 +200,9 @@ class BatchApi:
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download a file and go through its lines; a line feed ends one, no other character does.
+        """Download a file and iterate over its lines. Only a line feed ends a line.
 
-        A file that the endpoint does not know any more has none.
+        If the file no longer exists at the endpoint, yield nothing.
         """
         import openai
 
@@ -226,13 +224,20 @@ class BatchApi:
             yield from stream
 
     def _call(self, ask: Callable[[], _T]) -> _T:
-        try:
-            answered: _T = self._retrying.copy()(self._attempt, ask)
-            return answered
-        except Transient as last:
-            if self._stopped():
-                raise StoppedError from None
-            raise ShoeError(f"{self._place}: it does not answer after {self._limits.tries} tries: {last}") from None
+        for attempt in count(1):
+            try:
+                return self._attempt(ask)
+            except Transient as last:
+                if self._stopped():
+                    raise StoppedError from None
+                # An endpoint that had answered, not too long ago, may come back.
+                is_out = self._answered is not None and monotonic() - self._answered < self._limits.outage
+                if attempt >= self._limits.tries and not is_out:
+                    tries = self._limits.tries
+                    raise ShoeError(f"{self._place}: it does not answer after {tries} tries: {last}") from None
+                wait = backoff(attempt, last)
+            self._sleep(wait)
+        raise AssertionError
 
     def _attempt(self, ask: Callable[[], _T]) -> _T:
         import openai
@@ -250,11 +255,7 @@ class BatchApi:
             raise failed from None
         except (MemoryError, OSError, ShoeError, Transient):
             raise
-        except Exception:  # over what is no JSON, the SDK stumbles, and libraries below it over other things
+        except Exception:  # the SDK raises errors of all kinds over invalid JSON, as do libraries below it
             raise Transient(*_ODD) from None
         self._answered, self._denied = monotonic(), 0
         return found
-
-    def _may_come_back(self) -> bool:
-        """Whether it had answered, not too long ago."""
-        return self._answered is not None and monotonic() - self._answered < self._limits.outage

@@ -1,9 +1,9 @@
-"""Batches of requests: made up, begun, waited for and read, across as many runs of the process as it takes.
+"""State of batches, which may last for several runs of the process, and the parser of their results.
 
-What is remembered of a batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id, attempt, keys],
-...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started", "digest",
-"batch"}``; ``{"event": "ended", "digest"}`` after its last answer was kept. A batch that was prepared, but of which no
-start is known, is looked for at the endpoint by its digest.
+The ledger holds these events per batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id,
+attempt, keys], ...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started",
+"digest", "batch"}``; ``{"event": "ended", "digest"}`` after its last answer was kept. A batch that was prepared, but
+not started as far as is known, is looked up at the endpoint by its digest.
 """
 
 from __future__ import annotations
@@ -18,16 +18,14 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, answer, is_shallow
-from shoe.llm.request import KEY_BYTES, Chat, Request
-
-_START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
+from shoe.llm.request import KEY_BYTES, Request
 
 Name = tuple[bytes, int]
-"""Of a question: its key, and which attempt it is."""
+"""Key of a question, and number of the attempt."""
 
 
 def names_of(request: Request) -> list[Name]:
-    """Key and attempt of each question."""
+    """Return key and attempt of each question."""
     return [(key, request.attempt) for key in request.keys]
 
 
@@ -57,20 +55,20 @@ class _Ended(msgspec.Struct, tag_field="event", tag="ended"):
 
 
 Event = _Prepared | _Uploaded | _Begun | _Ended
-"""What may stand in a ledger as remembered; see the module."""
+"""Events in a ledger; see the module."""
 
 
 @dataclass(slots=True)
 class Started:
-    """One batch that is under way, or may be.
+    """A batch that is running, or may be.
 
     Attributes:
-        digest: of its requests' lines.
-        requests: per custom id its questions, in the order in which they are asked.
-        file: id of the upload, if known.
-        batch: its own id, if known.
-        found: those of its questions that this run asks, each as a request of its own.
-        beside: whether others were under way at the same time, at any time.
+        digest: hash of the lines of its requests.
+        requests: questions per custom ID, in the order in which they are asked.
+        file: ID of the uploaded file, if known.
+        batch: ID of the batch, if known.
+        found: questions of the batch that this run asks, each as a request of its own.
+        beside: whether another batch was running at the same time, at any time.
     """
 
     digest: str
@@ -82,24 +80,24 @@ class Started:
 
     @property
     def found_all(self) -> bool:
-        """Whether this run asks all of its questions, as far as is known."""
+        """Whether this run asks all questions of the batch, as far as is known."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
     def asked(self, custom_id: str) -> Request | None:
-        """Those questions of one request that this run asks; None if it asks none."""
+        """Return a request for the questions of a request that this run asks; None if there are none."""
         return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
     def request(self, custom_id: str) -> Request | None:
-        """One request; None if this run does not ask all of its questions.
+        """Return a request; None if this run does not ask all its questions.
 
-        An answer is read by what was asked: some of its questions alone may be told apart by other ids.
+        Then its answer cannot be parsed, because some of its questions alone may have other IDs in it.
         """
         found = all(name in self.found for name in self.requests[custom_id])
         return self.asked(custom_id) if found else None
 
 
 class Supply:
-    """The requests that are still to be made, without the questions that are in a batch already."""
+    """Requests that are still to be made, without the questions that are in a batch already."""
 
     def __init__(self, requests: Iterator[Request]) -> None:
         self._requests = requests
@@ -108,34 +106,34 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """The next request; those that are made again, if at all, after the others."""
-        request = self._waiting.popleft() if self._waiting else self._drawn()
+        """Return the next request; requests that are made ``again`` come last."""
+        request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Let a request that was taken be the next one."""
+        """Put a request back, as the next one."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
-        """Let a request without an answer be made again."""
+        """Add a request without an answer, to be made again."""
         self._again.append(request)
 
     def hold(self, started: Started) -> None:
-        """Leave out the questions of a batch from now on; they are told to it."""
+        """Leave out the questions of a batch, and add them to its ``found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
-        """Leave them out no more."""
+        """Do not leave out the questions of a batch any more."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Go on through the requests until the batches were told of enough of their questions."""
-        while not enough() and (request := self._drawn()):
+        """Iterate over the requests until enough questions of batches were found."""
+        while not enough() and (request := self._next()):
             self._waiting.append(request)
 
-    def _drawn(self) -> Request | None:
+    def _next(self) -> Request | None:
         for request in self._requests:
             if self._batch_of.keys().isdisjoint(names_of(request)):
                 return request
@@ -151,21 +149,15 @@ class Supply:
         return None
 
 
-def line(chat: Chat, request: Request, structured: bool) -> tuple[str, bytes]:
-    """Custom id and line of one request."""
-    name = chat.once(request, structured)
-    return name, _START + name.encode() + _BETWEEN + chat.body(request, structured) + _END
-
-
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
-    """Find the batches of earlier runs: by digest those of which no end is remembered, and ids of those that ended."""
+    """Return the batches of earlier runs: those that have not ended, by digest, and the IDs of those that have."""
     running: dict[str, Started] = {}
     ended: set[str] = set()
     for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                asked = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
-                running[digest] = Started(digest, {name: names_of(request) for name, request in asked})
+                made = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
+                running[digest] = Started(digest, {name: names_of(request) for name, request in made})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
                 running[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in running:
@@ -194,7 +186,7 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 
 
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
-    """Read one line of an output or error file: its custom id (empty if it has none), and what came of the request."""
+    """Parse a line of an output or error file; return its custom ID ("" if it has none) and the result."""
     try:
         found = msgspec.json.decode(text, type=_Line, strict=False)
     except (ValueError, RecursionError):

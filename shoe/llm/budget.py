@@ -1,6 +1,6 @@
-"""What requests cost, how much a run may ask and spend over all its models, and whether it is to end.
+"""Costs of requests, and the budget of a run over all its models.
 
-Costs follow from the tokens that an answer says it took, or from a bound on them before it is there.
+Costs follow from the tokens that an answer reports, or from an upper bound on them before it arrives.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ import msgspec
 
 LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8
-"""For each question."""
+"""Per question."""
 TOKENS_AROUND = 256
-"""At most, for what a chat template puts around texts, and for a schema of answers."""
+"""Upper bound on the tokens of a chat template and of a schema for answers."""
 ANSWER_TOKENS = 64
-"""Expected of an answer that has no bound, beside ``ANSWER_TOKENS_PER_QUESTION``; what answers cost corrects it."""
+"""Expected tokens of an answer without a limit, besides ``ANSWER_TOKENS_PER_QUESTION``; actual costs correct it."""
 ANSWER_TOKENS_PER_QUESTION = 16
 _MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
-"""Sampling parameters that bound an answer's tokens."""
+"""Sampling parameters that limit the tokens of an answer."""
 
 Reason = Literal["requests", "cost", "interrupted", "failed"]
 _Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Money for a million tokens; 0 where nothing is charged."""
+    """Price of a million tokens; 0 if nothing is charged."""
 
     input: _Money = 0.0
     output: _Money = 0.0
     cached_input: _Money | None = None
-    """For input tokens that the endpoint says it had cached; as ``input`` if absent."""
+    """Price of input tokens that the endpoint reports as cached; defaults to ``input``."""
 
     @property
     def is_free(self) -> bool:
@@ -44,21 +44,21 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Usage(NamedTuple):
-    """Tokens of one request; ``cached`` of the input tokens were cached at the endpoint."""
+    """Tokens of one request; ``cached`` is the number of input tokens that were cached at the endpoint."""
 
     input: int
     output: int
     cached: int = 0
 
     def cost(self, price: Price) -> float:
-        """What they cost."""
+        """Return the cost of the tokens."""
         cached_price = price.input if price.cached_input is None else price.cached_input
         whole = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
         return whole / _MILLION
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Read the tokens that an answer says it took, under the names that endpoints use; None if it does not say."""
+    """Return the tokens that an answer reports, under the names that endpoints use; None if it reports none."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -72,19 +72,19 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the most tokens of an answer that sampling parameters allow; None if they set no bound."""
+    """Return the largest number of tokens per answer in sampling parameters; None if they set no limit."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
 def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
-    """Bound the tokens of a request before it is made: no tokenizer makes more of them than a text has bytes.
+    """Return an upper bound on the tokens of a request: no tokenizer makes more tokens than a text has bytes.
 
-    The bound holds if the sampling parameters bound answers; else a model that thinks at length exceeds it.
+    The bound holds if the sampling parameters limit answers; otherwise a model that reasons at length exceeds it.
 
     Args:
         sampling: parameters of the requests.
-        size: bytes of the request's texts.
-        questions: that it asks.
+        size: size of the request's texts, in bytes.
+        questions: number of questions.
     """
     bound = bound_of(sampling)
     return Usage(
@@ -93,23 +93,23 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
-    """Estimate the tokens of a request whose answer does not say them."""
+    """Estimate the tokens of a request whose answer does not report them."""
     return Usage(ceil(characters * LIKELY_TOKENS_PER_CHAR), LIKELY_ANSWER_TOKENS * questions)
 
 
 @dataclass
 class Budget:
-    """What a run may still do; shared by all threads, and by runs that are to share it.
+    """Budget of a run; shared by threads, and by runs that have one budget.
 
-    What is in flight is reserved at the most that it can cost. So no more is spent than ``max_cost``, and what the
-    requests that are in flight together cost beyond what was reserved for them, if they do.
+    The largest cost of each request in flight is reserved. So ``max_cost`` is exceeded at most by the amount by which
+    the requests in flight together cost more than was reserved for them.
 
     Attributes:
-        max_cost: in the currency of the prices; None for no limit.
-        max_requests: attempts at requests, retries included; None for no limit.
-        requests: made so far.
-        spent: so far, where no tokens were reported by estimate.
-        reason: why the run is to end; None while it is not.
+        max_cost: largest cost, in the currency of the prices; None for no limit.
+        max_requests: largest number of attempts, retries included; None for no limit.
+        requests: number of attempts so far.
+        spent: cost so far, estimated for answers that report no tokens.
+        reason: why the run is to end; None if it is not.
     """
 
     max_cost: float | None = None
@@ -122,10 +122,11 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Take one request that can cost so much.
+        """Reserve one request with its largest cost.
 
         Returns:
-            Whether there is room for it; False ends the run, None says that there may be when others have come back.
+            Whether there is room for it. False ends the run; None if there may be room once a request in flight is
+            answered.
         """
         with self._lock:
             if self.reason is not None:
@@ -143,21 +144,22 @@ class Budget:
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was reserved for a request by what it cost."""
+        """Replace the reserved cost of a request by its actual cost."""
         with self._lock:
             self._in_flight -= reserved > 0
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
 
     def lease(self, requests: int, cost: float) -> Budget | None:
-        """Set a part aside for another process, as far as there is any; :meth:`take_back` ends that.
+        """Set a part of the budget aside for another process, until :meth:`take_back`.
 
         Args:
-            requests: that it is to make, retries included.
-            cost: that they can have.
+            requests: number of attempts, retries included.
+            cost: their largest cost.
 
         Returns:
-            A budget of its own; None if the run is to end, or if there may be room when others have been taken back.
+            A budget with at most so much; None if the run is to end, or if there may be room after another
+            :meth:`take_back`.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
@@ -176,7 +178,7 @@ class Budget:
             return part
 
     def take_back(self, part: Budget) -> None:
-        """Take a lease back with what was made of it."""
+        """End a lease; what it has used is booked."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)
@@ -184,7 +186,7 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """End the run: what is in flight is kept, nothing is started. The user's word counts most."""
+        """End the run: no request is started any more. An interruption by the user overrides other reasons."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 

@@ -1,6 +1,6 @@
-"""Many requests to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
+"""Many requests to a chat endpoint, as fast as the endpoint allows; each answer is kept before it is parsed.
 
-A request is taken from the iterator when there is room for it, so that memory does not grow with their number.
+A request is taken from the iterator when it can be sent, so that memory does not grow with the number of requests.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from time import monotonic
 from typing import Any
 
@@ -24,19 +25,19 @@ from shoe.llm.errors import (
 )
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
-from shoe.llm.sdk import async_client, connection_error, policy
+from shoe.llm.sdk import async_client, backoff, connection_error
 
 GIVEN_UP_IN_A_ROW = 20
-"""Requests given up in a row: then the endpoint is taken for broken."""
+"""Requests given up in a row after which the run ends."""
 _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 class _NoMoreError(Exception):
-    """The pass is to end: a request is left as it is."""
+    """The pass is to end, and the request is not made."""
 
 
 class Pass:
-    """One pass over some requests to one model."""
+    """One pass over requests to one model."""
 
     def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
         self._place = place
@@ -45,20 +46,16 @@ class Pass:
         self._structured = chat.response_format is not None
         self._recorder = recorder
         self._gate = Gate(limits)
-        self._policy = policy(limits.tries, lambda: self._gate.stopped)
-        from tenacity.asyncio import AsyncRetrying
-
-        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **self._policy)
         self._failure: BaseException | None = None
         self._given_up = 0
         self._reached = False
         self._denied = 0
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests. What is in flight when the pass is to end is awaited and kept.
+        """Make all requests. If the pass ends early, answers to requests in flight are awaited and kept.
 
         Raises:
-            ShoeError: when no further request makes sense.
+            ShoeError: if no further request makes sense.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:
@@ -67,17 +64,13 @@ class Pass:
     async def _run(self, requests: Iterator[Request]) -> None:
         watch = asyncio.create_task(self._watch())
         async with async_client(self._place, self._limits.timeout) as self._client:
-            # Each takes one request at a time; a gate that opens slowly keeps most of them waiting.
+            # Each makes one request at a time; most of them wait while the gate admits few.
             await asyncio.gather(*(self._work(requests) for _ in range(self._limits.concurrency)))
         watch.cancel()
 
     async def _watch(self) -> None:
         while not self._recorder.stopping:
             await asyncio.sleep(_LOOK_FOR_A_STOP)
-        self._gate.stop()
-
-    def _end(self, failure: BaseException) -> None:
-        self._failure = self._failure or failure
         self._gate.stop()
 
     async def _work(self, requests: Iterator[Request]) -> None:
@@ -90,20 +83,21 @@ class Pass:
                 await self._ask(request)
             except _NoMoreError:
                 self._gate.stop()
-            except Exception as error:  # ends the pass; what others have in flight is still to be kept
-                self._end(error)
+            except Exception as error:  # ends the pass; answers to other requests in flight are still kept
+                self._failure = self._failure or error
+                self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Ask until there is an answer, and keep it. There is room for the first attempt."""
-        asked = _Asked(request)
+        """Make a request, already admitted by the gate, until there is an answer, and keep it."""
+        pending = _Pending(request)
         try:
-            raw = await self._until_answered(asked)
+            raw = await self._until_answered(pending)
         except (Transient, RejectedError) as last:
             if not self._gate.stopped:
                 self._give_up(last)
             return
         finally:
-            if asked.inside:
+            if pending.inside:
                 self._gate.leave()
         self._given_up = 0
         self._recorder.answer(request, raw)
@@ -111,7 +105,7 @@ class Pass:
     def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
         if isinstance(last, RejectedError):
-            # One such request does not end a run that others can go on with; were all such, nothing would be charged.
+            # A single one does not end the run, as others may be accepted. Rejected requests are not charged.
             if self._given_up >= GIVEN_UP_IN_A_ROW:
                 raise last
             return
@@ -123,69 +117,63 @@ class Pass:
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
             )
 
-    async def _until_answered(self, asked: _Asked) -> dict[str, Any]:
-        try:
-            return await self._attempt(asked)
-        except Transient as failed:
-            asked.failed = failed
-        # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
-        jitter = self._policy["wait"]
-        raw: dict[str, Any] = await self._retrying.copy(
-            stop=lambda _: self._gate.stopped or asked.tries >= self._limits.tries,
-            wait=lambda state: 0.0 if self._gate.is_out else jitter(state),  # then the gate says when
-        )(self._attempt_again, asked)
-        return raw
+    async def _until_answered(self, pending: _Pending) -> dict[str, Any]:
+        for attempt in count(1):
+            try:
+                return await self._attempt(pending)
+            except Transient as failed:
+                if self._gate.stopped or pending.tries >= self._limits.tries:
+                    raise
+                wait = 0.0 if self._gate.is_out else backoff(attempt, failed)  # in an outage the gate says when
+            await self._gate.sleep(wait)
+        raise AssertionError
 
-    async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
-        """Attempt; the first time, fail as the attempt before did, so that tenacity counts that one and waits."""
-        failed, asked.failed = asked.failed, None
-        if failed is not None:
-            raise failed
-        return await self._attempt(asked)
-
-    async def _attempt(self, asked: _Asked) -> dict[str, Any]:
-        asked.inside = asked.inside or await self._gate.enter()
-        if not asked.inside:
+    async def _attempt(self, pending: _Pending) -> dict[str, Any]:
+        pending.inside = pending.inside or await self._gate.enter()
+        if not pending.inside:
             raise _NoMoreError
         try:
-            raw = await self._answer(asked)
+            raw = await self._answer(pending)
         except RejectedError as error:
             self._reached = True
-            self._recorder.failure(asked.request, error.kind, str(error))
+            self._recorder.failure(pending.request, error.kind, str(error))
             raise
         except Transient as failed:
-            asked.hollow += failed.kind == "hollow"
-            self._recorder.failure(asked.request, failed.kind, failed.detail, failed.usage)
-            if failed.kind not in HOLLOW:  # it is there, and may charge: the recorder ends that soon
+            pending.hollow += failed.kind == "hollow"
+            self._recorder.failure(pending.request, failed.kind, failed.detail, failed.usage)
+            if failed.kind not in HOLLOW:  # the endpoint is there, and may charge: the recorder ends that soon
                 self._gate.failed()
-            asked.tries = self._limits.tries if self._gate.is_out_for_long else asked.tries + (not self._gate.is_out)
-            # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
+            if self._gate.is_out_for_long:
+                pending.tries = self._limits.tries
+            elif not self._gate.is_out:
+                pending.tries += 1
+            # Until the endpoint is reached for the first time, a single request tries it.
             if self._reached:
-                asked.inside = False
+                pending.inside = False
                 self._gate.leave()
             raise
-        asked.inside = False
+        pending.inside = False
         self._gate.leave()
         return raw
 
-    async def _answer(self, asked: _Asked) -> dict[str, Any]:
+    async def _answer(self, pending: _Pending) -> dict[str, Any]:
         while True:
             structured = self._structured
             try:
-                return await self._exchange(asked, structured)
+                return await self._exchange(pending, structured)
             except HopelessError as error:
                 self._denied += 1
                 if not self._gate.answered or self._denied >= DENIED_IN_A_ROW:
                     raise
                 raise Transient(error.kind, str(error)) from None
             except NoResponseFormatError as error:
-                self._recorder.failure(asked.request, "no response_format", str(error))
+                self._recorder.failure(pending.request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
 
-    async def _exchange(self, asked: _Asked, structured: bool) -> dict[str, Any]:
-        request = asked.request
+    async def _exchange(self, pending: _Pending, structured: bool) -> dict[str, Any]:
+        request = pending.request
         body = self._chat.body(request, structured)
         expected = self._chat.most_tokens(request, body)
         if not await self._gate.start(expected) or self._recorder.stopping:
@@ -196,7 +184,7 @@ class Pass:
             raise _NoMoreError
         sent_at = monotonic()
         try:
-            status, headers, content = await self._post(body, self._chat.once(request, structured, asked.hollow))
+            status, headers, content = await self._post(body, self._chat.once(request, structured, pending.hollow))
             self._gate.heed(headers)
             raw = answer(self._place, self._chat.model, status, headers, content)
         except Transient as failed:
@@ -217,11 +205,11 @@ class Pass:
         return raw
 
     async def _post(self, body: bytes, once: str) -> tuple[int, Mapping[str, str], bytes]:
-        """Send JSON under an ``Idempotency-Key``; status, headers and body of the response, as it came.
+        """Send JSON with an ``Idempotency-Key``; return status, headers and body of the response.
 
         Raises:
-            Transient: if no whole response came in time.
-            ShoeError: if the endpoint cannot prove who it is.
+            Transient: if no complete response arrives in time.
+            ShoeError: if the endpoint's certificate is invalid.
         """
         import httpx2
         import openai
@@ -236,17 +224,16 @@ class Pass:
             reply = error.response
         except (MemoryError, ShoeError):
             raise
-        except Exception as error:  # some come through as they are from libraries below the SDK
+        except Exception as error:  # the SDK lets some exceptions of its libraries through
             raise connection_error(self._place, error, self._limits.timeout) from None
         return reply.status_code, reply.headers, reply.content
 
 
 @dataclass(eq=False, slots=True)
-class _Asked:
-    """A request, whether it is in flight, how its first attempt failed, how many answers were hollow, and tries."""
+class _Pending:
+    """A request, whether it is in flight, and its numbers of hollow answers and of tries that count."""
 
     request: Request
     inside: bool = True
-    failed: Transient | None = None
     hollow: int = 0
     tries: int = 0

@@ -1,4 +1,4 @@
-"""Where requests go and with which key; the key is read when it is needed and shown to nobody."""
+"""Address and key of an endpoint; the key is read when it is needed, and never shown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Endpoint:
     """An OpenAI-compatible endpoint.
 
     Attributes:
-        who: uses it, for messages ("rater 'qwen'").
-        base_url: its address, without a slash at the end.
-        key_variable: the environment variable that holds its key; empty if it needs none.
-        key: the key itself, once it is read; no part of ``repr``.
-        secrets: the key and what else no message or ledger may hold.
+        who: user of the endpoint in messages ("rater 'qwen'").
+        base_url: address, without a slash at the end.
+        key_variable: environment variable that holds the key; empty if no key is needed.
+        key: the key, once it is read; not part of ``repr``.
+        secrets: removes the key and other secrets from messages and ledgers.
     """
 
     who: str
@@ -33,14 +33,14 @@ class Endpoint:
     secrets: Secrets = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Know what is not to be shown."""
+        """Set ``secrets``."""
         object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
-        """Read the key.
+        """Return a copy with the key.
 
         Raises:
-            OptionError: if it is missing or cannot be one.
+            OptionError: if the key is missing or invalid.
         """
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
@@ -49,7 +49,7 @@ class Endpoint:
         return replace(self, key=key)
 
     def shown(self, text: str) -> str:
-        """Make an endpoint's words fit for a line of a message, without secrets should they repeat one."""
+        """Return text of the endpoint as one line for a message, without secrets."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
@@ -57,12 +57,12 @@ class Endpoint:
 
 
 def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
-    """Check where an endpoint is, without looking for the key.
+    """Return the endpoint at an address, without reading the key.
 
-    A key is sent only where one was named: ``api_key_env``, or OPENAI_API_KEY for the official endpoint alone.
+    A key is sent only if its variable is named by ``api_key_env``; the official endpoint defaults to OPENAI_API_KEY.
 
     Raises:
-        OptionError: if the address is none.
+        OptionError: if the address is invalid.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):
@@ -71,12 +71,12 @@ def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
 
 
 def named(variable: str) -> str:
-    """Name an environment variable in a message; what is not in capitals may be a key put in its name's place."""
+    """Return the name of an environment variable for a message; a name not in capitals may be the key itself."""
     return f"environment variable {variable}" if variable.isupper() else "the environment variable in api_key_env"
 
 
 def _problem(url: str) -> str | None:
-    """What is wrong with an address, in words that do not repeat a password."""
+    """Return what is wrong with an address, without any password; None if it is valid."""
     if "@" in unquote(url):
         return "a user name or password in it"
     if any(character.isspace() for character in unquote(url)):

@@ -1,4 +1,4 @@
-"""What an endpoint's response means: an answer to keep, a reason to try again, or one to stop with one line."""
+"""Classification of an endpoint's responses: an answer to keep, an error to retry, or one that ends the run."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from shoe.llm.budget import Usage, usage_of
 from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
+"""Error codes by which an endpoint refuses one question; the last is OpenAI's for a flagged prompt."""
 DENIED_IN_A_ROW = 3
-"""Attempts that an endpoint which had answered before denies for all: then it means it."""
+"""Denials in a row, by an endpoint that had answered before, after which no further request is made."""
 LONGEST_PAUSE = 300.0
 """Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
 HOLLOW = ("empty", "cut", "hollow")
-"""Kinds of responses that say they went well and hold nothing to read."""
+"""Kinds of successful responses without any content."""
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
 _REJECTED = {400, 403, 413, 422}
@@ -34,15 +34,15 @@ _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided"
 
 @dataclass(slots=True, eq=False)
 class Transient(Exception):  # noqa: N818 (it is handled, not shown)
-    """One attempt failed in a way that another may not.
+    """Failure of one attempt after which the same request may succeed.
 
     Attributes:
         kind: "429", "500", "timeout", "dropped", "empty", ...
-        detail: the endpoint's words, fit to be shown.
+        detail: the endpoint's error message, without secrets.
         retry_after: seconds that the endpoint asks to wait.
         overload: whether fewer requests at once would help.
-        reached: whether it was the endpoint, and no page or silence, that answered.
-        usage: tokens that it says it took all the same.
+        reached: whether the endpoint itself answered, and not, say, a web page.
+        usage: tokens that the response reports all the same.
     """
 
     kind: str
@@ -56,67 +56,68 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
 
 
-class RejectedError(ShoeError):
-    """The endpoint does not take this request, whenever it is made; it may take others."""
+class _StatusError(ShoeError):
+    """Response with an HTTP status after which the same request is not made again."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.kind = str(status)
 
 
-class HopelessError(ShoeError):
-    """The endpoint takes no request as they are made; once it has taken some, it may be a slip of its own."""
+class RejectedError(_StatusError):
+    """The endpoint rejects this request whenever it is made, but may accept others."""
 
-    def __init__(self, message: str, status: int) -> None:
-        super().__init__(message)
-        self.kind = str(status)
+
+class HopelessError(_StatusError):
+    """The endpoint rejects all requests; if it had accepted some before, this may be temporary."""
 
 
 class NoResponseFormatError(Exception):
-    """The endpoint does not know ``response_format``, or not this form of it."""
+    """The endpoint does not support ``response_format``, or not this form of it."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Find the answer to keep in a response. What holds no word of a model is none, whatever its status says.
+    """Return the answer in a response. A response without a model's text is none, whatever its status.
 
     Args:
-        place: who answered.
-        model: what was asked for.
-        status: of the response.
-        headers: of the response, looked up in any case.
-        body: its content.
+        place: the endpoint.
+        model: name of the requested model.
+        status: HTTP status.
+        headers: headers, with case-insensitive names.
+        body: content.
 
     Returns:
-        The JSON object, a chat completion; for a content filter's refusal its error.
+        The JSON object, a chat completion; or an error by which a content filter refuses the question.
 
     Raises:
         Transient: if the same request may succeed later.
         NoResponseFormatError: if it may succeed as plain text.
         ShoeError: if it never will.
     """
-    if not 200 <= status < 300:
-        if status in (400, 403) and _declines(*words_of(body)) and isinstance(raw := _content(body), dict):
-            return _kept(place, raw)
-        raise http_error(place, model, status, headers, body)
-    if not body.strip():
-        raise Transient("empty")
-    if "html" in headers.get("Content-Type", ""):
-        raise Transient("html", "a web page, not an answer (is base_url right?)", reached=False)
     raw = _content(body)
-    if not isinstance(raw, dict):
+    if not 200 <= status < 300:
+        message, code = words_of(body)
+        is_refusal = code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
+        if not (is_refusal and status in (400, 403) and isinstance(raw, dict)):
+            raise http_error(place, model, status, headers, body)
+    elif not body.strip():
+        raise Transient("empty")
+    elif "html" in headers.get("Content-Type", ""):
+        raise Transient("html", "a web page, not an answer (is base_url right?)", reached=False)
+    elif not isinstance(raw, dict):
         raise Transient("cut", "no JSON object")
-    error = raw.get("error")
-    if error and not raw.get("choices"):
-        code = error.get("code") if isinstance(error, dict) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+    elif (error := raw.get("error")) and not raw.get("choices"):
+        found = error.get("code") if isinstance(error, dict) else None
+        status = found if isinstance(found, int) and 400 <= found < 600 else 502
         raise http_error(place, model, status, headers, body)
-    if _is_hollow(raw):
+    elif _is_hollow(raw):
         raise Transient("hollow", "no chat completion with anything in it (is base_url right?)", usage=usage_of(raw))
-    return _kept(place, raw)
+    answered: dict[str, Any] = place.secrets.cleaned(raw)
+    return answered
 
 
 def _is_hollow(raw: Mapping[str, Any]) -> bool:
-    """Whether the first choice of what may be a chat completion is no words, no refusal, and no thought cut short."""
+    """Return whether the first choice has no text and no refusal, and was not cut short while the model reasoned."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -130,18 +131,8 @@ def _is_hollow(raw: Mapping[str, Any]) -> bool:
     return not any(isinstance(text, str) and text.strip() for text in texts)
 
 
-def _declines(message: str, code: str) -> bool:
-    """Whether an error says that this one question will not be answered; ``invalid_prompt`` can mean other things."""
-    return code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
-
-
-def _kept(place: Endpoint, content: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = place.secrets.cleaned(content)
-    return kept
-
-
 def _content(body: bytes) -> Any:
-    """What JSON says; None if it is none, or too deep for a line of the ledger."""
+    """Return parsed JSON; None if it is invalid, or nested too deeply for a line of the ledger."""
     try:
         content = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -150,7 +141,7 @@ def _content(body: bytes) -> Any:
 
 
 def is_shallow(value: Any, levels: int = 250) -> bool:
-    """Whether JSON has at most so many levels: what has more cannot be written or read from deep inside a program."""
+    """Return whether JSON has at most so many levels: deeper values reach Python's recursion limit."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels >= 0 and all(is_shallow(one, levels - 1) for one in inner)
 
@@ -158,7 +149,7 @@ def is_shallow(value: Any, levels: int = 250) -> bool:
 def http_error(
     place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> Transient | ShoeError | NoResponseFormatError:
-    """Judge a response that is an error; arguments as for ``answer``."""
+    """Return the exception for an error response; arguments as for :func:`answer`."""
     message, code = words_of(body)
     words = place.shown(message)
     reason = f": {words}" if words else ""
@@ -185,7 +176,7 @@ def http_error(
 
 
 def words_of(body: bytes) -> tuple[str, str]:
-    """Find message and code in an error's body; what is no JSON is the message."""
+    """Return message and code of an error response; the whole body is the message if it is no JSON."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:
@@ -206,25 +197,21 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds an endpoint asks to wait: ``retry-after-ms``, or seconds or a date in ``Retry-After``."""
+    """Return the seconds to wait in ``retry-after-ms`` or ``Retry-After``, which holds seconds or a date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return min(milliseconds / 1000, LONGEST_PAUSE)
     text = headers.get("Retry-After")
     seconds = _number(text)
     if seconds is None and text:
+        now = time()
+        with suppress(ValueError, OverflowError):  # the endpoint's clock is the one by which it gives the date
+            now = parsedate_to_datetime(headers.get("Date", "")).timestamp()
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - _now(headers)
+            seconds = parsedate_to_datetime(text).timestamp() - now
         except (ValueError, OverflowError):
             return None
     return None if seconds is None else min(max(seconds, 0.0), LONGEST_PAUSE)
-
-
-def _now(headers: Mapping[str, str]) -> float:
-    """What time it is for the endpoint, as its clock is the one by which it names another."""
-    with suppress(ValueError, OverflowError):
-        return parsedate_to_datetime(headers.get("Date", "")).timestamp()
-    return time()
 
 
 def _number(text: str | None) -> float | None:

@@ -19,7 +19,7 @@ from typing import IO, Any
 import msgspec
 
 from shoe.core.errors import InputError
-from shoe.llm.fence import SILENCE, is_written
+from shoe.engines.lease import SILENCE, is_locked
 from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse
 from shoe.llm.ledger_writer import locked, sync_folder
 
@@ -106,7 +106,7 @@ def merge(
 def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
     """Wait until workers of a run that is over have ended: what they are about to keep is not to be asked again."""
     end, told = monotonic() + SILENCE, False
-    while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_written(p)]):
+    while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_locked(p)]):
         if not told:
             say(f"{busy[0].name}: workers of an earlier run are about to end; waiting for them")
             told = True

@@ -1,7 +1,8 @@
-"""How many requests are in flight and when the next may start: what the endpoint bears, found by trying.
+"""Limits on the number and rate of requests, adapted to what the endpoint accepts.
 
-Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): twice as many
-requests a round trip until that is too much, half of those, and from there one more a round trip.
+Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): the number of
+requests in flight doubles per round trip until the endpoint is overloaded, is halved, and then grows by one per round
+trip.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from shoe.llm.errors import LONGEST_PAUSE
 
 _FIRST_BREATH, _LONGEST_BREATH = 0.5, 30.0
 _OUTAGE = 20
-"""Failed attempts in a row, over all requests, that make an outage of an endpoint that had answered before."""
+"""Failed attempts in a row, over all requests, that count as an outage of an endpoint that had answered before."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an endpoint takes.
+    """Limits of an endpoint.
 
     Attributes:
-        concurrency: most requests in flight; the run finds out how many of them the endpoint bears.
-        requests_per_minute, tokens_per_minute: None for no limit.
-        timeout: seconds for one attempt.
-        tries: attempts for one request before it is left for the next run; those during an outage do not count.
-        outage: seconds that an endpoint which has answered before may answer nothing at all.
+        concurrency: largest number of requests in flight; the run adapts the number up to this one.
+        requests_per_minute, tokens_per_minute: rate limits; None for no limit.
+        timeout: seconds per attempt.
+        tries: attempts per request until it is left for the next run; attempts during an outage do not count.
+        outage: longest outage, in seconds, of an endpoint that has answered before.
     """
 
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
@@ -42,21 +43,24 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Limits:
-        """What each of several workers may do, at most as many as requests may be in flight."""
-        of = {"requests_per_minute": self.requests_per_minute, "tokens_per_minute": self.tokens_per_minute}
-        each = {name: amount / workers for name, amount in of.items() if amount is not None}
-        return msgspec.structs.replace(self, concurrency=self.concurrency // workers, **each)
+        """Return the limits of each of several workers, of which there are at most ``concurrency``."""
+        return msgspec.structs.replace(
+            self,
+            concurrency=self.concurrency // workers,
+            requests_per_minute=self.requests_per_minute and self.requests_per_minute / workers,
+            tokens_per_minute=self.tokens_per_minute and self.tokens_per_minute / workers,
+        )
 
 
 class Bucket:
-    """Amounts a minute, spent ahead: each spender is told how long to wait until its amount has run in."""
+    """Rate limit per minute. Amounts are spent in advance, and the caller waits until its amount is available."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Take an amount; seconds to wait until it may be used. A second's worth may be used at once."""
+        """Spend an amount; return the seconds to wait. One second's amount may be used at once."""
         if self._per_second is None:
             return 0.0
         now = monotonic()
@@ -64,13 +68,13 @@ class Bucket:
         return max(self._paid_until - amount / self._per_second - now, 0.0)
 
     def give_back(self, amount: float) -> None:
-        """Correct what was spent, to either side: tokens are known only afterwards."""
+        """Return an amount, or spend more if negative: the number of tokens is known only afterwards."""
         if self._per_second is not None:
             self._paid_until -= amount / self._per_second
 
 
 class Gate:
-    """The one door through which all attempts go. Used by one event loop."""
+    """Admits all attempts of one event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self.window = 1.0
@@ -95,7 +99,7 @@ class Gate:
         return self._stop.is_set()
 
     async def enter(self) -> bool:
-        """Wait for a place among the requests in flight; False if there will be none any more."""
+        """Wait until one more request may be in flight; return False if none may any more."""
         if self.stopped:
             return False
         if self.in_flight < int(self.window):
@@ -106,12 +110,12 @@ class Gate:
         return await ticket
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Note that a request is no longer in flight."""
         self.in_flight -= 1
         self._admit()
 
     async def start(self, tokens: float) -> bool:
-        """Wait, inside the door, until one more request of so many tokens may be sent; False if none may any more."""
+        """Wait, once admitted, until a request of so many tokens may be sent; return False if none may any more."""
         wait = max(self._requests.spend(1), self._tokens.spend(tokens))
         if wait:
             await self.sleep(wait)
@@ -120,21 +124,21 @@ class Gate:
         return not self.stopped
 
     def used(self, expected: float, tokens: float) -> None:
-        """Say how many tokens a request took that was expected to take another number."""
+        """Replace the expected number of tokens of a request by the actual number."""
         self._tokens.give_back(expected - tokens)
 
     @property
     def is_out(self) -> bool:
-        """Whether nothing has come back for a while from an endpoint that had answered before."""
+        """Whether there is an outage: an endpoint that had answered before does not answer."""
         return self._out_since is not None
 
     @property
     def is_out_for_long(self) -> bool:
-        """Whether that has been so for longer than it may be."""
+        """Whether the outage has lasted too long."""
         return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
 
     def failed(self) -> None:
-        """An attempt failed; after many in a row, one request at a time finds out, ever more rarely, when to go on."""
+        """Note a failed attempt; after many in a row one request at a time is tried, less and less often."""
         self._failed_in_a_row += 1
         if not (self.answered and self._failed_in_a_row >= _OUTAGE):
             return
@@ -145,7 +149,7 @@ class Gate:
         self.breathe()
 
     def went_well(self) -> None:
-        """An answer came: if all places were in use, there may be more of them."""
+        """Note an answer; if as many requests as allowed were in flight, more are allowed."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out
@@ -156,7 +160,7 @@ class Gate:
             self._admit()
 
     def too_much(self, sent_at: float) -> None:
-        """The endpoint is overloaded: half the places, once for all the requests that were in flight together."""
+        """Halve the number of requests in flight, once for all requests that were in flight together."""
         if sent_at < self._cut_at:
             return
         self._doubling = False
@@ -164,7 +168,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def breathe(self) -> None:
-        """Even one request at once was too much, and no time was given: pause, each time for twice as long."""
+        """Pause if even a single request at a time was too much, each time for twice as long."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)
@@ -174,20 +178,20 @@ class Gate:
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
     def heed(self, headers: Mapping[str, str]) -> None:
-        """Pause when the endpoint says that no requests or tokens are left until some time."""
+        """Pause if the endpoint's headers say that no requests or tokens are left until some time."""
         for what in ("requests", "tokens"):
             if headers.get(f"x-ratelimit-remaining-{what}") == "0":
                 self.pause(duration(headers.get(f"x-ratelimit-reset-{what}", "")))
 
     def stop(self) -> None:
-        """Let nothing more start; whoever waits or sleeps goes on at once and is told."""
+        """Admit nothing more; :meth:`enter` and :meth:`sleep` return at once."""
         self._stop.set()
         for ticket in self._waiting:
             ticket.set_result(False)
         self._waiting.clear()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep, but not beyond a stop."""
+        """Sleep until the time is over or the gate is stopped."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop.wait()
@@ -203,7 +207,7 @@ _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def duration(text: str) -> float:
-    """Read a time as rate limits give it ("6m0s", "20ms", "1.5"), in seconds; 0 if it is none, as a date is not."""
+    """Return the seconds in a duration of a rate limit ("6m0s", "20ms", "1.5"); 0 for anything else, like a date."""
     parts = _PART.findall(text)
     if "".join(number + unit for number, unit in parts) != text.strip():
         return 0.0

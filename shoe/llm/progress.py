@@ -1,4 +1,4 @@
-"""Showing how a run goes: bars on a terminal, else a line now and then; all of it on the error output."""
+"""Progress of a run on standard error: bars on a terminal, otherwise a line from time to time."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_OF_A_RATE = 5.0
-"""What comes in less time is no rate."""
+"""Seconds until a rate is shown."""
 _LOOK = 0.25
 
 
 class Progress:
-    """What the user sees of a run, as a context: bars on a terminal, else lines, the first after a while.
+    """Progress display, as a context manager: bars on a terminal, otherwise lines, the first after a while.
 
-    An interruption that gets through to it ends the process: nothing is awaited, threads of libraries included.
+    KeyboardInterrupt inside the context ends the process at once, whatever threads of libraries still run.
     """
 
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
-        """Take how things are shown.
+        """Create a display.
 
         Args:
-            currency: of costs.
-            unit: what is counted.
-            console: where to; the error output if absent.
+            currency: currency of costs.
+            unit: plural of what is counted.
+            console: output; standard error by default.
         """
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
@@ -73,7 +73,7 @@ class Progress:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Draw the bars, or print a line for each if it is time for one."""
+        """Update the bars, or print a line for each tally if the latest lines are old."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -106,26 +106,26 @@ class Progress:
 def watch(
     ended: Event, tallies: Sequence[Tally], budget: Budget, display: Progress | None = None, *, quiet: bool = False
 ) -> None:
-    """Wait for the threads of a run, and show how it goes; an interruption ends it as an exhausted budget does.
+    """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
 
-    Threads are not joined: an interruption of Thread.join takes one that runs for one that has ended (in 3.11).
+    Threads are not joined: after Ctrl-C, Thread.join takes a running thread for one that has ended (in Python 3.11).
 
     Args:
-        ended: set when the last of them has ended.
-        tallies: what is shown.
-        budget: of the run.
-        display: where; None for nowhere.
-        quiet: whether nothing is asked, so that there is nothing to wait for.
+        ended: event that is set when the last thread has ended.
+        tallies: counts to show.
+        budget: budget of the run.
+        display: progress display; None for no display.
+        quiet: whether no requests are made, so that there is nothing to wait for.
 
     Raises:
-        KeyboardInterrupt: at the second interruption, or the first if nothing is asked.
+        KeyboardInterrupt: at the second Ctrl-C, or at the first if no requests are made.
     """
     interrupted = quiet
     while not ended.is_set():
         try:
             ended.wait(_LOOK)
             if display:
-                with suppress(OSError):  # of a terminal that was closed: what is paid for counts more
+                with suppress(OSError):  # a closed terminal is no reason to lose answers
                     display.show(tallies)
         except KeyboardInterrupt:
             if interrupted:

@@ -1,4 +1,4 @@
-"""Where all that happens is put: into the ledger, the budget, and the counts that a run shows."""
+"""Recorder that writes answers and failures to the ledger, the budget, and the counts that a run shows."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from shoe.llm.ledger_writer import Writer
 from shoe.llm.request import Request
 
 _MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
-"""Failures after which an endpoint may have made an answer, and charged for it."""
+"""Failures after which an endpoint may have generated an answer, and charged for it."""
 _WORDLESS, _WORDLESS_AT_FIRST = 50, 20
-"""Attempts in a row that bring nothing that says anything, after which a run stops."""
+"""Attempts in a row without a usable answer after which a run stops."""
 
 
 @dataclass
 class Tally:
-    """What one model did in a run.
+    """Counts of one model in a run.
 
     Attributes:
-        name: what it is shown as.
-        total: questions that it had to answer, each repeat counted, and second attempts.
-        done: of those, answered.
-        known: answered in earlier runs.
-        requests: attempts, retries included.
-        retries: of those, for questions of which an attempt had failed.
-        failures: attempts without an answer, by kind.
-        input_tokens, output_tokens, cost: as answers say, or by estimate.
-        waiting: for another process to end.
+        name: name in messages.
+        total: number of questions, each repeat and each second attempt counted.
+        done: number of them that are answered.
+        known: number of questions answered in earlier runs.
+        requests: number of attempts, retries included.
+        retries: number of attempts at questions for which an attempt had failed.
+        failures: number of attempts without an answer, by kind.
+        input_tokens, output_tokens, cost: as reported in answers, or estimated.
+        waiting: whether the model waits for another process to end.
     """
 
     name: str
@@ -52,19 +52,19 @@ class Tally:
 
 @dataclass(eq=False, slots=True)
 class LedgerRecorder:
-    """A :class:`~shoe.llm.request.Recorder` of one model, for as long as its ledger may be written.
+    """A :class:`~shoe.llm.request.Recorder` of one model, while its ledger may be written.
 
     Attributes:
-        ledger: holds what is remembered of earlier runs.
-        writer: of this ledger.
-        budget: of the run.
-        tally: of the model in the run.
-        price: of tokens.
-        sampling: parameters of the requests, which may bound answers.
-        asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
-        hint: ends what is said where answers cannot be used.
-        wordless: attempts in a row that brought nothing that says anything.
-        answered: whether any attempt did.
+        ledger: ledger with the events of earlier runs.
+        writer: writer of this ledger.
+        budget: budget of the run.
+        tally: counts of the model in the run.
+        price: price of tokens.
+        sampling: parameters of the requests, which may limit the length of answers.
+        asks: whether requests are made: a model that computes its answers here makes none and costs nothing.
+        hint: end of the error message about unusable answers.
+        wordless: number of attempts in a row without a usable answer.
+        answered: whether any attempt brought a usable answer.
     """
 
     ledger: Ledger
@@ -93,10 +93,10 @@ class LedgerRecorder:
         return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
 
     def check(self) -> None:
-        """See that answers say anything: an endpoint that is broken is not to be paid for all questions.
+        """Check that answers are usable: a broken endpoint must not be paid for all questions.
 
         Raises:
-            ShoeError: if many attempts in a row brought nothing that could be used.
+            ShoeError: if many attempts in a row brought no usable answer.
         """
         if self._is_wordless:
             raise ShoeError(
@@ -105,7 +105,7 @@ class LedgerRecorder:
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request; what makes none reserves none."""
+        """Reserve one request, if requests are made."""
         if not self.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.price.is_free else self._most(request) * self._dearest
@@ -126,11 +126,11 @@ class LedgerRecorder:
         self.writer.append(answer_line(request, raw))
         characters = request.characters() if self.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
-        if self.asks:  # that a second answer says nothing either was to be feared, and says nothing of the endpoint
+        if self.asks:  # a second unusable answer was to be expected, and is no sign of a broken endpoint
             self._count(says_something=request.attempt > 1 or self._says_something(request, raw))
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt that brought no answer.
+        """Keep one attempt without an answer.
 
         Raises:
             InputError: if the ledger cannot be written.
@@ -169,10 +169,10 @@ class LedgerRecorder:
             self.answered |= says_something
 
     def _settle(self, request: Request, usage: Usage | None, *, answered: bool) -> None:
-        """Book an attempt, at what was reserved where its usage is not known.
+        """Book the cost of an attempt; if its usage is unknown, the reserved cost.
 
-        What costs more than its bound raises all bounds by as much. What no run of this process reserved, as it is from
-        a batch of an earlier one, was in that one's budget.
+        A cost above its bound raises all later bounds by the same factor. A request that was not reserved in this run,
+        because its batch was started by an earlier run, was in the budget of that run.
         """
         usage = usage if self.asks else Usage(0, 0)
         with self._lock:
@@ -191,5 +191,5 @@ class LedgerRecorder:
             self.budget.settle(reserved, cost)
 
     def _most(self, request: Request) -> float:
-        """Bound a request's cost, by its size and the bound of its answer."""
+        """Return the largest cost of a request, from its size and the longest answer."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)

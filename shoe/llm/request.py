@@ -1,4 +1,4 @@
-"""What is asked of an endpoint, and where its answers go. Nothing here knows what a question is about."""
+"""Requests to an endpoint, and the interface of recorders of their answers; independent of the kind of question."""
 
 from __future__ import annotations
 
@@ -13,21 +13,20 @@ from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, 
 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
-"""What is no sampling parameter: a request says it itself."""
+"""Fields of a request that are set here, and so are no sampling parameters."""
 _CHARACTERS_OF_IMAGE = 12_000
-"""An image counts as so many characters of text where tokens are estimated."""
+"""Characters of text that an image counts as in estimates of tokens."""
 
 
 class Request:
-    """One request to an endpoint, about one question or several.
+    """One request to an endpoint, with one or more questions.
 
-    A subclass may make payload and account only when they are needed, so that a million waiting requests cost no
-    memory, and may be made of several questions (:meth:`parts`, :meth:`joined`).
+    A subclass may build ``payload`` and ``about`` when they are needed, so that a million queued requests need little
+    memory. It may also combine several questions (see :meth:`parts`, :meth:`joined`).
 
     Attributes:
-        key: 16 bytes that stand for everything that can change the answer; of a request about several questions, their
-            keys one after the other.
-        attempt: 1, or 2 where the answer to the first attempt could not be used.
+        key: 16-byte hash of everything that affects the answer; for several questions, their keys concatenated.
+        attempt: 1, or 2 if the first answer was unusable.
     """
 
     __slots__ = ("_about", "_payload", "attempt", "key")
@@ -35,12 +34,12 @@ class Request:
     def __init__(
         self, key: bytes, payload: Mapping[str, Any], about: Mapping[str, Any] | None = None, attempt: int = 1
     ) -> None:
-        """Take what is asked.
+        """Create a request.
 
         Args:
             key: see the class.
-            payload: JSON of the request but for what the rest of a run's requests have, too: ``{"messages": [...]}``.
-            about: JSON that is kept beside the answer, for whoever reads it.
+            payload: JSON of the request, ``{"messages": [...]}``, without the fields that all requests of a run share.
+            about: JSON that the ledger holds besides the answer.
             attempt: see the class.
         """
         self.key = key
@@ -50,31 +49,31 @@ class Request:
 
     @property
     def keys(self) -> list[bytes]:
-        """The keys of its questions."""
+        """Keys of the questions."""
         return [self.key[start : start + KEY_BYTES] for start in range(0, len(self.key), KEY_BYTES)]
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the JSON that asks."""
+        """Return the JSON of the request."""
         return self._payload
 
     def about(self) -> Mapping[str, Any]:
-        """Return the JSON that is kept beside the answer."""
+        """Return the JSON that the ledger holds besides the answer."""
         return self._about
 
     def characters(self) -> int:
-        """Return how many characters the request's texts have, or a few more."""
+        """Return the number of characters of the request's texts, or slightly more."""
         return _characters(self.payload())
 
     def size(self) -> int:
-        """Return how many bytes the request's texts have; an image counts as so many as its tokens may be."""
+        """Return the number of bytes of the request's texts; an image counts as many as its tokens may be."""
         return _characters(self.payload(), lambda text: len(text.encode()))
 
     def parts(self) -> Sequence[Request]:
-        """Return a request for each of its questions alone."""
+        """Return one request per question."""
         return [self]
 
     def joined(self, others: Sequence[Request]) -> Request:
-        """Return one request for its questions and those of others of its kind, in this order."""
+        """Return one request with the questions of this request and of others of its kind, in this order."""
         if others:
             raise TypeError("requests of this kind cannot be joined")
         return self
@@ -82,14 +81,14 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """What all requests to one model have in common; equal requests are equal bytes.
+    """Settings that all requests to one model share; equal requests are equal bytes.
 
     Attributes:
-        model: as the endpoint calls it.
-        sampling: parameters that are passed on as they are; none of ``OURS``.
-        rounds: how often answers without a rating were made void: what is asked again is another request.
-        response_format: asks for structured answers, as long as the endpoint knows it; None asks for plain text. One
-            schema for all requests: endpoints prepare each schema that they see anew.
+        model: name of the model at the endpoint.
+        sampling: parameters that are passed on unchanged; none of ``OURS``.
+        rounds: how often unusable answers were invalidated, because a repeated request must differ.
+        response_format: format of structured answers, if the endpoint supports it; None for plain text. It is the same
+            for all requests, because endpoints compile each new schema.
     """
 
     model: str
@@ -98,14 +97,14 @@ class Chat:
     rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
-        """JSON of a request; a ``response_format`` among the sampling parameters stands before ours."""
+        """Return the JSON of a request; ``response_format`` in the sampling parameters takes precedence."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
     def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
-        """32 hex digits for a request: questions, which attempt it is, form, and how often nothing was in its answer.
+        """Return the idempotency key of a request, 32 hex digits.
 
-        An endpoint that keeps answers under such names would give the same nothing again.
+        It depends on the number of hollow answers, because an endpoint may return a stored answer for an equal key.
         """
         what = request.key + bytes([request.attempt, structured])
         if self.rounds or hollow:
@@ -113,41 +112,41 @@ class Chat:
         return hashlib.blake2b(what, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
-        """About how many tokens a request may take, question and answer together."""
+        """Estimate the largest number of tokens of a request and its answer."""
         answer = bound_of(self.sampling) or ANSWER_TOKENS_PER_QUESTION * len(request.keys)
         return len(body) * LIKELY_TOKENS_PER_CHAR + answer
 
 
 class Recorder(Protocol):
-    """Where all that happens is put, as it happens; safe to call from several threads."""
+    """Recorder of answers and failures; thread-safe."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer, JSON as it came, before anything reads it: it outlives this process from here on.
+        """Keep one raw answer, JSON as received, before it is parsed; from then on it outlives this process.
 
         Raises:
             InputError: if the ledger cannot be written.
         """
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt that brought no answer: "429", "timeout", ..., and the tokens that it says it took."""
+        """Keep one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request in the budget.
 
         Returns:
-            False when the budget has no room for it: ask nothing more then; None when it may have room as soon as
-            something that is in flight has come back.
+            Whether the request may be made. False if the budget is used up: make no other request. None if there may
+            be room once a request in flight is answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
+        """Keep an event that must outlive the process, like the ID of a started batch, on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, oldest first, those of earlier runs included."""
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is to end: finish what is in flight, start nothing."""
+        """Whether the run is to end: finish the requests in flight, and start no other."""
 
 
 def _characters(value: Any, length: Callable[[str], int] = len) -> int:

@@ -1,7 +1,8 @@
-"""Clients of the openai SDK for an endpoint, which try nothing twice, and the one layer of retries, tenacity's."""
+"""Clients of the openai SDK for an endpoint, whose own retries are off, and the waits between attempts."""
 
 from __future__ import annotations
 
+import random
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -16,12 +17,11 @@ from shoe.llm.errors import Transient
 
 if TYPE_CHECKING:
     import openai
-    from tenacity import RetryCallState
 
 LONGEST_BODY = 16_000_000
-"""Bytes of an answer; what goes on beyond that is broken off."""
+"""Largest size of an answer, in bytes."""
 LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
-"""Bytes of a file, which go to the disk; seconds that it may take."""
+"""Largest size of a file, which is written to the disk, in bytes; and longest time for it, in seconds."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
 _LAST_PORT = 65535
@@ -29,7 +29,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
-    """Open a client for one thread; ``timeout`` is in seconds, for each step of a response.
+    """Return a client for one thread; ``timeout`` is in seconds, for each step of a response.
 
     Raises:
         MissingExtraError: if the SDK is not installed.
@@ -43,7 +43,7 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
 
 
 def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
-    """Open a client for one event loop; otherwise as :func:`client`."""
+    """Return a client for one event loop; otherwise as :func:`client`."""
     sdk = _sdk()
     import httpx2
 
@@ -67,9 +67,9 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
 @contextmanager
 def _variables(place: Endpoint) -> Iterator[None]:
-    """Have what variables say of proxies and certificates be one line where it is broken: the client reads it at once.
+    """Raise OptionError if variables name invalid proxies or certificates, which a client reads when it is created.
 
-    It takes any number for a port, and stumbles over one when it connects.
+    The client itself would accept any port, and fail when it connects.
     """
     import httpx2
 
@@ -85,7 +85,7 @@ def _variables(place: Endpoint) -> Iterator[None]:
             f"{place}: found {error.strerror or 'nothing'} as certificates were read, expected SSL_CERT_FILE and "
             "SSLKEYLOGFILE, where they are set, to name files that can be used"
         ) from None
-    except Exception:  # of several libraries, in words that may hold parts of a password
+    except Exception:  # several libraries raise errors, whose text may hold parts of a password
         raise OptionError(
             f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "
             "http://host:3128 (a password in it has to be percent-encoded, its port to be 1 to 65535)"
@@ -93,12 +93,12 @@ def _variables(place: Endpoint) -> Iterator[None]:
 
 
 def connection_error(place: Endpoint, error: Exception, timeout: float) -> Transient | ShoeError:
-    """Judge a request to which no whole response came.
+    """Return the exception for a request without a complete response.
 
     Args:
-        place: where it went.
-        error: what the SDK raised, or let through from a library below it.
-        timeout: seconds that it had.
+        place: the endpoint.
+        error: exception of the SDK, or of a library below it.
+        timeout: timeout of the request, in seconds.
     """
     import httpx2
     import openai
@@ -119,30 +119,14 @@ def connection_error(place: Endpoint, error: Exception, timeout: float) -> Trans
     return Transient("dropped", words, reached=False)
 
 
-def policy(
-    tries: int, stopped: Callable[[], bool], may_come_back: Callable[[], bool] = lambda: False
-) -> dict[str, Any]:
-    """Say how attempts that fail with :class:`Transient` are made again: the arguments of tenacity's ``Retrying``.
+def backoff(attempt: int, failed: Transient) -> float:
+    """Return the seconds to wait after the n-th attempt: drawn from 0 to 2^(n-1) times half a second, at most a minute.
 
-    The n-th wait is drawn from 0 to 2^(n-1) times half a second ("full jitter": requests that failed together do not
-    come back together), but no shorter than the endpoint asks for. After so many ``tries``, unless it
-    ``may_come_back``, or where the run is ``stopped``, the last one's error is raised.
+    With full jitter, requests that failed together do not come back together. If the endpoint asks for longer, it is
+    obeyed.
     """
-    try:
-        from tenacity import retry_if_exception_type, wait_random_exponential
-    except ImportError:
-        raise MissingExtraError("asking an endpoint", "llm") from None
-
-    jitter = wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
-
-    def wait(state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        return max(jitter(state), getattr(error, "retry_after", None) or 0.0)
-
-    def stop(state: RetryCallState) -> bool:
-        return stopped() or (state.attempt_number >= tries and not may_come_back())
-
-    return {"stop": stop, "wait": wait, "retry": retry_if_exception_type(Transient), "reraise": True}
+    longest = min(_FIRST_WAIT * 2 ** min(attempt - 1, 10), _LONGEST_WAIT)
+    return max(random.uniform(0, longest), failed.retry_after or 0.0)  # noqa: S311 - no secret
 
 
 def _sdk() -> Any:
@@ -160,7 +144,7 @@ def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
 
 
 def _bounds(timeout: float) -> Callable[[Any], None]:
-    """What bounds a response: in bytes, which must not be packed as they would unpack to any number, and in seconds."""
+    """Return a hook that limits the size and duration of a response; compressed ones could expand to any size."""
     import httpx2
 
     class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
@@ -200,7 +184,7 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
 
 
 def _leave_only_ours(place: Endpoint, request: Any) -> None:
-    """Take out what the SDK finds in OPENAI_... variables: it is for the official endpoint, and for no other."""
+    """Remove headers from OPENAI_... variables, which the SDK sets: they are for the official endpoint only."""
     if place.base_url == OFFICIAL:
         return
     ours = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]

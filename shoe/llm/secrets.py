@@ -1,4 +1,4 @@
-"""What no message, ledger or map may hold: keys, and the credentials in addresses of proxies."""
+"""Removal of secrets from messages, ledgers and maps: keys, and credentials in addresses of proxies."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from urllib.parse import unquote
 from urllib.request import getproxies
 
 _SHORTEST = 8
-"""Characters; what is shorter ("none", "x") stands for no key, and is part of many words."""
+"""Characters of the shortest secret; shorter text ("none", "x") is no key, and part of many words."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
 
 
 class Secrets:
-    """Takes secrets out of texts, in the forms in which they travel: as they are, escaped, in hex and in base64."""
+    """Removes secrets from text in all their forms: plain, escaped, in hexadecimal and in base64."""
 
     def __init__(self, *keys: str) -> None:
-        """Take keys; what variables say of proxies is added."""
+        """Take keys; credentials of proxies in environment variables are added."""
         words = [word for word in (*keys, *_of_proxies()) if len(word) >= _SHORTEST]
         forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
     def hidden(self, text: str) -> str:
-        """Take secrets out of a text."""
+        """Return text without secrets."""
         return self._pattern.sub(_SHOWN, text) if self._pattern else text
 
     def shown(self, text: str) -> str:
-        """Take out secrets, and whatever credentials stand in an address."""
+        """Return text without secrets and without credentials in addresses."""
         return _IN_ADDRESS.sub(f"{_SHOWN}@", self.hidden(text))
 
     def cleaned(self, value: Any) -> Any:
-        """Take secrets out of all texts in JSON."""
+        """Return JSON without secrets in any of its strings."""
         match value:
             case str():
                 return self.hidden(value)
@@ -55,7 +55,7 @@ def _of_proxies() -> Iterator[str]:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """Patterns of the ways in which texts repeat a word; in base64 it may stand anywhere in what was encoded."""
+    """Yield patterns of the forms of a secret; in base64 it may begin at any byte of the encoded text."""
     yield "".join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
     data = word.encode()
     yield data.hex()
@@ -65,7 +65,7 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _escaped(char: str) -> str:
-    """Pattern of a character as it is, behind backslashes, or by its number: for an address, for HTML, in JSON."""
+    """Return a pattern of a character: plain, after backslashes, percent-encoded, or as an HTML or JSON escape."""
     in_address = "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in char.encode())
     return (
         rf"(?:\\{{0,8}}{re.escape(char)}|{in_address}|&#0{{0,4}}{ord(char)};|(?:&#x|\\{{1,8}}u)0{{0,4}}{ord(char):x};?)"

@@ -1,9 +1,9 @@
-"""Asking by several processes on several machines: actors of Ray, each with one client or one model, and one budget.
+"""Requests made by several workers of a Ray cluster, each with its own client or model, within one budget.
 
-The run's own process hands out requests, about half a minute's work at a time, with a part of the budget, and keeps
-what comes back in the run's ledger. A worker or machine that dies costs what it had in flight: what it had kept is read
-from its ledger, the rest is handed out again, by this process alone (Ray itself repeats nothing), and not before it is
-certain that the worker asks no more.
+The run's own process gives each worker a batch, about half a minute's work, with a part of the budget, and keeps the
+results in the run's ledger. A worker or machine that dies costs what it had in flight: what it had kept is read from
+its ledger, and the rest is given to another worker, by this process alone (Ray itself repeats nothing), and not before
+the worker has certainly stopped making requests.
 """
 
 from __future__ import annotations
@@ -18,78 +18,40 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from shoe.core.errors import OptionError, ShoeError
+from shoe.core.errors import ShoeError
 from shoe.engines.base import DEATHS
-from shoe.engines.watch import check_cluster
-from shoe.llm.budget import Budget, most_usage
-from shoe.llm.fence import SILENCE, is_written
+from shoe.engines.cluster import Cluster
+from shoe.engines.lease import SILENCE, is_locked
+from shoe.llm.budget import Budget
 from shoe.llm.ledger_merge import WORKER
 from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
-from shoe.llm.worker import Job, Told, Worker, left_behind
+from shoe.llm.worker import BatchResult, Job, Worker, recovered
 
 _SECONDS = 30.0
-"""Of work that is handed out at once, more or less."""
+"""Duration of a batch, more or less."""
 _FIRST, _MOST = 4, 10_000
-"""Requests that are handed out at first, for each that may be in flight; and most of them."""
-_LOOK = 0.25
-_WORD = 2.0
-"""Seconds between two words to a worker, by which it knows that the run counts on it."""
+"""Size of the first batches, per request that may be in flight; and of the largest ones."""
+_POLL, _HEARTBEAT = 0.25, 2.0
+"""Seconds between two looks at the workers, and between two heartbeats to a worker."""
 _TRIES = 2
-"""Attempts at each request for which a part of the budget has room."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Where workers run.
-
-    Attributes:
-        ray: the module, connected.
-        gpus: that each of them has to itself, or a part of one.
-        models: that share the cluster at the same time.
-    """
-
-    ray: Any
-    gpus: float = 0.0
-    models: int = 1
-
-    def workers(self, most: int, *, is_local: bool = False) -> int:
-        """How many there can be of one model, or of one endpoint's clients.
-
-        Raises:
-            OptionError: if there is no machine for one.
-        """
-        check_cluster()  # else this waits for a minute
-        known = self.ray.cluster_resources()
-        gpus = known.get("GPU", 0.0)
-        if self.gpus > gpus:
-            expected = "as many for each worker"
-            raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected {expected}")
-        found = gpus / self.gpus if is_local and self.gpus else known.get("CPU", 0.0)
-        return max(1, min(most, int(found / self.models)))
-
-    def start(self, job: Job, path: Path) -> Any:
-        """Have a worker start somewhere."""
-        gpus = self.gpus if job.is_local else 0.0
-        options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
-        kind = self.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=2, **options)(Worker)
-        return kind.remote(job, path)
+"""Attempts per request for which a part of the budget is reserved."""
 
 
 @dataclass(eq=False, slots=True)
-class _Hand:
-    """A worker, as this process knows it.
+class WorkerHandle:
+    """A worker, as seen by the run.
 
     Attributes:
-        actor: of Ray.
-        path: of its ledger.
-        offset: where that ended when it last told.
-        requests: that it makes.
-        lease: that they have.
-        since: when it was given them.
-        heard: when the latest word of it came that was given back to it, see :class:`~shoe.llm.fence.Fence`.
-        word: its next one, awaited.
-        is_seen: whether the lock of its ledger can be seen from here.
+        actor: Ray handle of the worker.
+        path: its ledger.
+        offset: size of the ledger after the latest result, in bytes.
+        requests: its batch.
+        lease: budget of the batch.
+        since: time at which it got the batch.
+        alive: time at which the reply arrived that the latest heartbeat has returned to the worker.
+        heartbeat: the latest heartbeat, whose reply is awaited.
+        is_seen: whether the lock of the ledger can be seen from this machine.
     """
 
     actor: Any
@@ -98,74 +60,76 @@ class _Hand:
     requests: Sequence[Request] = ()
     lease: Budget = field(default_factory=Budget)
     since: float = 0.0
-    heard: float = 0.0
-    word: Any = None
+    alive: float = 0.0
+    heartbeat: Any = None
     is_seen: bool = False
 
+    def send_heartbeat(self, time: float) -> None:
+        """Return the worker's own time to it; see :class:`shoe.engines.lease.Lease`."""
+        self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
+
+@dataclass(eq=False)
 class Spread:
-    """One pass over some requests to one model by many workers."""
+    """One pass over the requests to one model by several workers.
 
-    def __init__(
-        self,
-        cluster: Cluster,
-        job: Job,
-        workers: int,
-        budget: Budget,
-        recorder: LedgerRecorder,
-        beside: Path | None = None,
-    ) -> None:
-        """Take who works, on what, and where it is kept.
+    Attributes:
+        cluster: cluster on which the workers run.
+        job: settings of the workers.
+        count: number of workers.
+        recorder: recorder of the run's ledger, with the run's budget.
+        beside: path beside which workers have their ledgers, in folders of their own.
+    """
 
-        Args:
-            cluster: where workers run.
-            job: what they do.
-            workers: how many.
-            budget: of the run.
-            recorder: writes the run's ledger.
-            beside: the path beside which workers have theirs, in folders of their own; the run's ledger if absent.
-        """
-        self._cluster, self._ray, self._job, self._count = cluster, cluster.ray, job, workers
-        self._budget, self._recorder = budget, recorder
-        self._place = (beside or recorder.ledger.path).absolute()
-        self._doing: dict[Any, _Hand] = {}
-        self._idle: list[_Hand] = []
-        self._lost: list[_Hand] = []
-        self._again: deque[Request] = deque()
-        self._paths: list[Path] = []
-        self._size = _FIRST * job.in_flight
-        self._deaths, self._stalled, self._stopped = 0, False, False
-        self._error: ShoeError | None = None
+    cluster: Cluster
+    job: Job
+    count: int
+    recorder: LedgerRecorder
+    beside: Path
+    _busy: dict[Any, WorkerHandle] = field(default_factory=dict, init=False)
+    _idle: list[WorkerHandle] = field(default_factory=list, init=False)
+    _lost: list[WorkerHandle] = field(default_factory=list, init=False)
+    _again: deque[Request] = field(default_factory=deque, init=False)
+    _paths: list[Path] = field(default_factory=list, init=False)
+    _deaths: int = field(default=0, init=False)
+    _stalled: bool = field(default=False, init=False)
+    _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests; what is in flight when the run is to end is awaited and kept.
+        """Make all requests; at an early end of the run, requests in flight are awaited and kept.
 
         Raises:
-            ShoeError: when no further request makes sense, or every worker dies.
+            ShoeError: if no further request makes sense, or every worker dies.
         """
-        for _ in range(self._count):
+        self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
+        for _ in range(self.count):
             self._start()
         try:
             while True:
-                check_cluster()
-                self._hand_out(requests)
-                others = [*self._doing.values(), *self._lost]
-                if not any(hand.requests for hand in others):
-                    waits = others and not self._is_over and (self._again or self._peek(requests))
-                    if not waits:
+                self.cluster.connection.check()
+                self._send_batches(requests)
+                if not self._has_batches:
+                    if self._is_over or not (self._busy or self._lost):
                         break
-                elif self._is_over and not self._stopped:
-                    self._stop()
-                for one in self._ready(list(self._doing), _LOOK):
-                    self._hear(self._doing.pop(one), one)
-                self._count_on()
-                self._replace()
+                    self._again.extend(() if self._again else islice(requests, 1))
+                    if not self._again:
+                        break
+                elif self._is_over and not is_stopped:
+                    is_stopped = True
+                    for handle in self._busy.values():
+                        handle.actor.stop.remote()
+                if not self._busy:
+                    sleep(_POLL)
+                for reference in self._ready(list(self._busy), _POLL):
+                    self._receive(self._busy.pop(reference), reference)
+                self._send_heartbeats()
+                self._replace_lost()
         finally:
-            for hand in [*self._doing.values(), *self._idle]:
-                self._ray.kill(hand.actor)
+            for handle in [*self._busy.values(), *self._idle]:
+                self._ray.kill(handle.actor)
         if self._error is not None:
             raise self._error
-        self._recorder.writer.flush()
+        self.recorder.writer.flush()
         for path in self._paths:  # the run's ledger has all of it
             with suppress(OSError):
                 path.unlink()
@@ -173,123 +137,110 @@ class Spread:
 
     @property
     def _is_over(self) -> bool:
-        return self._recorder.stopping or self._error is not None
+        return self.recorder.stopping or self._error is not None
+
+    @property
+    def _has_batches(self) -> bool:
+        return any(handle.requests for handle in [*self._busy.values(), *self._lost])
 
     def _start(self) -> None:
-        path = self._place.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / self._place.name
+        place = self.beside.absolute()
+        path = place.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / place.name
         self._paths.append(path)
-        hand = _Hand(self._cluster.start(self._job, path), path)
-        self._doing[hand.actor.ready.remote()] = hand
+        # Heartbeats and cancellations reach a worker while it makes requests.
+        actor = self.cluster.start(Worker, self.job, path, is_local=self.job.is_local, concurrency=2)
+        self._busy[actor.ready.remote()] = WorkerHandle(actor, path)
 
-    def _ready(self, results: list[Any], seconds: float) -> list[Any]:
-        if not results:
-            sleep(seconds)
+    def _ready(self, references: list[Any], seconds: float) -> list[Any]:
+        if not references:
             return []
-        found: list[Any] = self._ray.wait(results, num_returns=len(results), timeout=seconds)[0]
+        found: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=seconds)[0]
         return found
 
-    def _count_on(self) -> None:
-        """Tell workers that they may go on."""
-        for hand in [*self._doing.values(), *self._idle]:
-            if hand.word is not None and monotonic() > hand.heard + _WORD and self._ready([hand.word], 0):
-                with suppress(self._ray.exceptions.RayError):  # what it was asked says so, too
-                    self._say(hand, self._ray.get(hand.word))
+    def _send_heartbeats(self) -> None:
+        for handle in [*self._busy.values(), *self._idle]:
+            sent = handle.heartbeat
+            if sent is not None and monotonic() > handle.alive + _HEARTBEAT and self._ready([sent], 0):
+                with suppress(self._ray.exceptions.RayError):  # the result of its batch reports this, too
+                    handle.send_heartbeat(self._ray.get(sent))
 
-    def _say(self, hand: _Hand, word: float) -> None:
-        hand.heard, hand.word = monotonic(), hand.actor.heard.remote(word)
+    def _send_batches(self, requests: Iterator[Request]) -> None:
+        """Give each idle worker a batch, and a part of the budget for it."""
+        while self._idle and not self._is_over and not self._stalled:
+            batch = [self._again.popleft() for _ in range(min(len(self._again), self._size))]
+            batch += islice(requests, self._size - len(batch))
+            if not batch:
+                return
+            most = 0.0 if self.job.price.is_free else _TRIES * sum(map(self.job.most, batch))
+            lease = self.recorder.budget.lease(_TRIES * len(batch), most)
+            if lease is None:
+                self._again.extendleft(reversed(batch))
+                return
+            handle = self._idle.pop()
+            handle.requests, handle.lease, handle.since = batch, lease, monotonic()
+            ask = handle.actor.ask.options(name=f"{self.job.name}: {len(batch)} requests")
+            self._busy[ask.remote(batch, lease.max_cost, lease.max_requests)] = handle
 
-    def _replace(self) -> None:
-        """Have others go on for each lost worker that has certainly ended."""
-        for hand in list(self._lost):
-            has_ended = hand.is_seen and not is_written(hand.path)
-            if hand.requests and not has_ended and monotonic() < hand.heard + SILENCE:
+    def _receive(self, handle: WorkerHandle, reference: Any) -> None:
+        """Keep what a worker returns; one that died is put aside."""
+        exceptions, job = self._ray.exceptions, self.job
+        try:
+            result = self._ray.get(reference)
+        except exceptions.RayTaskError as error:
+            cause = error.cause
+            self._error = cause if isinstance(cause, ShoeError) else ShoeError(f"{job.name}: {cause!r}")
+            result = recovered(job, handle.path, handle.offset, handle.requests, handle.lease)
+            self._ray.kill(handle.actor)
+        except exceptions.RayError:
+            with suppress(Exception):
+                self._ray.kill(handle.actor)  # a worker that only cannot be reached must not go on
+            self._lost.append(handle)
+            return
+        self._deaths = 0
+        if isinstance(result, float):  # it is ready
+            handle.is_seen = is_locked(handle.path)
+            handle.send_heartbeat(result)
+        else:
+            handle.offset = result.end
+            self._keep(handle, result)
+            seconds = max(monotonic() - handle.since, 0.1)
+            self._size = max(job.in_flight, min(_MOST, int(len(handle.requests) * _SECONDS / seconds)))
+            handle.requests = ()
+        self._idle.append(handle)
+
+    def _replace_lost(self) -> None:
+        """Replace each lost worker that has certainly exited."""
+        for handle in list(self._lost):
+            has_exited = handle.is_seen and not is_locked(handle.path)
+            if handle.requests and not has_exited and monotonic() < handle.alive + SILENCE:
                 continue
-            self._lost.remove(hand)
-            told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)
-            self._deaths = 0 if told.answers else self._deaths + 1
-            if self._deaths >= DEATHS * max(self._count, DEATHS):
-                self._error = ShoeError(
-                    f"{self._job.name}: {self._deaths} workers died one after the other: is there memory?"
-                )
-            self._settle(hand, told)
+            self._lost.remove(handle)
+            result = recovered(self.job, handle.path, handle.offset, handle.requests, handle.lease)
+            self._deaths = 0 if result.answers else self._deaths + 1
+            if self._deaths >= DEATHS * max(self.count, DEATHS):
+                why = f"{self._deaths} workers died one after the other: is there memory?"
+                self._error = ShoeError(f"{self.job.name}: {why}")
+            self._keep(handle, result)
             if not self._is_over:
                 self._start()
 
-    def _stop(self) -> None:
-        self._stopped = True
-        for hand in self._doing.values():
-            hand.actor.stop.remote()
-
-    def _peek(self, requests: Iterator[Request]) -> bool:
-        self._again.extend(islice(requests, 1))
-        return bool(self._again)
-
-    def _hand_out(self, requests: Iterator[Request]) -> None:
-        """Give each worker that has nothing to do some requests, and a part of the budget for them."""
-        while self._idle and not self._is_over and not self._stalled:
-            some = [self._again.popleft() for _ in range(min(len(self._again), self._size))]
-            some += islice(requests, self._size - len(some))
-            if not some:
-                return
-            lease = self._budget.lease(_TRIES * len(some), sum(map(self._most, some)))
-            if lease is None:
-                self._again.extendleft(reversed(some))
-                return
-            hand = self._idle.pop()
-            hand.requests, hand.lease, hand.since = some, lease, monotonic()
-            ask = hand.actor.ask.options(name=f"{self._job.name}: {len(some)} requests")
-            self._doing[ask.remote(some, lease.max_cost, lease.max_requests)] = hand
-
-    def _most(self, request: Request) -> float:
-        if self._job.price.is_free:
-            return 0.0
-        most = most_usage(self._job.sampling, request.size(), len(request.keys))
-        return _TRIES * most.cost(self._job.price)
-
-    def _hear(self, hand: _Hand, result: Any) -> None:
-        """Keep what a worker tells, or left behind."""
-        exceptions = self._ray.exceptions
-        try:
-            told = self._ray.get(result)
-        except exceptions.RayTaskError as error:
-            self._error = (
-                error.cause if isinstance(error.cause, ShoeError) else ShoeError(f"{self._job.name}: {error.cause!r}")
-            )
-            told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)
-            self._ray.kill(hand.actor)
-        except exceptions.RayError:
-            with suppress(Exception):
-                self._ray.kill(hand.actor)  # what only cannot be reached must not go on
-            self._lost.append(hand)
+    def _keep(self, handle: WorkerHandle, result: BatchResult) -> None:
+        """Record the result of a worker's batch, and have the rest of the batch asked again."""
+        if not handle.requests:
             return
-        self._deaths = 0
-        if isinstance(told, float):  # it is ready
-            hand.is_seen = is_written(hand.path)
-            self._say(hand, told)
-        else:
-            hand.offset = told.end
-            self._settle(hand, told)
-            took = monotonic() - hand.since
-            self._size = max(self._job.in_flight, min(_MOST, int(len(hand.requests) * _SECONDS / max(took, 0.1))))
-            hand.requests = ()
-        self._idle.append(hand)
-
-    def _settle(self, hand: _Hand, told: Told) -> None:
-        """Book what came of a worker's requests, and have the rest of them made again."""
-        if not hand.requests:
-            return
-        asked = {request.key: request for request in hand.requests}
-        for key, kind, detail, usage in told.failures:
-            self._recorder.failure(asked[key], kind, detail, usage)
-        for key, raw in told.answers:
-            self._recorder.answer(asked.pop(key), raw)
-        hand.lease.requests, hand.lease.spent = told.requests, told.spent
-        self._budget.take_back(hand.lease)
-        tried = {key for key, *_ in told.failures} if told.is_whole else set()
-        self._recorder.tally.requests += told.requests
-        self._again.extend(request for key, request in asked.items() if key not in tried)
-        others = any(other.requests for other in [*self._doing.values(), *self._lost])
-        self._stalled = told.reason in ("cost", "requests") and not told.requests and others
-        if told.reason in ("cost", "requests") and not told.requests and not others:
-            self._budget.stop(told.reason)
-        self._error = self._error or told.error
+        pending = {request.key: request for request in handle.requests}
+        for key, kind, detail, usage in result.failures:
+            self.recorder.failure(pending[key], kind, detail, usage)
+        for key, raw in result.answers:
+            self.recorder.answer(pending.pop(key), raw)
+        budget = self.recorder.budget
+        handle.lease.requests, handle.lease.spent = result.requests, result.spent
+        budget.take_back(handle.lease)
+        self.recorder.tally.requests += result.requests
+        failed = {key for key, *_ in result.failures} if result.is_complete else set()
+        self._again.extend(request for key, request in pending.items() if key not in failed)
+        is_empty = result.reason in ("cost", "requests") and not result.requests  # its part was too small
+        self._stalled = is_empty and self._has_batches
+        if is_empty and not self._stalled and result.reason:
+            budget.stop(result.reason)
+        self._error = self._error or result.error

@@ -1,4 +1,4 @@
-"""What is known of every question that was ever asked: what its answers say, or why there is none."""
+"""State of every question that was ever asked: the value of its answers, or why there is none."""
 
 from __future__ import annotations
 
@@ -12,43 +12,43 @@ from shoe.core.arrays import Mask
 from shoe.llm.request import KEY_BYTES
 
 Keys = NDArray[np.uint64]
-"""(n, 2) the two halves of keys."""
+"""(n, 2) halves of keys."""
 States = NDArray[np.int8]
-"""(n,) what an answer says, 0 to 127, or a negative :class:`State`. What has no answer is never a 0."""
+"""(n,) value of an answer, 0 to 127, or a negative :class:`State`."""
 
 
 class State(IntEnum):
-    """Why a question has no answer that says anything."""
+    """Why a question has no usable answer."""
 
     UNRATED = -1
-    """Never asked, or no answer arrived: it is asked when the job runs again."""
+    """Never asked, or no answer arrived; the question is asked when the job runs again."""
     REFUSED = -2
     """The model declined to answer; final."""
     UNPARSABLE = -3
-    """No answer could be read, the second one included; final."""
+    """No answer could be parsed, the second one included; final."""
     UNPARSED_ONCE = -4
-    """The first answer could not be read; the question is asked a second time."""
+    """The first answer could not be parsed; the question is asked a second time."""
     REFUSED_TOGETHER = -5
-    """The model declined to answer several questions, maybe for one of them; each is asked a second time, alone."""
+    """The model declined several questions, perhaps because of one; each is asked a second time, alone."""
 
 
 def pending(states: States) -> Mask:
-    """(n,) whether the question is still to be asked."""
+    """Return (n,) whether each question is still to be asked."""
     found: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
     return found
 
 
 def as_keys(joined: bytes) -> Keys:
-    """Take n keys, one after the other, as an array."""
+    """Return concatenated keys as an array."""
     keys: Keys = np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, KEY_BYTES // 8)
     return keys
 
 
 class Index:
-    """The state of each key, 25 bytes for each, as its answers say in the order in which they came.
+    """State of each key, from its answers in the order of arrival; 25 bytes per key.
 
-    The first answer that could be read, or a refusal of this question alone, counts. Two without make the question
-    unparsable, or refused; what came later than that is never asked for, and does not count.
+    The first answer that could be parsed, or a refusal of this question alone, counts. Two answers that could not make
+    the question unparsable, or refused; later answers do not count, because none is requested.
     """
 
     def __init__(self) -> None:
@@ -59,27 +59,27 @@ class Index:
         self._longest = 0
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add what n answers said, in order: values, or the states that one answer can have."""
+        """Add the values or states of n answers, in order of arrival."""
         self._added.append((keys, states))
 
     def forget(self, states: Sequence[State]) -> None:
-        """Let questions that end in such states be as if they had never been asked."""
+        """Remove the questions in some states, as if they had never been asked."""
         self._settle()
         kept = ~np.isin(self._states, states)
         self._keys, self._states, self._heads = self._keys[kept], self._states[kept], self._heads[kept]
 
     def states(self, keys: Keys) -> States:
-        """Look questions up: (n,) their states, ``State.UNRATED`` for those never answered."""
+        """Return the (n,) states of questions, ``State.UNRATED`` for those never answered."""
         self._settle()
         found = np.full(len(keys), State.UNRATED, np.int8)
         if not len(self._keys):
             return found
-        # Looked up in order, neighbours lie together in memory: five times as fast.
+        # Five times as fast in sorted order, because neighbours lie together in memory.
         order = np.argsort(keys[:, 0])
         wanted = keys[order]
         index = np.searchsorted(self._heads, wanted[:, 0])
         states = found.copy()
-        # Halves of two keys are equal once in millions of ledgers; what follows finds those, too.
+        # Two keys may share their first half, once in millions of ledgers: then the next entries are compared, too.
         for _ in range(self._longest):
             inside = np.minimum(index, len(self._keys) - 1)
             hit = (self._keys[inside] == wanted).all(axis=1)
@@ -89,7 +89,7 @@ class Index:
         return found
 
     def _settle(self) -> None:
-        """Sort what was added in, and join the answers to each question."""
+        """Merge the added answers into the sorted keys, and combine the answers to each question."""
         if not self._added:
             return
         keys = np.concatenate([self._keys, *(keys for keys, _ in self._added)])
@@ -110,7 +110,7 @@ class Index:
 
 
 def _joined(states: States, starts: NDArray[np.int64]) -> States:
-    """Join the answers to each question, which lie together: the second counts where the first held nothing."""
+    """Combine adjacent answers to each question: the second one counts if the first was unusable."""
     first = states[starts]
     second = states[np.minimum(starts + 1, len(states) - 1)]
     several = np.diff(np.append(starts, len(states))) > 1

@@ -1,4 +1,4 @@
-"""One of several processes that ask for one run: it keeps each answer in a ledger of its own before it tells of any."""
+"""A worker of a run, in a process of its own: it keeps each answer in its own ledger before it returns any."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import ShoeError
-from shoe.llm import fence
+from shoe.engines.lease import SILENCE, Lease
 from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.ledger import Ledger, Parse
 from shoe.llm.ledger_writer import writing
@@ -25,51 +25,62 @@ Ask = Callable[[Iterator[Request], Recorder], None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of one model have in common.
+    """Settings that all workers of one model share.
 
     Attributes:
-        name: of the model, as it is shown.
-        make: makes a worker's client or model, and says how its answers are read.
-        identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        price: of tokens.
-        sampling: parameters of the requests.
-        in_flight: most requests that a worker has made and not yet kept the answers of.
-        events: what the run's ledger remembers.
-        asks: whether there are requests at all, see :class:`~shoe.llm.recorder.LedgerRecorder`.
-        is_local: whether it is a model that runs in the worker.
-        hint: see :class:`~shoe.llm.recorder.LedgerRecorder`.
+        name: name of the model in messages.
+        make: creates a worker's client or model, and the function that parses its answers.
+        in_flight: largest number of requests that a worker has made without having kept their answers.
+        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
+        price, sampling, asks, hint: as of the run's :class:`~shoe.llm.recorder.LedgerRecorder`.
+        events: events in the run's ledger.
+        is_local: whether the model runs in the worker.
     """
 
     name: str
     make: Callable[[], tuple[Ask, Parse]]
+    in_flight: int
     identity: Mapping[str, Any]
     price: Price
     sampling: Mapping[str, Any]
-    in_flight: int
-    events: Sequence[Mapping[str, Any]] = ()
-    asks: bool = True
-    is_local: bool = False
-    hint: str = ""
+    asks: bool
+    hint: str
+    events: Sequence[Mapping[str, Any]]
+    is_local: bool
 
-    @property
-    def silence(self) -> float:
-        """Seconds without a word of the run after which a worker ends; a model that runs there costs no money."""
-        return inf if self.is_local else fence.SILENCE
+    @classmethod
+    def from_recorder(
+        cls,
+        recorder: LedgerRecorder,
+        name: str,
+        make: Callable[[], tuple[Ask, Parse]],
+        in_flight: int,
+        *,
+        is_local: bool,
+    ) -> Job:
+        """Create a job from the recorder of a run."""
+        of = recorder
+        events = of.remembered()
+        return cls(name, make, in_flight, of.ledger.identity, of.price, of.sampling, of.asks, of.hint, events, is_local)
+
+    def most(self, request: Request) -> float:
+        """Return the largest cost of one attempt at a request."""
+        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
 @dataclass(slots=True)
-class Told:
-    """What came of some requests.
+class BatchResult:
+    """Result of a batch of requests.
 
     Attributes:
         answers: (key of the request, raw answer).
-        failures: (key, kind, detail, usage) of attempts without one.
-        requests: attempts.
-        spent: what they cost.
-        reason: why no more were made, if it is the budget, or a word from outside.
-        is_whole: whether it ended by itself: requests without an answer had all their tries.
-        error: that no further request makes sense after.
-        end: where the worker's ledger ended then.
+        failures: (key, kind, detail, usage) of attempts without an answer.
+        requests: number of attempts.
+        spent: their cost.
+        reason: why the worker stopped early: its budget or a cancellation; None if all requests had all their tries.
+        is_complete: whether the worker returned with no such reason. False for the result of a dead worker.
+        error: error after which no further request makes sense.
+        end: size of the worker's ledger afterwards, in bytes.
     """
 
     answers: list[tuple[bytes, Mapping[str, Any]]] = field(default_factory=list)
@@ -77,103 +88,95 @@ class Told:
     requests: int = 0
     spent: float = 0.0
     reason: Reason | None = None
-    is_whole: bool = False
+    is_complete: bool = False
     error: ShoeError | None = None
     end: int = 0
 
 
 class Worker:
-    """Makes requests, within a part of the run's budget at a time."""
+    """Makes batches of requests, each within a part of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
-        """Take what to do, and where to keep a ledger that no other process writes."""
+        """Take the job, and the path of a ledger that no other process writes."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Begin the ledger, and be ready to be asked.
-
-        Returns:
-            What :meth:`~shoe.llm.fence.Fence.heard` does.
+        """Create the ledger and the client; return what :meth:`renew` returns.
 
         Raises:
             ShoeError: if there can be no ledger, or no client.
         """
-        job, path = self._job, self._path
+        job = self._job
         self._ask, parse = job.make()
-        ledger = Ledger(path, job.identity, parse)
+        ledger = Ledger(self._path, job.identity, parse)
         ledger.events.extend(job.events)
-        writer = self._open.enter_context(writing(path, job.identity, lambda: False, lambda _: None))
+        writer = self._open.enter_context(writing(self._path, job.identity, lambda: False, lambda _: None))
         assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
-        self._writer = writer
-        self._fence = fence.Fence(job.silence)
-        self._recorder = _Telling(ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks)
-        self._recorder.fence, self._recorder.hint = self._fence, job.hint
-        return self.heard(0.0)
+        self._lease = Lease(inf if job.is_local else SILENCE)  # a model that runs here costs no money
+        self._recorder = _BatchRecorder(
+            ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks, hint=job.hint
+        )
+        self._recorder.lease = self._lease
+        return self.renew(0.0)
 
-    def heard(self, when: float) -> float:
-        """Go on for a while; see :meth:`shoe.llm.fence.Fence.heard`."""
-        return self._fence.heard(when)
+    def renew(self, time: float) -> float:
+        """Receive a heartbeat; see :meth:`shoe.engines.lease.Lease.renew`."""
+        return self._lease.renew(time)
 
     def stop(self) -> None:
-        """Finish what is in flight, and start nothing."""
+        """Finish the requests in flight, and start no other."""
         self._budget.stop("interrupted")
 
-    def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> Told:
-        """Make requests; what is told lies in the ledger, on the disk.
-
-        Args:
-            requests: to make.
-            max_cost: of them, see :class:`~shoe.llm.budget.Budget`.
-            max_requests: the same.
-        """
-        recorder, self._budget = self._recorder, Budget(max_cost, max_requests)
-        recorder.budget, recorder.told = self._budget, Told()
+    def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
+        """Make requests within a budget; all that is returned lies in the ledger, on the disk."""
+        recorder, budget = self._recorder, Budget(max_cost, max_requests)
+        self._budget = recorder.budget = budget
+        result = recorder.result = BatchResult()
         try:
             self._ask(iter(requests), recorder)
             recorder.check()
         except ShoeError as error:
-            recorder.told.error = error
-        self._writer.flush()
-        told = recorder.told
-        told.requests, told.spent = self._budget.requests, self._budget.spent
-        told.reason, told.end, told.is_whole = self._budget.reason, self._writer.synced, self._budget.reason is None
-        return told
+            result.error = error
+        recorder.writer.flush()
+        result.requests, result.spent, result.reason = budget.requests, budget.spent, budget.reason
+        result.end, result.is_complete = recorder.writer.synced, budget.reason is None
+        return result
 
 
 @dataclass(eq=False, slots=True)
-class _Telling(LedgerRecorder):
-    """Keeps what happens, and collects it for the run."""
+class _BatchRecorder(LedgerRecorder):
+    """Keeps answers and failures in the worker's ledger, and collects them for the run."""
 
-    told: Told = field(default_factory=Told, init=False)
-    fence: fence.Fence = field(init=False)
+    result: BatchResult = field(default_factory=BatchResult, init=False)
+    lease: Lease = field(init=False)
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request, if the run still counts on this worker."""
-        self.fence.check()
+        """Reserve one request if the lease holds."""
+        self.lease.check()
         return LedgerRecorder.may_ask(self, request)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Keep one raw answer."""
         LedgerRecorder.answer(self, request, raw)
-        self.told.answers.append((request.key, raw))
+        self.result.answers.append((request.key, raw))
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Keep one attempt without an answer."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        self.told.failures.append((request.key, kind, detail, usage))
+        self.result.failures.append((request.key, kind, detail, usage))
 
 
-def left_behind(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> Told:
-    """Say what a worker that died had kept of its last requests, and what they may have cost at most.
+def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
+    """Return the result of a dead worker's batch: what its ledger holds, and the most that the batch may have cost.
 
     Args:
-        job: of the worker.
-        path: of its ledger; what lies on another machine's disk cannot be read, and is asked again.
-        start: where the ledger ended before.
-        requests: that it was making.
-        lease: that they had.
+        job: job of the worker.
+        path: its ledger; if it lies on another machine's disk, all requests count as unanswered.
+        start: size of the ledger before the batch, in bytes.
+        requests: the batch.
+        lease: budget of the batch.
     """
-    told, asked = Told(), {request.key: request for request in requests}
+    result, pending = BatchResult(), {request.key: request for request in requests}
     data = b""
     with suppress(OSError), path.open("rb") as stream:
         stream.seek(start)
@@ -181,21 +184,17 @@ def left_behind(job: Job, path: Path, start: int, requests: Sequence[Request], l
     for line in data.splitlines(keepends=True):
         entry = msgspec.json.decode(line) if line.endswith(b"\n") else {}
         key = bytes.fromhex("".join(entry.get("keys", ())))
-        if key in asked and "answer" in entry:
-            told.answers.append((key, entry["answer"]))
-            usage = usage_of(entry["answer"]) or likely_usage(asked[key].characters(), len(asked[key].keys))
-            told.spent += usage.cost(job.price)
-        elif key in asked:
-            told.failures.append((key, entry["failure"], entry["detail"], None))
-    most = max((_most(job, request) for request in requests), default=0.0)
-    told.spent += most * (job.in_flight + len(told.failures))
-    told.requests = len(told.answers) + len(told.failures) + job.in_flight
+        if key in pending and "answer" in entry:
+            result.answers.append((key, entry["answer"]))
+            usage = usage_of(entry["answer"]) or likely_usage(pending[key].characters(), len(pending[key].keys))
+            result.spent += usage.cost(job.price)
+        elif key in pending:
+            result.failures.append((key, entry["failure"], entry["detail"], None))
+    in_flight = max(map(job.most, requests), default=0.0)
+    result.spent += in_flight * (job.in_flight + len(result.failures))
+    result.requests = len(result.answers) + len(result.failures) + job.in_flight
     if lease.max_cost is not None:
-        told.spent = min(told.spent, lease.max_cost)
+        result.spent = min(result.spent, lease.max_cost)
     if lease.max_requests is not None:
-        told.requests = min(told.requests, lease.max_requests)
-    return told
-
-
-def _most(job: Job, request: Request) -> float:
-    return most_usage(job.sampling, request.size(), len(request.keys)).cost(job.price)
+        result.requests = min(result.requests, lease.max_requests)
+    return result

@@ -17,12 +17,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from shoe.engines.cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Ledger, answers
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import Tally
-from shoe.llm.spread import Cluster
 from shoe.llm.states import Keys, State, as_keys
 from shoe.predict.ask import Ask, Question
 from shoe.predict.backend import Backend, BackendConfig

@@ -14,6 +14,7 @@ import numpy as np
 
 from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, quote
+from shoe.engines.cluster import Cluster
 from shoe.engines.shard import Shard
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, usage_of
@@ -21,7 +22,7 @@ from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, Parse, answers, cano
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.spread import Cluster, Spread
+from shoe.llm.spread import Spread
 from shoe.llm.states import State, States, pending
 from shoe.llm.worker import Ask, Job
 from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
@@ -187,7 +188,7 @@ class RaterSession:
                     tally.total += count
                     groups = self._groups(asked, masks, size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
-                        self._spread(self.cluster, groups, budget, recorder)
+                        self._spread(self.cluster, groups, recorder)
                     else:
                         self._backend.rate(groups, recorder)
                     writer.flush()
@@ -196,24 +197,14 @@ class RaterSession:
                     states = [self.ledger.states(some.keys) for some in asked]
         return states
 
-    def _spread(self, cluster: Cluster, groups: Iterator[Group], budget: Budget, recorder: LedgerRecorder) -> None:
-        """Have the workers of a cluster ask, each within its share of what the endpoint takes."""
+    def _spread(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
+        """Have the workers of a cluster ask, each within its share of the endpoint's limits."""
         config, limits = self.config, self.config.limits
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
         each = limits.divided(workers)
-        job = Job(
-            config.name,
-            partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given),
-            self.ledger.identity,
-            config.price,
-            config.sampling,
-            in_flight=each.concurrency,
-            events=recorder.remembered(),
-            asks=config.prompted,
-            is_local=config.is_local,
-            hint=_HINT,
-        )
-        Spread(cluster, job, workers, budget, recorder).run(groups)
+        make = partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given)
+        job = Job.from_recorder(recorder, config.name, make, each.concurrency, is_local=config.is_local)
+        Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
     def _ours(self, some: Questions) -> Mask:
         """(n,) which questions this process is to ask: those of whole requests, by the key of each one's first."""

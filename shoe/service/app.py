@@ -28,7 +28,7 @@ from shoe.service.folder import Folder
 from shoe.service.kept import Kept
 from shoe.service.pages import forms, routes
 from shoe.service.pages.answers import NO_PAGE, problem
-from shoe.service.process import Here, Place
+from shoe.service.process import Executor, LocalExecutor
 from shoe.service.reading import known_parameters
 from shoe.service.refusals import Refused, json_response, too_many
 from shoe.service.security import Guard
@@ -53,7 +53,7 @@ _SHOULD = re.compile("^(Input|String) should (be |match pattern )?")
 _say = logging.getLogger(__name__)
 
 
-def make_app(folder: Folder, settings: Settings | None = None, place: Place | None = None) -> FastAPI:
+def make_app(folder: Folder, settings: Settings | None = None, place: Executor | None = None) -> FastAPI:
     """Make the application of a service.
 
     Args:
@@ -62,7 +62,7 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Place | No
         place: where jobs run.
     """
     settings = settings or Settings()
-    desk = Desk(folder, settings, place or Here())
+    desk = Desk(folder, settings, place or LocalExecutor())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ from shoe.core.errors import printable
 from shoe.service import jobs
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job
-from shoe.service.process import End, Limits, Place, Task
+from shoe.service.process import End, Executor, Limits, Task
 
 _BEAT, _NEWS, _LOOK = 5.0, 0.5, 0.2
 """Seconds between two words to the table without news and with some, and between two looks at a child."""
@@ -31,7 +31,7 @@ class Attempt:
         lines: of the log, that the table does not have yet.
     """
 
-    def __init__(self, folder: Folder, place: Place, limits: Limits, job: Job, stopped: threading.Event) -> None:
+    def __init__(self, folder: Folder, place: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
         """Get ready to do a job within limits; it is broken off when ``stopped`` is set."""
         self._folder, self._place, self._limits, self._job = folder, place, limits, job
         self._stopped = stopped

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from shoe.service.changes import Changes
 from shoe.service.folder import Folder
 from shoe.service.limits import Buckets
-from shoe.service.process import Here, Place
+from shoe.service.process import Executor, LocalExecutor
 from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Settings
@@ -42,7 +42,7 @@ class Desk:
 
     folder: Folder
     settings: Settings
-    place: Place = field(default_factory=Here)
+    place: Executor = field(default_factory=LocalExecutor)
     used: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The child process that does one job: started within limits, heard, and ended with all that it started."""
+"""The child process that runs one job within limits, and the interface of the executors that start such processes."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-_KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
-"""Variables of the environment that a child gets: none that holds a secret."""
+_VARIABLES = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
+"""Environment variables that a child gets: none holds a secret."""
 _LONGEST_LINE, _LAST_WORDS = 2000, 40
 DONE = "done.json"
-"""What a child writes last, beside its folder ``out``."""
+"""File that a child writes last, beside its folder ``out``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one job may use.
+    """Resource limits of one job.
 
     Attributes:
-        memory: bytes of its address space.
-        cpu: seconds of processor time.
-        file_size: bytes of each file that it writes.
-        wall: seconds until it is killed.
+        memory: address space, in bytes.
+        cpu: processor time, in seconds.
+        file_size: size of each file that the job writes, in bytes.
+        wall: seconds until the job is killed.
     """
 
     memory: int = 16_000_000_000
@@ -42,7 +42,7 @@ class Limits:
 
 
 class Done(msgspec.Struct, tag="done"):
-    """What a child writes last: media types of the files that it made by their names, figures, signature."""
+    """Result of a job: media type of each output file by name, metrics, signature."""
 
     outputs: dict[str, str]
     figures: dict[str, Any] = {}
@@ -50,13 +50,13 @@ class Done(msgspec.Struct, tag="done"):
 
 
 class Failed(msgspec.Struct, tag="failed"):
-    """What a child writes last where it cannot do its job: why."""
+    """Result of a job that cannot be done: the reason."""
 
     reason: str
 
 
 class Task(msgspec.Struct):
-    """What a child is to do: a job, folders of stored files and of maps, and what it may use."""
+    """Task of a child: the job, the folders of stored files and similarity maps, and the limits."""
 
     kind: str
     request: dict[str, Any]
@@ -66,13 +66,13 @@ class Task(msgspec.Struct):
 
 
 class End(msgspec.Struct, frozen=True):
-    """How an attempt ended without a word of its own.
+    """End of an attempt that has written no result.
 
     Attributes:
-        reason: why.
-        then: fail the job, as it would end so again; try it again, a few times; or as often as it takes, as it has
-            no part in it.
-        last_words: that were no part of what a child says.
+        reason: why it ended.
+        then: "fail" if it would end so again; "retry" a few times; "requeue", without a limit, if the job is not the
+            cause.
+        last_words: last lines of the child's output that follow no known format.
     """
 
     reason: str
@@ -80,30 +80,30 @@ class End(msgspec.Struct, frozen=True):
     last_words: str = ""
 
 
-class Doing(Protocol):
-    """A child at work, wherever it is."""
+class RunningJob(Protocol):
+    """A child process that runs here or on another machine."""
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, and nothing more will be heard."""
+        """Whether it has ended and all its lines were returned."""
 
     @property
     def end(self) -> End | None:
-        """How it ended; None where it did by itself, and wrote what came of it."""
+        """How it ended; None if it has written a result."""
 
     def listen(self, seconds: float) -> list[str]:
-        """What it said, in lines; comes back with the first of them, or after about so many seconds."""
+        """Return new lines of the child, as soon as there are any, or after about so many seconds."""
 
     def close(self) -> None:
-        """End it where it has not ended."""
+        """End it if it still runs."""
 
 
-class Place(Protocol):
-    """Where children run.
+class Executor(Protocol):
+    """Executor that runs jobs in child processes, here or on other machines.
 
     Attributes:
-        name: as ``--engine`` has it.
-        jobs: at once, where nobody says otherwise.
+        name: name for ``--engine``.
+        jobs: default for the number of jobs at once.
     """
 
     name: Literal["processes", "ray"]
@@ -111,56 +111,56 @@ class Place(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a child can be started now."""
+        """Whether a job can be started now."""
 
-    def start(self, scratch: Path, task: Task) -> Doing:
-        """Start a child; what it leaves lies in ``scratch``, which is new, once its end is known."""
+    def start(self, scratch: Path, task: Task) -> RunningJob:
+        """Start a job, whose results are in ``scratch``, a folder to create, once it has ended."""
 
     def stop(self) -> None:
-        """End all that was started."""
+        """End all processes that were started."""
 
 
 class Child:
-    """A child process of this one.
+    """A child process of this process.
 
-    The thread that makes it has to outlive it: the kernel takes the thread's death for the parent's.
+    The thread that creates it must outlive it: the kernel takes the thread's death for the parent's.
     """
 
     def __init__(self, scratch: Path, task: Task, environment: Mapping[str, str] = os.environ) -> None:
-        """Start it in a new folder, with those variables of the environment that hold no secret."""
+        """Start the child in a new folder, with the environment variables that hold no secret."""
         scratch.mkdir(mode=0o700, parents=True)
         (scratch / "job.json").write_bytes(msgspec.json.encode(task))
         self._limits = task.limits
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
         self._buffer, self._open, self._late = b"", True, False
-        kept = {name: environment[name] for name in _KEPT if name in environment}
-        kept |= {"HOME": str(scratch), "TMPDIR": str(scratch), "OPENBLAS_NUM_THREADS": "1"}
-        self._pipe, told = os.pipe()
+        variables = {name: environment[name] for name in _VARIABLES if name in environment}
+        variables |= {"HOME": str(scratch), "TMPDIR": str(scratch), "OPENBLAS_NUM_THREADS": "1"}
+        self._pipe, theirs = os.pipe()
         os.set_blocking(self._pipe, False)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
                 [sys.executable, "-P", "-m", "shoe.service.child", str(scratch), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
-                stdout=told,
+                stdout=theirs,
                 stderr=subprocess.STDOUT,
                 cwd=scratch,
-                env=kept,
+                env=variables,
                 start_new_session=True,
             )
         except BaseException:
             os.close(self._pipe)
             raise
         finally:
-            os.close(told)
+            os.close(theirs)
         self._deadline = time.monotonic() + task.limits.wall
 
     @property
     def is_over(self) -> bool:
-        """See :class:`Doing`."""
+        """See :class:`RunningJob`."""
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """See :class:`Doing`; what is no line for the parent is kept as last words."""
+        """See :class:`RunningJob`; lines of no known format are kept as last words."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []
@@ -183,7 +183,7 @@ class Child:
         return [line for line in lines if line.startswith(("stage ", "log "))]
 
     def close(self) -> None:
-        """See :class:`Doing`; all that the child started ends with it."""
+        """See :class:`RunningJob`; all processes that the child started end with it."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -193,7 +193,7 @@ class Child:
 
     @property
     def end(self) -> End | None:
-        """See :class:`Doing`."""
+        """See :class:`RunningJob`."""
         code, words = self._process.returncode, "\n".join(self._last_words)
         if self._late:
             return End(f"it took longer than the {self._limits.wall:g} s that a job may take", "fail")
@@ -208,15 +208,15 @@ class Child:
         return End(f"its process ended with code {code}: {last}", "fail", words)
 
 
-class Here:
-    """This machine: children of the server itself."""
+class LocalExecutor:
+    """Executor that runs jobs in children of this process."""
 
     name: Literal["processes", "ray"] = "processes"
     jobs, is_ready = 1, True
 
     def start(self, scratch: Path, task: Task) -> Child:
-        """See :class:`Place`."""
+        """See :class:`Executor`."""
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """See :class:`Place`: who watches a child ends it."""
+        """Do nothing: each child is ended by the thread that watches it."""

@@ -25,7 +25,7 @@ from shoe.core.errors import OptionError
 from shoe.service.app import make_app
 from shoe.service.callers import Desk
 from shoe.service.folder import Folder
-from shoe.service.process import Here, Place
+from shoe.service.process import Executor, LocalExecutor
 from shoe.service.settings import Settings
 from shoe.service.tokens import new_token, tokens
 from shoe.service.worker import Limits, Worker
@@ -69,12 +69,12 @@ def serve(
     folder.database.check()
     _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
-    place: Place = Here()
+    place: Executor = LocalExecutor()
     try:
         if cluster is not None:
-            from shoe.service.crew import Crew
+            from shoe.service.crew import RayExecutor
 
-            place = Crew(cluster)
+            place = RayExecutor(cluster)
         worker = Worker(folder, children or place.jobs, limits, place)
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])

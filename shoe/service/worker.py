@@ -15,7 +15,7 @@ from shoe.service import jobs, submissions
 from shoe.service.attempt import Attempt, scratch_of
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job, Outcome, Output
-from shoe.service.process import DONE, Done, Failed, Here, Limits, Place
+from shoe.service.process import DONE, Done, Executor, Failed, Limits, LocalExecutor
 from shoe.service.tidy import tidy
 
 __all__ = ["Limits", "Worker"]
@@ -31,7 +31,7 @@ class Worker:
     """Threads that claim jobs, each watching one child at a time."""
 
     def __init__(
-        self, folder: Folder, children: int = 1, limits: Limits | None = None, place: Place | None = None
+        self, folder: Folder, children: int = 1, limits: Limits | None = None, place: Executor | None = None
     ) -> None:
         """Make a worker for the folder that this process has locked.
 
@@ -41,7 +41,7 @@ class Worker:
             limits: of each.
             place: where they run; this machine unless given.
         """
-        self._folder, self._limits, self._place = folder, limits or Limits(), place or Here()
+        self._folder, self._limits, self._place = folder, limits or Limits(), place or LocalExecutor()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 _LONGEST = 300.0
 _FORKS = """
 import json, os, signal, sys, tempfile
-import nltk, openai, tenacity, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.map_build
+import nltk, openai, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.map_build
 import shoe.cli.map.tools, shoe.rating.built, shoe.rating.kinds.openai, shoe.rating.job, shoe.llm.batch, shoe.llm.client
 shoe.llm.batch_api.LISTS_LAG = 2.0  # twice what lists lag here
 for line in sys.stdin:

@@ -22,7 +22,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
 from shoe.service.folder import Folder
 from shoe.service.host import Host
-from shoe.service.process import Here, Limits, Place
+from shoe.service.process import Executor, Limits, LocalExecutor
 from shoe.service.runs import Request
 from shoe.service.truths import add_map, add_truth
 from shoe.service.worker import Worker
@@ -51,16 +51,16 @@ def cluster() -> Iterator[Machines]:
 
 
 @pytest.fixture(scope="module")
-def crew(cluster: Machines) -> Iterator[Any]:
-    from shoe.service.crew import Crew
+def executor(cluster: Machines) -> Iterator[Any]:
+    from shoe.service.crew import RayExecutor
 
-    made = Crew(cluster.address)
+    made = RayExecutor(cluster.address)
     yield made
     made.stop()
 
 
 @contextmanager
-def working(folder: Folder, place: Place, **limits: Any) -> Iterator[None]:
+def working(folder: Folder, place: Executor, **limits: Any) -> Iterator[None]:
     worker = Worker(folder, 1, Limits(**limits), place)
     worker.start()
     try:
@@ -79,7 +79,7 @@ def waited(for_: Callable[[], T]) -> T:
     raise AssertionError(for_)
 
 
-def state_of(folder: Folder, place: Place) -> str:
+def state_of(folder: Folder, place: Executor) -> str:
     """What a service says of its engine."""
     from starlette.testclient import TestClient
 
@@ -108,7 +108,7 @@ def made_folder(path: Path) -> Folder:
     return folder
 
 
-def outputs(folder: Folder, place: Place) -> dict[str, str]:
+def outputs(folder: Folder, place: Executor) -> dict[str, str]:
     """Hashes of all that jobs of each kind make."""
     with working(folder, place):
         ids = [
@@ -128,9 +128,9 @@ def outputs(folder: Folder, place: Place) -> dict[str, str]:
     return {f"{n} {name}": of.sha256 for n, id_ in enumerate(ids) for name, of in runs.run(folder, id_).outputs.items()}
 
 
-def test_files_of_all_kinds_of_jobs_are_those_of_this_machine(crew: Any, tmp_path: Path) -> None:
+def test_files_of_all_kinds_of_jobs_are_those_of_this_machine(executor: Any, tmp_path: Path) -> None:
     made = []
-    for place in (Here(), crew):
+    for place in (LocalExecutor(), executor):
         folder = made_folder(tmp_path / place.name)
         made.append(outputs(folder, place))
         folder.close()
@@ -139,8 +139,10 @@ def test_files_of_all_kinds_of_jobs_are_those_of_this_machine(crew: Any, tmp_pat
 
 
 @pytest.mark.parametrize("victim", ["host", "child", "connection", "machine"])
-def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, crew: Any, cluster: Machines) -> None:
-    with working(folder, crew):
+def test_whatever_is_killed_costs_nothing_but_time(
+    victim: str, folder: Folder, executor: Any, cluster: Machines
+) -> None:
+    with working(folder, executor):
         id_ = submitted(folder, PREDICTIONS["detector"])
         child, host = next(iter(waited(lambda: child_of(cluster.hosts())).items()))
         if victim == "machine":
@@ -149,8 +151,8 @@ def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, 
         elif victim == "connection":
             (process,) = (of for of in children_of(os.getpid()) if "shoe.service.cluster" in command_of(of))
             os.kill(process, signal.SIGKILL)
-            waited(lambda: state_of(folder, crew) == "lost")
-            waited(lambda: state_of(folder, crew) == "working")
+            waited(lambda: state_of(folder, executor) == "lost")
+            waited(lambda: state_of(folder, executor) == "working")
         else:
             os.kill({"host": host, "child": child}[victim], signal.SIGKILL)
         waited(lambda: not is_alive(child))
@@ -164,11 +166,11 @@ def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, 
 
 
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
-    from shoe.service.crew import Crew
+    from shoe.service.crew import RayExecutor
 
     with machines(3) as several:
-        crew = Crew(several.address)
-        worker = Worker(folder, 3, Limits(), crew)
+        executor = RayExecutor(several.address)
+        worker = Worker(folder, 3, Limits(), executor)
         worker.start()
         try:
             ids = [submitted(folder, PREDICTIONS[name]) for name in PREDICTIONS]
@@ -184,7 +186,7 @@ def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_t
             assert (run.state, run.reason) == ("done", None)
         finally:
             worker.stop()
-            crew.stop()
+            executor.stop()
 
 
 def below(pid: int) -> set[int]:
@@ -195,10 +197,10 @@ def below(pid: int) -> set[int]:
 
 @pytest.mark.parametrize("victim", ["gcs_server", "raylet/raylet"])
 def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) -> None:
-    from shoe.service.crew import Crew
+    from shoe.service.crew import RayExecutor
 
     before = below(os.getpid())
-    own = Crew("")  # which is started again when it is lost
+    own = RayExecutor("")  # which is started again when it is lost
     try:
         with working(folder, own):
             id_ = submitted(folder, PREDICTIONS["detector"])
@@ -218,14 +220,14 @@ def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) ->
     waited(lambda: not any(map(is_alive, below(os.getpid()) - before)))
 
 
-def test_limits_hold_on_the_cluster(folder: Folder, crew: Any, tmp_path: Path, cluster: Machines) -> None:
+def test_limits_hold_on_the_cluster(folder: Folder, executor: Any, tmp_path: Path, cluster: Machines) -> None:
     large = tmp_path / "large.json"
     large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
     for limits, path, reason in (
         ({"memory": 900_000_000}, large, "it needs more memory than the 0.9 GB"),
         ({"wall": 0.3}, PREDICTIONS["detector"], "it took longer than the 0.3 s"),
     ):
-        with working(folder, crew, **limits):
+        with working(folder, executor, **limits):
             id_ = submitted(folder, path, bounds=True)
             run = ended(folder, id_)
             assert run.state == "failed"
@@ -234,8 +236,8 @@ def test_limits_hold_on_the_cluster(folder: Folder, crew: Any, tmp_path: Path, c
     assert not child_of(cluster.hosts())
 
 
-def test_a_cancelled_job_ends_there(folder: Folder, crew: Any, cluster: Machines) -> None:
-    with working(folder, crew):
+def test_a_cancelled_job_ends_there(folder: Folder, executor: Any, cluster: Machines) -> None:
+    with working(folder, executor):
         id_ = submitted(folder, PREDICTIONS["detector"])
         child = waited(lambda: next(iter(child_of(cluster.hosts())), 0))
         runs.cancel(folder, id_)
@@ -246,14 +248,14 @@ def test_a_cancelled_job_ends_there(folder: Folder, crew: Any, cluster: Machines
 
 
 def test_what_comes_by_token_runs_nothing_there_and_hears_no_secret(
-    folder: Folder, crew: Any, tmp_path: Path, cluster: Machines
+    folder: Folder, executor: Any, tmp_path: Path, cluster: Machines
 ) -> None:
     class Hostile:
         def __reduce__(self) -> tuple[Any, ...]:
             return os.system, (f"touch {tmp_path / 'was here'}",)
 
     (tmp_path / "evil.pkl").write_bytes(pickle.dumps([Hostile()]))
-    with working(folder, crew):
+    with working(folder, executor):
         run = ended(folder, submitted(folder, tmp_path / "evil.pkl"))
         assert run.state == "failed"
         assert str(run.reason).startswith("evil.pkl: ")

@@ -1,61 +1,89 @@
-"""What the server and the process beside it hear of each other where one of them dies within a line."""
+"""Connections between the server and the process beside it, if one of them dies within a message or is silent."""
 
-import io
-import socket
-import subprocess
-import sys
+from __future__ import annotations
+
+import os
+import struct
 import threading
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from shoe.service.cluster import News
-from shoe.service.crew import Crew
-from shoe.service.host import _is_locked
+import msgspec
+import pytest
 
-_PROGRAM = """
-import os, socket, sys, threading
-from queue import SimpleQueue
-from shoe.service.cluster import _hear
-heard = SimpleQueue()
-threading.Thread(target=_hear, args=(socket.socket(fileno=int(sys.argv[1])), heard), daemon=True).start()
-print(heard.get(timeout=30), heard.get(timeout=30), flush=True)
-os._exit(0)
-"""
+from shoe.service import crew
+from shoe.service.cluster import Finished, JobRunner, Progress
+from shoe.service.crew import RayExecutor, _RayJob
+from shoe.service.process import End, Limits, Task
+
+TASK = Task("score", {}, "files", "maps", Limits())
 
 
-def test_the_process_beside_a_server_that_died_within_a_line_hears_that_it_is_gone() -> None:
-    own, other = socket.socketpair()
-    with other:
-        beside = subprocess.Popen(
-            [sys.executable, "-P", "-c", _PROGRAM, str(other.fileno())],
-            stdout=subprocess.PIPE,
-            pass_fds=[other.fileno()],
-        )
-    own.sendall(b'{"type":"halt","id":3}\n{"type":"begin","id":4,"scra')
-    own.close()
-    assert beside.communicate()[0] == b"Halt(id=3) None\n"
+def die_within_a_message(connection: Connection[Any, Any]) -> None:
+    os.write(connection.fileno(), struct.pack("!i", 100) + b'{"type":"progress","li')
+    connection.close()
 
 
-class _Heard:
-    """A job that keeps what is said of it."""
-
-    def __init__(self) -> None:
-        self.said: list[Any] = []
-
-    def hear(self, said: Any) -> None:
-        self.said.append(said)
+def state(job: _RayJob) -> tuple[bool, End | None]:
+    return job.is_over, job.end
 
 
-def test_jobs_are_lost_and_tried_again_where_the_process_beside_the_server_died_within_a_line() -> None:
-    crew, job = object.__new__(Crew), _Heard()
-    crew._lock, crew._stopped, crew.is_ready = threading.Lock(), threading.Event(), True
-    crew._doing = {7: job}  # type: ignore[dict-item]  # all of a job that it has to do with
-    crew._hear(io.BytesIO(b'{"type":"news","id":7,"lines":["stage scoring 0.5"]}\n{"type":"news","id":7,"li'))
-    news, over = job.said
-    assert news == News(7, ["stage scoring 0.5"])
-    assert over.end.then == "requeue"
-    assert not crew.is_ready
+LOST = True, End("the cluster was lost", "requeue")
 
 
-def test_a_folder_whose_host_leaves_while_others_are_looked_through_is_nobodys(tmp_path: Path) -> None:
-    assert not _is_locked(tmp_path / "host-gone")
+@pytest.fixture
+def executor() -> RayExecutor:
+    """An executor without a process."""
+    made = object.__new__(RayExecutor)
+    made._lock, made.is_ready = threading.Lock(), False
+    return made
+
+
+def test_a_job_of_a_server_that_died_within_a_message_is_not_begun() -> None:
+    runner, (server, beside) = object.__new__(JobRunner), Pipe()  # without a cluster: an attempt would fail
+    die_within_a_message(server)
+    runner.run(beside)
+    assert beside.closed
+
+
+def test_jobs_are_tried_again_if_the_process_beside_the_server_died_within_a_message(executor: RayExecutor) -> None:
+    server, beside = Pipe()
+    job = _RayJob(executor, server)
+    beside.send_bytes(msgspec.json.encode(Progress(["stage scoring 0.5"])))
+    die_within_a_message(beside)
+    assert job.listen(1) == ["stage scoring 0.5"]
+    assert state(job) == (False, None)
+    assert job.listen(1) == []
+    assert state(job) == LOST
+
+
+def test_jobs_are_tried_again_if_they_start_while_there_is_no_cluster(executor: RayExecutor, tmp_path: Path) -> None:
+    job = executor.start(tmp_path, TASK)
+    job.listen(1)
+    assert state(job) == LOST
+
+
+def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
+    (server, beside), restarted = Pipe(), threading.Event()
+    monkeypatch.setattr(executor, "restart", restarted.set)
+    job = _RayJob(executor, server)
+    assert job.listen(0) == []
+    assert state(job) == (False, None)
+    monkeypatch.setattr(crew, "_SILENT", 0.0)
+    beside.send_bytes(msgspec.json.encode(Progress([])))
+    assert job.listen(1) == []
+    assert not restarted.is_set()
+    job.listen(0.01)
+    assert restarted.is_set()
+    assert state(job) == LOST
+
+
+def test_how_a_job_ended_is_what_the_process_beside_the_server_says(executor: RayExecutor) -> None:
+    for end in (None, End("its machine was lost", "retry")):
+        server, beside = Pipe()
+        job = _RayJob(executor, server)
+        beside.send_bytes(msgspec.json.encode(Finished(end)))
+        job.listen(1)
+        assert state(job) == (True, end)

@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from shoe.llm.fence import is_written
+from shoe.engines.lease import is_locked
 
 # It writes down each request before it begins it: "python PROGRAM LEDGER SILENCE".
 WORKER = """
 import fcntl, sys, time
 from pathlib import Path
-from shoe.llm.fence import Fence
+from shoe.engines.lease import Lease
 
 path, silence = Path(sys.argv[1]), float(sys.argv[2])
 with path.open("ab", buffering=0) as ledger:
     fcntl.flock(ledger, fcntl.LOCK_EX)
-    fence = Fence(silence)
-    word = fence.heard(0.0)
+    lease = Lease(silence)
+    word = lease.renew(0.0)
     while True:
         if path.with_name("counts").exists():
-            word = fence.heard(word)
-        fence.check()
+            word = lease.renew(word)
+        lease.check()
         ledger.write(b"request\\n")
         time.sleep(0.01)
 """
@@ -43,7 +43,7 @@ def requests(ledger: Path, more_than: int = 0) -> int:
 
 def has_ended(ledger: Path) -> bool:
     for _ in range(3000):
-        if not is_written(ledger):
+        if not is_locked(ledger):
             return True
         time.sleep(0.01)
     return False
@@ -59,7 +59,7 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, program: Path) -> None:
     ledger = tmp_path / "ledger.jsonl"
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(program), str(ledger), "inf"])
     requests(ledger)
-    assert is_written(ledger)
+    assert is_locked(ledger)
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     assert has_ended(ledger)
@@ -73,7 +73,7 @@ def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path, 
     worker.send_signal(signal.SIGSTOP)
     (tmp_path / "counts").unlink()
     time.sleep(1)
-    assert is_written(ledger)
+    assert is_locked(ledger)
     before = requests(ledger)
     worker.send_signal(signal.SIGCONT)
     assert worker.wait() == 1
@@ -90,12 +90,12 @@ def test_a_worker_lives_for_as_long_as_its_run_counts_on_it(tmp_path: Path, prog
         assert worker.poll() is None
         counts.unlink()
         assert worker.wait(30) == 1
-        assert not is_written(ledger)
+        assert not is_locked(ledger)
     finally:
         worker.kill()
 
 
 def test_who_writes_is_seen_only_where_there_is_a_file(tmp_path: Path) -> None:
-    assert not is_written(tmp_path / "none")
+    assert not is_locked(tmp_path / "none")
     os.mkfifo(tmp_path / "pipe")
-    assert not is_written(tmp_path / "pipe")
+    assert not is_locked(tmp_path / "pipe")
