@@ -57,6 +57,7 @@ def test_nothing_imports_from_a_later_room() -> None:
 
 OF_TYPES = {
     ("shoe.predict.backends.vision", "shoe.predict.backends.transformers"),
+    ("shoe.benchmarks", "shoe.benchmarks.truth"),
     ("shoe.rating.planning", "shoe.rating.questions"),
     ("shoe.rating.questions", "shoe.rating.prompts"),
 }

@@ -236,7 +236,7 @@ def score_by(
     notes = notes or predictions.notes
     if notes is not None:
         facts |= notes.facts
-    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    absent: dict[str, str] = {}
     semantic = similarities = None
     by_person = predictions.roles is not None and not len(predictions) and len(predictions.roles) > 0
     if by_person and (chosen.semantic or chosen.strict):

@@ -128,7 +128,7 @@ def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
     reports = [shoe.score(shoe.read_predictions(PREDICTIONS[name]), truth) for name in ("free text", "detector")]
     runs = [Run.of(report, name) for report, name in zip(reports, ("a", "b"), strict=True)]
 
-    def told(by: Engine) -> tuple[bytes, bytes, str, dict[str, object]]:
+    def told(by: Engine) -> tuple[bytes, bytes, str, Sweep]:
         found = compare(runs, resamples=2 * BATCH + 1, engine=by)
         points = sweep(reports, by)
         return (
