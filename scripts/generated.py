@@ -36,6 +36,7 @@ from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
 from shoe.rating.config import own_settings
 from shoe.rating.kinds import KINDS, kind_of
+from shoe.report.schemas import SCHEMAS, documents_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -143,6 +144,26 @@ def commands() -> str:
     return "\n".join(f"## {name}\n\n```text\n{output(f'{name} --help')}\n```\n" for name in found)
 
 
+def json_keys() -> str:
+    """The keys that each command writes with ``--json``, from the types of its documents."""
+    return "\n".join(f"## shoe {command}\n\n{_keys_of(command)}" for command in SCHEMAS)
+
+
+def _keys_of(command: str) -> str:
+    found = []
+    for kind in documents_of(command):
+        meanings: dict[str, str] = {}
+        for each in reversed(kind.__mro__):
+            text = inspect.cleandoc(each.__doc__ or "").partition("Attributes:\n")[2]
+            for names, meaning in _ATTRIBUTE.findall(text):
+                said = " ".join(meaning.split()).replace("``", "`").rstrip(".")
+                meanings |= dict.fromkeys(names.split(", "), said)
+        body = [(f"`{each.encode_name}`", meanings.get(each.name, "")) for each in msgspec.structs.fields(kind)]
+        about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("``", "`")
+        found.append(f"{kind.__name__}: {about}\n\n{rows(('key', ''), body)}")
+    return "\n".join(found)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "protocols": lambda: rows(
         ("protocol", "what it is"),
@@ -162,6 +183,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "scales": lambda: rows(("scale", "they are"), [(f"`{name}`", what) for name, what in SCALES.items()]),
     "pictures": lambda: rows(("word", "what it says"), [(f"`{n}`", what) for n, what in (PICTURES | ORDERS).items()]),
     "commands": commands,
+    "json-keys": json_keys,
 }
 
 

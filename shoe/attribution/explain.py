@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
+from msgspec.structs import asdict
 
 from shoe.attribution.near_duplicates import NearDuplicates, near_duplicates
 from shoe.attribution.rules import Difference, Watch, differences
 from shoe.attribution.verified import FalsePositives, false_positives
+from shoe.core.documents import Document, MeanFields, narrowed
 from shoe.scoring.score import Report
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Explained:
+class SignedMeans(MeanFields, frozen=True):
+    """A protocol's figures, with how they came about."""
+
+    signature: str
+
+
+class Explained(Document, frozen=True):
     """What explains the exact-label figures of a report.
 
     Attributes:
-        report: the figures.
-        differences: of its first protocol and each other one.
+        protocols: the figures, by protocol.
+        differences: between the first protocol and each other one.
         near_duplicates: what the ground truth has twice, at each threshold.
-        false_positives: what the image labels say of them, one a protocol; empty without image labels.
+        false_positives: with image labels, what these say of the false positives of each protocol.
     """
 
-    report: Report
+    protocols: dict[str, SignedMeans]
     differences: list[Difference]
     near_duplicates: list[NearDuplicates]
-    false_positives: list[FalsePositives]
+    false_positives: dict[str, FalsePositives] = msgspec.field(default_factory=dict)
 
 
 def explain(report: Report, watch: Watch = iter) -> Explained:
@@ -36,9 +43,10 @@ def explain(report: Report, watch: Watch = iter) -> Explained:
             :func:`shoe.attribution.rules.scorings` for their number.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
+    signed = {
+        r.protocol: SignedMeans(str(report.signature_of(r)), **asdict(narrowed(r, MeanFields)))
+        for r in report.strict_results
+    }
     return Explained(
-        report,
-        differences(task, protocols, watch),
-        near_duplicates(task, protocols),
-        false_positives(task, protocols),
+        signed, differences(task, protocols, watch), near_duplicates(task, protocols), false_positives(task, protocols)
     )

@@ -6,28 +6,27 @@ A model that finds such a pair once misses the other annotation; one that says i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.coordinates import CommonCoordinates
+from shoe.core.documents import Count, Document, Fraction, MeanFields
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap, OverlapRule
 from shoe.core.ragged import first_of_each
 from shoe.matching.overlaps import Boxes, overlaps
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions
-from shoe.scoring.entries import Means
 from shoe.scoring.strict import strict_entries
 
 THRESHOLDS = (0.9, 0.7, 0.5)
 """IoUs, continuous, from which two boxes, or both boxes of two triplets of a class, are one."""
 
 
-@dataclass(frozen=True, slots=True)
-class NearDuplicates:
+class NearDuplicates(Document, frozen=True):
     """What is there twice from one threshold on; of a group of near duplicates, one stays.
 
     Attributes:
@@ -36,16 +35,16 @@ class NearDuplicates:
         objects: the same for boxes of one object label.
         triplets: triplets of one image and class that go.
         images, classes: where there are such triplets.
-        means: by protocol, mAP where each group of triplets became one, on the mean of its boxes.
+        protocols: by protocol, mAP where each group of triplets became one, on the mean of its boxes.
     """
 
-    threshold: float
-    humans: int
-    objects: int
-    triplets: int
-    images: int
-    classes: int
-    means: dict[str, Means]
+    threshold: Fraction
+    humans: Count
+    objects: Count
+    triplets: Count
+    images: Count
+    classes: Count
+    protocols: dict[str, MeanFields]
 
 
 def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[NearDuplicates]:
@@ -67,7 +66,10 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
                 triplets=len(group) - len(size),
                 images=len(np.unique(table.image[several])),
                 classes=len(np.unique(truth.hoi[several])),
-                means={options.protocol: strict_entries(changed, options).means() for options in protocols},
+                protocols={
+                    options.protocol: MeanFields(**strict_entries(changed, options).means()._asdict())
+                    for options in protocols
+                },
             )
         )
     return found

@@ -14,12 +14,15 @@ from math import factorial
 import numpy as np
 
 from shoe.core.arrays import Floats
+from shoe.core.documents import Count, Document, Fraction, Gain, GainFields
 from shoe.matching.task import Task
 from shoe.protocols.options import STRICT_PREFIX, Interpolation, StrictOptions, settings
 from shoe.scoring.entries import ClassScores, Means, Rule
 from shoe.scoring.ranking import ranked_lists
 from shoe.scoring.strict import strict_entries
 
+_SAME = 5e-13
+"""AP of a class that no rule moves differs by less, from the order of sums."""
 Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]
 
 
@@ -36,44 +39,54 @@ class Measured:
     ap: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Switch:
-    """One rule in which two protocols differ.
+class RuleShare(GainFields, frozen=True):
+    """One rule in which two protocols differ, and what it adds to the first protocol's means.
 
     Attributes:
         name: of the option, "strict.cap".
         before, after: its value under each, as text.
-        share: what it adds to the first protocol's means.
-        ap: (K,) what it adds to each class's AP; NaN for a class that is not in every mean.
     """
 
     name: str
     before: str
     after: str
-    share: Means
-    ap: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Difference:
-    """Two protocols on one task.
+class MovedClass(Document, frozen=True, rename={"name": "class"}):
+    """A class whose AP two protocols see differently.
+
+    Attributes:
+        name: its verb and object.
+        before, after: its AP under each.
+        rules: what each rule that moves it adds to that, the largest share first.
+    """
+
+    name: str
+    before: Fraction
+    after: Fraction
+    rules: dict[str, Gain]
+
+
+class Difference(Document, frozen=True, kw_only=True):
+    """By how much the means of a second protocol are higher, and what explains that.
 
     Attributes:
         before, after: the protocols.
-        measured: what each measures.
-        switches: the rules in which they differ, by falling share; the shares sum to the difference.
+        map, map_rare, map_non_rare: the differences of the means.
+        rules: those in which they differ, by falling share; the shares sum to the difference.
+        classes: those in both means whose AP differs, by how much it does.
+        left_mean, entered_mean: number of classes in the mean of one protocol alone.
     """
 
-    before: StrictOptions
-    after: StrictOptions
-    measured: tuple[Measured, Measured]
-    switches: tuple[Switch, ...]
-
-    @property
-    def means(self) -> Means:
-        """By how much the second protocol's means are higher."""
-        first, second = self.measured
-        return second.means.minus(first.means)
+    before: str
+    after: str
+    map: Gain | None = None
+    map_rare: Gain | None = None
+    map_non_rare: Gain | None = None
+    rules: list[RuleShare]
+    classes: list[MovedClass]
+    left_mean: Count
+    entered_mean: Count
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
@@ -98,7 +111,7 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
     found = _measure(task, list(wanted), watch)
     return [
-        _difference(protocols[0], other, names, [found[options] for options in mixtures])
+        _difference(task, protocols[0], other, names, [found[options] for options in mixtures])
         for other, names, mixtures in plans
     ]
 
@@ -141,18 +154,33 @@ def _early(options: StrictOptions) -> StrictOptions:
 
 
 def _difference(
-    before: StrictOptions, after: StrictOptions, names: Sequence[str], measured: Sequence[Measured]
+    task: Task, before: StrictOptions, after: StrictOptions, names: Sequence[str], measured: Sequence[Measured]
 ) -> Difference:
     values = np.array([[np.nan if mean is None else mean for mean in one.means] for one in measured])
-    shares, of_class = shapley(values), shapley(np.array([one.ap for one in measured]))
     texts = settings(before, quiet=True), settings(after, quiet=True)
     public = [f"{STRICT_PREFIX}{name.replace('_', '-')}" for name in names]
-    switches = [
-        Switch(name, texts[0][name], texts[1][name], _means(share), ap)
-        for name, share, ap in zip(public, shares, of_class, strict=True)
-    ]
-    switches.sort(key=lambda switch: -abs(switch.share.map or 0))
-    return Difference(before, after, (measured[0], measured[-1]), tuple(switches))
+    shares = zip(public, shapley(values), shapley(np.array([one.ap for one in measured])), strict=True)
+    found = [(RuleShare(name, texts[0][name], texts[1][name], **_means(of)._asdict()), ap) for name, of, ap in shares]
+    found.sort(key=lambda of: -abs(of[0].map or 0))
+    first, last = measured[0], measured[-1]
+    by = np.nan_to_num(last.ap - first.ap)
+    classes = []
+    for k in np.argsort(-np.abs(by), kind="stable").tolist():
+        if abs(by[k]) <= _SAME:
+            break
+        of_class = sorted(((rule.name, float(ap[k])) for rule, ap in found), key=lambda share: -abs(share[1]))
+        moving = {name: share for name, share in of_class if abs(share) > _SAME}
+        classes.append(MovedClass(task.truth.classes.labels[k], float(first.ap[k]), float(last.ap[k]), moving))
+    in_first, in_last = ~np.isnan(first.ap), ~np.isnan(last.ap)
+    return Difference(
+        before=before.protocol,
+        after=after.protocol,
+        **last.means.minus(first.means)._asdict(),
+        rules=[rule for rule, _ in found],
+        classes=classes,
+        left_mean=int((in_first & ~in_last).sum()),
+        entered_mean=int((in_last & ~in_first).sum()),
+    )
 
 
 def _means(values: Floats) -> Means:

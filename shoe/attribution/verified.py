@@ -7,16 +7,17 @@ without a match as wrong all the same, where nobody has ever looked for its clas
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
 from shoe.core.arrays import Indices, Mask
+from shoe.core.documents import Count, Document, MeanFields
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions
-from shoe.scoring.entries import Entries, Means
+from shoe.scoring.entries import Entries
 from shoe.scoring.strict import strict_entries
 
 VERDICTS = {
@@ -29,33 +30,36 @@ VERDICTS = {
 nobody was asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class FalsePositives:
+class Verdicts(Document, frozen=True):
+    """False positives by what image labels say of their class."""
+
+    in_image: Count
+    verified_wrong: Count
+    ambiguous: Count
+    never_verified: Count
+
+
+class FalsePositives(Document, frozen=True):
     """Unmatched predictions of one protocol by what the image labels say of their class and image.
 
     Attributes:
-        protocol: its name.
-        means: mAP as the protocol has it.
         all: number by verdict.
         top: the same among each class's best predictions, as many as it has ground truths.
         without_unknown: mAP with those left out of the lists that nobody ever verified.
         verified_only: mAP with ambiguous ones left out, too.
     """
 
-    protocol: str
-    means: Means
-    all: dict[str, int]
-    top: dict[str, int]
-    without_unknown: Means
-    verified_only: Means
+    all: Verdicts
+    top: Verdicts
+    without_unknown: MeanFields = msgspec.field(name="without_never_verified")
+    verified_only: MeanFields
 
 
-def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> list[FalsePositives]:
+def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str, FalsePositives]:
     """Split the false positives of each protocol; nothing where the ground truth has no image labels."""
-    labels = task.truth.image_labels
+    labels, found = task.truth.image_labels, {}
     if labels is None:
-        return []
-    found = []
+        return {}
     for options in protocols:
         entries = strict_entries(task, options)
         label = labels[entries.category, entries.image]
@@ -63,15 +67,11 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> list[Fals
         unknown, perhaps = false & (label == ImageLabel.UNKNOWN), false & (label == ImageLabel.PERHAPS)
         top = np.zeros(len(label), bool)
         top[_first(entries)] = True
-        found.append(
-            FalsePositives(
-                options.protocol,
-                entries.means(),
-                _counts(label, false),
-                _counts(label, false & top),
-                entries.select(~unknown).means(),
-                entries.select(~(unknown | perhaps)).means(),
-            )
+        found[options.protocol] = FalsePositives(
+            _verdicts(label, false),
+            _verdicts(label, false & top),
+            MeanFields(**entries.select(~unknown).means()._asdict()),
+            MeanFields(**entries.select(~(unknown | perhaps)).means()._asdict()),
         )
     return found
 
@@ -86,5 +86,5 @@ def _first(entries: Entries) -> Indices:
     return rows
 
 
-def _counts(label: NDArray[np.int8], rows: Mask) -> dict[str, int]:
-    return {name: int((label[rows] == verdict).sum()) for name, verdict in VERDICTS.items()}
+def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
+    return Verdicts(**{name: int((label[rows] == verdict).sum()) for name, verdict in VERDICTS.items()})

@@ -32,10 +32,6 @@ def audit(
     protocol, shoe, shoe-literal and shoe-robust. A figure that many attacks lift says little of a model.
 
     Example: shoe audit predictions.json --ground-truth instances_test2015.json
-
-    JSON keys: protocols {protocol {map, mf1, gt_miss_rate, prediction_miss_rate}} of the predictions as they are;
-    attacks [{name, about, protocols {protocol {figures, gains {map, mf1, gt_miss_rate, prediction_miss_rate}}}}].
-    Fractions 0..1; what cannot be measured is left out.
     """
     from functools import partial
 
@@ -46,7 +42,7 @@ def audit(
     from shoe.evidence.audit import audit as made
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
-    from shoe.report.audit import audit_dict, print_audit
+    from shoe.report.audit import print_audit
     from shoe.report.terminal import console
 
     spare((predictions, ground_truth), json)
@@ -57,5 +53,5 @@ def audit(
     talk = Console(stderr=True)
     bar = partial(track, description="attacks", console=talk, transient=True, disable=not talk.is_terminal)
     found = made(table, truth, similarity=similarity, watch=bar)
-    if not put_json(audit_dict(found), json):
+    if not put_json(found, json):
         print_audit(found, console())

@@ -20,9 +20,6 @@ def average(
     Each report is of another ground truth, as of the three test sets of HICO-DET-SG; in all else signatures are equal.
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
-
-    JSON keys: reports [{file, split, signature, figures}]; mean, standard_deviation {figure}; with --beside also beside
-    {file, split, signature, figures} and difference {figure}. Figures are called as in shoe compare.
     """
     from shoe.cli.output import spare
     from shoe.report.average import average as averaged

@@ -47,15 +47,12 @@ def calibration(
     right by its credit. Several files stand beside each other: one model's answers under several confidences.
 
     Example: shoe calibration mean.jsonl product.jsonl --ground-truth instances_test2015.json
-
-    JSON keys: models [{predictions, protocols [{protocol, signature, map, ranked_predictions,
-    expected_calibration_error, tied_share, bins [{low, high, predictions, score, right}]}]}].
-    Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import runs_of
     from shoe.cli.output import spare, telling
+    from shoe.evidence.calibration import CalibrationReport
     from shoe.plots.style import check_plots
-    from shoe.report.calibration import calibrated, calibration_dict, print_calibration
+    from shoe.report.calibration import calibrated, print_calibration
     from shoe.report.terminal import console
     from shoe.scoring.asked import Asked
 
@@ -79,10 +76,10 @@ def calibration(
     )
     with telling() as tell:
         runs = runs_of(predictions, asked, tell=tell)
-    models = {run.name: calibrated(run, bins) for run in runs}
+    found = CalibrationReport([calibrated(run, bins) for run in runs])
     if figures is not None:
         from shoe.plots.reliability import draw_reliability
 
-        draw_reliability(models, figures)
-    if not put_json(calibration_dict(models), json):
-        print_calibration(models, console())
+        draw_reliability(found, figures)
+    if not put_json(found, json):
+        print_calibration(found, console())

@@ -96,14 +96,6 @@ def compare(
     apart.
 
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
-
-    JSON keys: models [{name, signature, predictions, predictions_sha; figures {figure {value, rank, interval}}; gain,
-    raters, map_interval, absent}]; resamples, seed; differences [{models, figure, value, interval, bootstrap,
-    randomisation {p, adjusted}, significant}]; ranking {figures, tau, moved}; apart [{models, figure; classes, verbs,
-    objects [{name, classes, truths, before, after}]}]; unlike; notes; with --sweep sweep {points [{option, value,
-    asked; figures {strict, map, mf1 {model}}}], rankings [{figure, settings, changed [{option, value}], lowest_tau}]}.
-    Figures are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and
-    :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import refuse_for_runs, runs_of
     from shoe.cli.output import spare
@@ -114,10 +106,10 @@ def compare(
     from shoe.comparison.sweeps import sweep as swept
     from shoe.core.errors import OptionError
     from shoe.engines.choose import engine_of
-    from shoe.report.apart import apart_dict, classes_csv, print_apart
-    from shoe.report.comparison import comparison_csv, comparison_dict
+    from shoe.report.apart import classes_csv, print_apart
+    from shoe.report.comparison import Compare, Sweep, comparison_csv
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
-    from shoe.report.sweeps import print_sweep, sweep_dict
+    from shoe.report.sweeps import print_sweep
     from shoe.report.terminal import console
     from shoe.scoring.asked import Asked
 
@@ -162,7 +154,7 @@ def compare(
         write(comparison_csv(found).decode(), str(csv))
     if per_class is not None:
         write(classes_csv(found), str(per_class))
-    made, told = apart(found), comparison_dict(found)
+    made = apart(found)
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
     if html is not None:
         from shoe.page.build import write_page
@@ -173,8 +165,8 @@ def compare(
             typed = shown(["shoe", *sys.argv[1:]], Path.cwd())
             people = None if study is None else _people(study, dataset, similarity)
             write_page(html, found, reports or {}, typed, images, (points, survivals), people=people)
-    told |= {"apart": apart_dict(made)} | ({"sweep": sweep_dict(found.names, points, survivals)} if sweep else {})
-    if not put_json(told, json):
+    of_sweep = Sweep.from_points(found.names, points, survivals) if sweep else None
+    if not put_json(Compare.from_comparison(found, made, of_sweep), json):
         to = console()
         print_comparison(found, to)
         print_apart(found, made, to)

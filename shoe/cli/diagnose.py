@@ -68,26 +68,10 @@ def diagnose(
     with a split of the classes (--split rf-uc) also to that of each of its parts.
 
     Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
-
-    JSON keys: dataset, split; and, under models where there are several: name, signature, images, ground_truths,
-    predictions, map, map_rare, map_non_rare, parts {unseen, seen {map, classes, errors}}, true_positives; errors
-    {human_box, object_box, both_boxes, association, duplicate, interaction, missed_gt, false_positive,
-    false_negative {count, delta_map, delta_map_rare, delta_map_non_rare, sd_map, sd_map_rare, sd_map_non_rare}};
-    progression [{error, map, map_rare, map_non_rare, delta_map, delta_map_rare, delta_map_non_rare}]; pairs
-    {recall, recall_one_to_one, precision, per_image, human_recall, object_recall, truths, predictions, images,
-    rare, non_rare {...}}; negative_ap, negative_ap_diag; interaction_map, interaction_map_rare,
-    interaction_map_non_rare; semantic {signature, map, map_rare, map_non_rare; errors {...}; interaction,
-    object_class {count, types; relation {same, more_general, more_specific, opposite, sibling, similar, unrelated,
-    unresolved {count, share, similarity; commonest [{label, predicted, times}]}}}; vocabulary_gap {gain, exact_map,
-    identity_map, map, matching, false_positives, credit, verb_credit, object_credit, further, further_gain;
-    confusions [{part, matches, gain, share; word {label, label_sense, predicted, sense, similarity, relation};
-    examples [{image, truth, prediction, true_human_box, true_object_box, human_box, object_box, verb, object,
-    similarity, score, iou, gain}]}]}, absent}; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
-    map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import spare, write_json
+    from shoe.cli.output import put_json, spare
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
@@ -96,7 +80,7 @@ def diagnose(
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
     from shoe.predictions.truth import read_ground_truth
-    from shoe.report.diagnosis_json import as_json
+    from shoe.report.diagnosis_json import document
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.names import model_names
     from shoe.report.terminal import console
@@ -161,7 +145,7 @@ def diagnose(
 
         _say(figures, draw_figures(found, figures, sweeps=sweep))
     if json is not None:
-        write_json(as_json(found, truth, sweeps=sweep), json)
+        put_json(document(found, truth, sweeps=sweep), json)
     if json != "-":
         print_diagnoses(found, truth, console(), sweeps=sweep)
 

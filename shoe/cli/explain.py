@@ -46,13 +46,6 @@ def explain(
     does: what it has twice, and, with --image-labels, which false positives nobody ever looked at.
 
     Example: shoe explain predictions.json -g instances_test2015.json --protocols hico-det,qpic,upt,diag
-
-    JSON keys: protocols {protocol {signature, map, map_rare, map_non_rare}}; differences [{before, after, map,
-    map_rare, map_non_rare; rules [{name, before, after, map, map_rare, map_non_rare}]; classes [{class, before, after,
-    rules {name}}]; left_mean, entered_mean}]; near_duplicates [{threshold, humans, objects, triplets, images, classes;
-    protocols {protocol {map, map_rare, map_non_rare}}}]; false_positives {protocol {all, top {in_image,
-    verified_wrong, ambiguous, never_verified}; without_never_verified, verified_only {map, map_rare, map_non_rare}}}.
-    Fractions 0..1; what cannot be measured is left out.
     """
     from functools import partial
 
@@ -68,7 +61,7 @@ def explain(
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
     from shoe.protocols.named import SEMANTIC
-    from shoe.report.explain import explained_dict, print_explained
+    from shoe.report.explain import print_explained
     from shoe.report.terminal import console
     from shoe.scoring.score import score
 
@@ -92,5 +85,5 @@ def explain(
         track, description=f"{number} sets of rules", console=talk, transient=True, disable=not talk.is_terminal
     )
     found = explained(report, bar)
-    if not put_json(explained_dict(found), json):
-        print_explained(found, console())
+    if not put_json(found, json):
+        print_explained(report, found, console())

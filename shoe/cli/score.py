@@ -71,28 +71,12 @@ def score(
     by shoe convert --help.
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
-
-    JSON keys: signature, dataset, split, images, ground_truths, predictions; strict {protocol, map, map_rare,
-    map_non_rare, max_recall, classes, ranked_predictions, tied_share, parts, harmonic_mean}; protocols [{signature,
-    ...strict}] where several are asked for; roles [{signature, protocol, map, entries, left_out, map_without_left_out,
-    ranked_predictions, actions}]; semantic {protocol, map, map_without_no_interaction, map_standard_error, mf1,
-    gt_miss_rate, prediction_miss_rate; above_delta {mf1, gt_miss_rate,
-    prediction_miss_rate}; tau_readings, classes, tied_share, components_share, map_interval, mf1_interval,
-    unrated_pairs, raters, parts, harmonic_mean}; resolution {verbs, objects {words, dataset_labels, unresolved},
-    rated_share, fallback_share, learned_share, unrated_share, basis}; profile {images_with_predictions,
-    covered_images, named_images, unknown_images, constant_scores, repeats, outside_share}; by_nearest_seen [{from,
-    to, classes, map}]; order_spans; absent; wordings [{verb, object {word, sense, found_by, similarity, basis};
-    phrases, count, matched, earned, lost, nearest_class, similarity, compared_with}]; notes.
-    Fractions 0..1; what cannot be measured is left out.
-    Order spans, intervals, unrated pairs and raters are there with --bounds; with a split of the classes parts (each
-    with map, mf1 and classes), the harmonic mean of seen and unseen, and means over unseen classes by their similarity
-    to the nearest seen one.
     """
     from shoe.cli.output import spare, write_json
+    from shoe.evidence.collect import Evidence
     from shoe.evidence.wordings import wordings
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
-    from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
     from shoe.report.wordings import write_wordings
     from shoe.scoring.asked import Asked

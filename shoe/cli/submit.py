@@ -59,8 +59,6 @@ def submit(
     results, 2 for a refusal or a run that failed, with its reason, 130 when interrupted.
 
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
-
-    JSON keys: those of shoe score.
     """
     from shoe.cli.output import spare, write_json
     from shoe.client.client import Client

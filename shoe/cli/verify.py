@@ -35,9 +35,6 @@ def verify(
     something differs.
 
     Example: shoe verify published.shoe predictions.json -g instances_test2015.json
-
-    JSON keys: equal, reasons; figures {figure {run, now, equal}}; mismatches [{name, run, now, why}]. Fractions 0..1;
-    what is absent is left out.
     """
     from shoe import evidence
     from shoe.benchmarks import benchmark
@@ -46,7 +43,7 @@ def verify(
     from shoe.matching.task import Task
     from shoe.predictions.scores import SCORES
     from shoe.report.terminal import console
-    from shoe.report.verification import print_verdict, verdict_dict
+    from shoe.report.verification import print_verdict
     from shoe.runs.file import read_run
     from shoe.runs.run import Run
     from shoe.runs.verify import options_of
@@ -91,7 +88,7 @@ def verify(
     spread = None if kept.spread is None else evidence.spread(report)
     interval = None if kept.interval is None else evidence.interval(report)
     verdict = verified(kept, Run.of(report, kept.name, spread, interval))
-    if not put_json(verdict_dict(verdict), json):
+    if not put_json(verdict, json):
         print_verdict(str(run), verdict, console())
     if not verdict.equal:
         raise typer.Exit(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from shoe.comparison.compare import Comparison
 from shoe.core.arrays import Floats, Indices
+from shoe.core.documents import Count, Document, Fraction, Pair
 from shoe.runs.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Document, frozen=True):
     """A class, or the classes of one verb or object, under two models.
 
     Attributes:
@@ -26,10 +25,10 @@ class Moved:
     """
 
     name: str
-    classes: int
-    truths: int
-    before: float
-    after: float
+    classes: Count
+    truths: Count
+    before: Fraction
+    after: Fraction
 
     @property
     def by(self) -> float:
@@ -60,8 +59,7 @@ def means_apart(
     return sorted(found, key=lambda moved: -moved.by)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class Apart(Document, frozen=True):
     """What sets two models apart.
 
     Attributes:
@@ -70,7 +68,7 @@ class Apart:
         classes, verbs, objects: by falling gain of the second.
     """
 
-    models: tuple[str, str]
+    models: Pair
     figure: str
     classes: list[Moved]
     verbs: list[Moved]

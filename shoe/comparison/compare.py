@@ -109,8 +109,8 @@ class Comparison:
         for number, other in enumerate(self.names, 1):
             difference = self.statistics.between(name, other, figure) if other != name else None
             if difference is not None and difference.significant:
-                sign = 1 if difference.first == name else -1
-                if better(figure, sign * difference.estimate.value, 0):
+                sign = 1 if difference.models[0] == name else -1
+                if better(figure, sign * difference.value, 0):
                     found.append(number)
         return tuple(found)
 

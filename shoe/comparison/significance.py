@@ -28,6 +28,7 @@ from itertools import combinations
 from shoe.comparison.pieces import resampled
 from shoe.comparison.resampling import MOST_RESAMPLES
 from shoe.core.arrays import Floats
+from shoe.core.documents import Correlation, Document, Fraction, GainSpan, Pair
 from shoe.core.statistics import ROUNDING, deviations, holm, interval_around, p_value
 from shoe.engines.base import SERIAL, Engine
 from shoe.runs.run import Run
@@ -66,31 +67,32 @@ class Estimate:
         return self.high - self.low > ROUNDING
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Test(Document, frozen=True):
+    """A probability, and the same corrected by Holm's procedure for all pairs of models."""
+
+    p: Fraction
+    adjusted: Fraction
+
+
+class Difference(Document, frozen=True, kw_only=True):
     """A figure of one model less that of another.
 
     Attributes:
-        first, second: names of the models.
+        models: their names.
         figure: key of the figure.
-        estimate: the difference and its interval.
+        value: the difference.
+        interval: its 95 % interval over images; None where resamples are too few, or do not differ.
         bootstrap, randomisation: p of the two tests.
-        adjusted_bootstrap, adjusted_randomisation: the same, corrected for all pairs of models.
+        significant: whether both tests say so after correction.
     """
 
-    first: str
-    second: str
+    models: Pair
     figure: str
-    estimate: Estimate
-    bootstrap: float
-    randomisation: float
-    adjusted_bootstrap: float
-    adjusted_randomisation: float
-
-    @property
-    def significant(self) -> bool:
-        """Whether both tests say so after correction."""
-        return max(self.adjusted_bootstrap, self.adjusted_randomisation) < LEVEL
+    value: Correlation
+    interval: GainSpan | None = None
+    bootstrap: Test
+    randomisation: Test
+    significant: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +117,7 @@ class Statistics:
     def between(self, first: str, second: str, figure: str) -> Difference | None:
         """The difference of two models, in whichever order they were compared; None where one has no such figure."""
         pair = {first, second}
-        return next((d for d in self.differences if {d.first, d.second} == pair and d.figure == figure), None)
+        return next((d for d in self.differences if {*d.models} == pair and d.figure == figure), None)
 
     @property
     def too_few(self) -> str | None:
@@ -191,6 +193,17 @@ def statistics(
         lowest = lowest_randomisation(images)
         randomisation = [max(lowest, p_value(value, apart)) for _, _, value, _, apart in of]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
-        for (i, j, value, apart, _), p in zip(of, tests, strict=True):
-            differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart).within(-1.0), *p))
+        for (i, j, value, apart, _), (p, q, adjusted_p, adjusted_q) in zip(of, tests, strict=True):
+            estimate = Estimate.of(value, apart).within(-1.0)
+            differences.append(
+                Difference(
+                    models=(runs[i].name, runs[j].name),
+                    figure=key,
+                    value=value,
+                    interval=(estimate.low, estimate.high) if enough and estimate.varies else None,
+                    bootstrap=Test(p, adjusted_p),
+                    randomisation=Test(q, adjusted_q),
+                    significant=max(adjusted_p, adjusted_q) < LEVEL,
+                )
+            )
     return Statistics(images, resamples, seed, estimates, tuple(differences))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 from shoe.comparison.ranks import changes_places, kendall
+from shoe.core.documents import Correlation, Count, Document
 from shoe.engines.base import SERIAL, Engine
 from shoe.evidence.draws import figures_of
 from shoe.evidence.raters import rated_by
@@ -18,7 +19,8 @@ from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_score
 from shoe.similarity import SimilarityMap
 
-VALUES: dict[str, tuple[float, ...]] = {
+Option = Literal["weight", "delta", "threshold", "tau", "ensemble", "rater"]
+VALUES: dict[Option, tuple[float, ...]] = {
     "weight": (0.0, 0.25, 0.5, 0.75, 1.0),
     "delta": (0.1, 0.3, 0.5, 0.7, 0.9),
     "threshold": (0.3, 0.4, 0.5, 0.6, 0.7),
@@ -28,18 +30,21 @@ VALUES: dict[str, tuple[float, ...]] = {
 FIGURES = ("strict", "map", "mf1")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One choice changed.
+class Choice(Document, frozen=True):
+    """One choice of the metric, and its value.
 
     Attributes:
         option: which one: a key of ``VALUES``, "ensemble", or "rater" for one rater of the map alone.
         value: its value.
-        asked: whether it is what was asked for, as all other options are.
     """
 
-    option: str
+    option: Option
     value: float | str
+
+
+class Setting(Choice, frozen=True):
+    """One choice changed; ``asked`` says whether it is what was asked for, as all other options are."""
+
     asked: bool = False
 
 
@@ -57,8 +62,7 @@ class Point:
     figures: dict[str, tuple[float | None, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Survival:
+class Survival(Document, frozen=True):
     """How often a ranking is what it was.
 
     Attributes:
@@ -69,9 +73,9 @@ class Survival:
     """
 
     figure: str
-    settings: int
-    changed: tuple[Setting, ...]
-    lowest_tau: float | None
+    settings: Count
+    changed: tuple[Choice, ...]
+    lowest_tau: Correlation | None = None
 
 
 def settings_of(report: Report) -> list[Setting]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from shoe.core.errors import printable
 
@@ -40,8 +39,3 @@ def _first(notes: Sequence[str]) -> list[str]:
 
 def _cells(row: Mapping[str, float | None]) -> list[str]:
     return [f"{name} {100 * value:.2f}" for name, value in row.items() if value is not None]
-
-
-def present(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what is None: no key of a record has null."""
-    return {key: value for key, value in values.items() if value is not None}

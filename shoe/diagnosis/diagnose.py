@@ -25,7 +25,7 @@ from shoe.diagnosis.interactions import (
 from shoe.diagnosis.localisation import Localised, PairRules, localise
 from shoe.diagnosis.oracles import ERRORS
 from shoe.diagnosis.pairs import NO_INTERACTION_CHOICES, OfPairs
-from shoe.diagnosis.record import record
+from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
@@ -136,7 +136,24 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
         """All figures, in the keys of ``shoe diagnose --json``."""
-        return record(self, sweeps=sweeps)
+        return self.figures(sweeps=sweeps).to_dict()
+
+    def figures(self, *, sweeps: bool = False) -> ModelFigures:
+        """All figures, as ``shoe diagnose --json`` has them."""
+        named = self.interaction_map
+        return ModelFigures.of(
+            self,
+            self.semantic,
+            signature=str(self.signature),
+            ground_truths=len(self.scope.truth),
+            predictions=len(self.table),
+            interaction_map=named and named.map,
+            interaction_map_rare=named and named.map_rare,
+            interaction_map_non_rare=named and named.map_non_rare,
+            absent=self.absent,
+            notes=self.notes,
+            **self._figures(sweeps=sweeps),
+        )
 
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
         """Cases of an error type, as "human_box": the best-scored ones, of as many images and kinds as there are.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
 from shoe.core.iou import iou
@@ -60,8 +61,7 @@ class PairRules:
                 raise unknown_name(f"rule for {name}", getattr(self, name), values)
 
 
-@dataclass(frozen=True, slots=True)
-class PairFigures:
+class PairFigures(Document, frozen=True, kw_only=True):
     """Shares in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where there is nothing to measure.
 
     Attributes:
@@ -75,15 +75,15 @@ class PairFigures:
         truths, predictions, images: numbers of true pairs, predicted pairs, and images with ground truth.
     """
 
-    recall: float | None
-    recall_one_to_one: float | None
-    precision: float | None
-    per_image: float | None
-    human_recall: float | None
-    object_recall: float | None
-    truths: int
-    predictions: int
-    images: int
+    recall: Fraction | None = None
+    recall_one_to_one: Fraction | None = None
+    precision: Fraction | None = None
+    per_image: float | None = None
+    human_recall: Fraction | None = None
+    object_recall: Fraction | None = None
+    truths: Count
+    predictions: Count
+    images: Count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from msgspec.structs import asdict
+
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.interactions import PAIRS_NEED, NegativeAp, negative_ap, why_absent
 from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
-from shoe.diagnosis.record import record
+from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
@@ -58,6 +60,17 @@ class OfPairs:
         """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
+    def _figures(self, *, sweeps: bool) -> dict[str, Any]:
+        """The part of the JSON that is about pairs."""
+        negative = self.negative_ap
+        return {
+            "images": self.pairs.images,
+            "pairs": AllPairs(**asdict(self.pairs), rare=self.pairs_rare, non_rare=self.pairs_non_rare),
+            "negative_ap": negative and negative.all_points,
+            "negative_ap_diag": negative and negative.diag,
+            "sweeps": self.sweeps if sweeps else None,
+        }
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairDiagnosis(OfPairs):
@@ -97,7 +110,17 @@ class PairDiagnosis(OfPairs):
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
         """All figures, in the keys of ``shoe diagnose --json``."""
-        return record(self, sweeps=sweeps)
+        return self.figures(sweeps=sweeps).to_dict()
+
+    def figures(self, *, sweeps: bool = False) -> ModelFigures:
+        """All figures, as ``shoe diagnose --json`` has them."""
+        return ModelFigures(
+            signature=str(self.signature),
+            ground_truths=len(self.scope.truth),
+            predictions=len(self.table),
+            absent=self.absent,
+            **self._figures(sweeps=sweeps),
+        )
 
     @property
     def absent(self) -> dict[str, str]:

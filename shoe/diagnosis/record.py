@@ -1,106 +1,194 @@
-"""A diagnosis as a record: fractions 0..1, absent parts absent, never null."""
+"""What ``shoe diagnose --json`` has of one model."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shoe.core.shown import present
+import msgspec
+
+from shoe.core.documents import Count, Document, Fraction, Gain
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.sweeps import SweepPoint
-from shoe.diagnosis.wrong_words import WrongWords
+from shoe.diagnosis.sweeps import Sweep
+from shoe.diagnosis.vocabulary_gap import VocabularyGap
+from shoe.diagnosis.wrong_words import Related, WrongWords
 from shoe.scoring.entries import Means
 
-if TYPE_CHECKING:
-    from shoe.diagnosis.diagnose import Diagnosis
-    from shoe.diagnosis.pairs import PairDiagnosis
+
+class Deltas(Document, frozen=True, kw_only=True):
+    """What fixing an error adds to mAP."""
+
+    delta_map: Gain | None = None
+    delta_map_rare: Gain | None = None
+    delta_map_non_rare: Gain | None = None
 
 
-def record(found: Diagnosis | PairDiagnosis, *, sweeps: bool) -> dict[str, Any]:
-    """All figures of one model, in the keys of ``shoe diagnose --json``."""
-    negative, named = found.negative_ap, found.interaction_map
-    return present(
-        {
-            "signature": str(found.signature),
-            "images": found.pairs.images,
-            "ground_truths": len(found.scope.truth),
-            "predictions": len(found.table),
-            **(_errors(found) if isinstance(found, ErrorAnalysis) else {}),
-            "pairs": _pairs(found.pairs) | {"rare": _pairs(found.pairs_rare), "non_rare": _pairs(found.pairs_non_rare)},
-            "negative_ap": negative and negative.all_points,
-            "negative_ap_diag": negative and negative.diag,
-            "interaction_map": named and named.map,
-            "interaction_map_rare": named and named.map_rare,
-            "interaction_map_non_rare": named and named.map_non_rare,
-            "semantic": found.semantic and _semantic(found.semantic),
-            "sweeps": [{"by": c.by, "points": [_point(p) for p in c.points]} for c in found.sweeps] if sweeps else None,
-            "absent": found.absent or None,
-            "notes": list(found.notes) or None,
-        }
-    )
+class Error(Document, frozen=True, kw_only=True):
+    """One error type: how often, what it costs, and over several seeds the standard deviation of that."""
+
+    count: Count
+    delta_map: Gain | None = None
+    delta_map_rare: Gain | None = None
+    delta_map_non_rare: Gain | None = None
+    sd_map: Fraction | None = None
+    sd_map_rare: Fraction | None = None
+    sd_map_non_rare: Fraction | None = None
 
 
-def _errors(found: ErrorAnalysis) -> dict[str, Any]:
-    return {
-        **_means(found.means),
-        **({"parts": {part: _part(found, part) for part in found.parts}} if found.parts else {}),
-        "true_positives": found.counts["true_positive"],
-        "errors": {
-            name: {
-                "count": found.counts[name],
-                **_means(delta, "delta_"),
-                **(_means(found.spreads[name], "sd_") if found.drawn else {}),
-            }
-            for name, delta in found.deltas.items()
-        },
-        "progression": [
-            {"error": step.name, **_means(step.means), **_means(step.delta, "delta_")} for step in found.progression
-        ],
+class FixedStep(Document, frozen=True, kw_only=True):
+    """mAP after this and all errors before it are fixed, and what this step adds."""
+
+    error: str
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+    delta_map: Gain | None = None
+    delta_map_rare: Gain | None = None
+    delta_map_non_rare: Gain | None = None
+
+
+class PartDelta(Document, frozen=True):
+    """What fixing an error adds to the mAP of a part."""
+
+    delta_map: Gain | None = None
+
+
+class DiagnosedPart(Document, frozen=True, kw_only=True):
+    """A part of a class split: mAP before any fix, classes in it, and what each error costs it."""
+
+    map: Fraction | None = None
+    classes: Count
+    errors: dict[str, PartDelta]
+
+
+class AllPairs(PairFigures, frozen=True, kw_only=True):
+    """Pair localisation over all pairs, those of rare classes, and the others."""
+
+    rare: PairFigures
+    non_rare: PairFigures
+
+
+class WordErrors(Document, frozen=True):
+    """Predictions with a wrong verb, or a wrong object, by error type and by how the words are related."""
+
+    count: Count
+    types: dict[str, Count]
+    relation: dict[str, Related]
+
+
+class SemanticFigures(Document, frozen=True, kw_only=True):
+    """The diagnosis in meaning.
+
+    Attributes:
+        signature: how the figures came about.
+        map, map_rare, map_non_rare: SHOE-mAP before any fix.
+        errors: what fixing each strict error adds to SHOE-mAP.
+        interaction, object_class: wrong verbs of localised pairs, and wrong objects between right boxes.
+        vocabulary_gap: what meaning adds to exact words, and where it comes from.
+        absent: for each part that could not be measured, why.
+    """
+
+    signature: str
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+    errors: dict[str, Deltas]
+    interaction: WordErrors
+    object_class: WordErrors
+    vocabulary_gap: VocabularyGap | None = None
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def from_diagnosis(cls, found: SemanticDiagnosis) -> SemanticFigures:
+        """Compute all parts of a semantic diagnosis."""
+        return cls(
+            signature=str(found.signature),
+            **found.means._asdict(),
+            errors={name: Deltas(**_prefixed("delta_", delta)) for name, delta in found.deltas.items()},
+            interaction=_word_errors(found.interaction),
+            object_class=_word_errors(found.object_class),
+            vocabulary_gap=found.vocabulary_gap,
+            absent=found.absent,
+        )
+
+
+class ModelFigures(Document, frozen=True, kw_only=True):
+    """The diagnosis of one model; of a file of pairs alone, without errors and mAP.
+
+    Attributes:
+        signature: how the strict figures came about.
+        images, ground_truths, predictions: how many count.
+        map, map_rare, map_non_rare: before any fix.
+        parts: with a split of the classes, by part.
+        true_positives: how many.
+        errors: by error type, and for all false positives and false negatives.
+        progression: fixes one after the other.
+        pairs: how well pairs are found, whatever their verbs.
+        negative_ap, negative_ap_diag: how well pairs that do nothing are known (docs/protocols.md 8.8).
+        interaction_map, interaction_map_rare, interaction_map_non_rare: how well the interactions of localised pairs
+            are known (docs/protocols.md 8.9).
+        semantic: the same in meaning.
+        sweeps: with ``--sweep``, what is left as pairs are thinned out.
+        absent: for each part that could not be measured, why.
+        notes: what a reader of the figures has to know, as text.
+    """
+
+    signature: str
+    images: Count
+    ground_truths: Count
+    predictions: Count
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+    parts: dict[str, DiagnosedPart] = msgspec.field(default_factory=dict)
+    true_positives: Count | None = None
+    errors: dict[str, Error] | None = None
+    progression: list[FixedStep] | None = None
+    pairs: AllPairs
+    negative_ap: Fraction | None = None
+    negative_ap_diag: Fraction | None = None
+    interaction_map: Fraction | None = None
+    interaction_map_rare: Fraction | None = None
+    interaction_map_non_rare: Fraction | None = None
+    semantic: SemanticFigures | None = None
+    sweeps: tuple[Sweep, ...] | None = None
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, found: ErrorAnalysis | None, semantic: SemanticDiagnosis | None, **others: Any) -> ModelFigures:
+        """Compute all parts of an error analysis and of its meaning, beside others that are known."""
+        errors = {} if found is None else _error_figures(found)
+        meaning = None if semantic is None else SemanticFigures.from_diagnosis(semantic)
+        return cls(**errors, semantic=meaning, **others)
+
+
+def _error_figures(found: ErrorAnalysis) -> dict[str, Any]:
+    parts = {
+        part: DiagnosedPart(
+            map=mean.map,
+            classes=mean.classes,
+            errors={name: PartDelta(delta) for name, delta in found.part_deltas[part].items()},
+        )
+        for part, mean in found.parts.items()
     }
-
-
-def _part(found: ErrorAnalysis, part: str) -> dict[str, Any]:
-    deltas = {name: present({"delta_map": delta}) for name, delta in found.part_deltas[part].items()}
-    return present({**found.parts[part]._asdict(), "errors": deltas})
-
-
-def _semantic(found: SemanticDiagnosis) -> dict[str, Any]:
-    gap = found.vocabulary_gap
-    return present(
-        {
-            "signature": str(found.signature),
-            **_means(found.means),
-            "errors": {name: _means(delta, "delta_") for name, delta in found.deltas.items()},
-            "interaction": _wrong_words(found.interaction),
-            "object_class": _wrong_words(found.object_class),
-            "vocabulary_gap": gap and {"gain": gap.gain, **asdict(gap)},
-            "absent": found.absent or None,
-        }
-    )
-
-
-def _wrong_words(found: WrongWords) -> dict[str, Any]:
-    relations = {
-        each.relation: {
-            "count": each.count,
-            "share": each.share,
-            "similarity": each.similarity,
-            "commonest": [word._asdict() for word in each.commonest],
-        }
-        for each in found.by_relation
+    spreads = {name: _prefixed("sd_", spread) for name, spread in found.spreads.items()} if found.drawn else {}
+    errors = {
+        name: Error(count=found.counts[name], **_prefixed("delta_", delta), **spreads.get(name, {}))
+        for name, delta in found.deltas.items()
     }
-    return {"count": len(found.prediction), "types": found.types, "relation": relations}
+    progression = [
+        FixedStep(error=step.name, **step.means._asdict(), **_prefixed("delta_", step.delta))
+        for step in found.progression
+    ]
+    beside = {"parts": parts, "errors": errors, "progression": progression}
+    return {**found.means._asdict(), "true_positives": found.counts["true_positive"], **beside}
 
 
-def _means(means: Means, prefix: str = "") -> dict[str, float]:
-    return present({prefix + name: value for name, value in means._asdict().items()})
+def _prefixed(prefix: str, means: Means) -> dict[str, float | None]:
+    return {prefix + name: value for name, value in means._asdict().items()}
 
 
-def _pairs(figures: PairFigures) -> dict[str, Any]:
-    return present(asdict(figures))
-
-
-def _point(point: SweepPoint) -> dict[str, Any]:
-    return {"threshold": point.threshold, **_pairs(point.pairs), **(_means(point.means) if point.means else {})}
+def _word_errors(found: WrongWords) -> WordErrors:
+    return WordErrors(len(found.prediction), found.types, found.by_relation)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.documents import Document, Fraction
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
@@ -60,8 +61,7 @@ class Relation(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
-class WordPair:
+class WordPair(Document, frozen=True):
     """A word of a ground truth and the word that was predicted for it.
 
     Attributes:
@@ -77,7 +77,7 @@ class WordPair:
     label_sense: str
     predicted: str
     sense: str
-    similarity: float
+    similarity: Fraction
     relation: str
 
 

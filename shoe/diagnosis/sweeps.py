@@ -7,12 +7,14 @@ with one threshold that they do not name. Boxes are compared once for a whole cu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import asdict
 
 from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Document, Fraction
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
@@ -29,23 +31,25 @@ SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Scores from which on predictions stay; at 0 all probabilities do."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepPoint:
-    """The figures at one threshold.
+class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+
+
+class SweepPoint(_PairsAndMap, frozen=True):
+    """The figures of the pairs that are left at one threshold.
 
     Attributes:
         threshold: which one.
-        pairs: of the pairs that are left.
-        means: mAP of the triplets that are left, under the variant of the analysis; None without one.
+        map, map_rare, map_non_rare: mAP of the triplets that are left, under the variant of the analysis; None without
+            one.
     """
 
     threshold: float
-    pairs: PairFigures
-    means: Means | None
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Document, frozen=True):
     """A curve.
 
     Attributes:
@@ -157,8 +161,10 @@ def _sweep(
     points = []
     for threshold in thresholds:
         mask = kept(threshold)
-        means = means_of and means_of(mask if kept_triplets is kept else kept_triplets(threshold))
-        points.append(SweepPoint(threshold, pair_figures(localised, _first_rows(pairs, mask)), means))
+        found = asdict(pair_figures(localised, _first_rows(pairs, mask)))
+        if means_of is not None:
+            found |= means_of(mask if kept_triplets is kept else kept_triplets(threshold))._asdict()
+        points.append(SweepPoint(threshold, **found))
     return Sweep(by, tuple(points))
 
 

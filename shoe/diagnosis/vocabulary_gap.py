@@ -21,10 +21,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices
+from shoe.core.documents import Box, Count, Document, Fraction, Gain
 from shoe.core.iou import Overlap, iou
 from shoe.diagnosis.after_fixes import SharedLists, Tables
 from shoe.diagnosis.integrated_gradients import shares_of
 from shoe.diagnosis.relations import PredictedWords, WordPair
+from shoe.lexicon.expressions import Part
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -36,12 +38,8 @@ MOST = 50
 _EXAMPLES = 3
 _NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
-Corners = tuple[float, ...]
-"""x1, y1, x2, y2."""
 
-
-@dataclass(frozen=True, slots=True)
-class ConfusionExample:
+class ConfusionExample(Document, frozen=True):
     """A match: a ground truth and the prediction that it was matched with.
 
     Attributes:
@@ -56,22 +54,21 @@ class ConfusionExample:
     """
 
     image: str
-    truth: int
-    prediction: int
-    true_human_box: Corners
-    true_object_box: Corners
-    human_box: Corners
-    object_box: Corners
+    truth: Count
+    prediction: Count
+    true_human_box: Box
+    true_object_box: Box
+    human_box: Box
+    object_box: Box
     verb: WordPair
     object: WordPair
-    similarity: float
-    score: float
-    iou: float
-    gain: float
+    similarity: Fraction
+    score: Fraction
+    iou: Fraction
+    gain: Gain
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Document, frozen=True):
     """One word predicted for another.
 
     Attributes:
@@ -83,19 +80,19 @@ class Confusion:
         examples: the matches that gain most.
     """
 
-    part: str
+    part: Part
     word: WordPair
-    matches: int
-    gain: float
+    matches: Count
+    gain: Gain
     share: float
     examples: tuple[ConfusionExample, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyGap:
+class VocabularyGap(Document, frozen=True):
     """The gain and what explains it; all figures are SHOE-mAP, fractions 0..1, or differences of it.
 
     Attributes:
+        gain: what the map adds to exact matches.
         exact_map: if only a label's own word counts.
         identity_map: if words for the label's very sense count too (``similarity=identity``).
         map: under the map.
@@ -105,22 +102,18 @@ class VocabularyGap:
         further, further_gain: number of other confusions, and what they have of the credit together.
     """
 
-    exact_map: float
-    identity_map: float
-    map: float
-    matching: float
-    false_positives: float
-    credit: float
-    verb_credit: float
-    object_credit: float
+    gain: Gain
+    exact_map: Fraction
+    identity_map: Fraction
+    map: Fraction
+    matching: Gain
+    false_positives: Gain
+    credit: Gain
+    verb_credit: Gain
+    object_credit: Gain
     confusions: tuple[Confusion, ...]
-    further: int
-    further_gain: float
-
-    @property
-    def gain(self) -> float:
-        """What the map adds to exact matches."""
-        return self.map - self.exact_map
+    further: Count
+    further_gain: Gain
 
 
 def vocabulary_gap(
@@ -187,6 +180,7 @@ def vocabulary_gap(
         )
 
     return VocabularyGap(
+        gain=ladder[-1] - ladder[0],
         exact_map=ladder[0],
         identity_map=map_of(identity, identity.match(identity.map_rows)),
         map=ladder[-1],

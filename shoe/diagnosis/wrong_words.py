@@ -8,12 +8,12 @@ an object box error, or as an association error where another box in that place 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.ragged import first_largest
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.relations import PredictedWords, Relation
@@ -24,31 +24,28 @@ _EXAMPLES = 5
 _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERACTION)
 
 
-class WrongWord(NamedTuple):
+class WrongWord(Document, frozen=True):
     """A class's word, the word that was predicted for it, and how often."""
 
     label: str
     predicted: str
-    times: int
+    times: Count
 
 
-@dataclass(frozen=True, slots=True)
-class ByRelation:
+class Related(Document, frozen=True, kw_only=True):
     """The wrong words of one semantic relation.
 
     Attributes:
-        relation: its name, as "more_general".
         count: how many.
         share: of all, above 0, at most 1.
         similarity: mean, 0..1.
         commonest: the words that occur most, at most five.
     """
 
-    relation: str
-    count: int
-    share: float
-    similarity: float
-    commonest: tuple[WrongWord, ...]
+    count: Count
+    share: Fraction
+    similarity: Fraction | None = None
+    commonest: list[WrongWord]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +60,7 @@ class WrongWords:
         sense: (m,) the predicted word's sense; -1 where none was looked at.
         similarity: (m,) of the predicted word to the ground truth's, 0..1.
         types: how many are of which error type.
-        by_relation: those that occur.
+        by_relation: those that occur, by the relation's name, as "more_general".
         words: all wrong words, the commonest first.
     """
 
@@ -74,7 +71,7 @@ class WrongWords:
     sense: NDArray[np.int32]
     similarity: Floats
     types: dict[str, int]
-    by_relation: tuple[ByRelation, ...]
+    by_relation: dict[str, Related]
     words: tuple[WrongWord, ...]
 
 
@@ -134,17 +131,16 @@ def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> W
         sense=words.sense[row, word],
         similarity=similarity,
         types={type_.label: types[type_] for type_ in ErrorType if types[type_]},
-        by_relation=tuple(
-            ByRelation(
-                relation=each.label,
+        by_relation={
+            each.label: Related(
                 count=int(chosen.sum()),
                 share=float(chosen.mean()),
                 similarity=float(similarity[chosen].mean()),
-                commonest=_counted(words, row[chosen], word[chosen])[:_EXAMPLES],
+                commonest=list(_counted(words, row[chosen], word[chosen])[:_EXAMPLES]),
             )
             for each in Relation
             if (chosen := relation == each).any()
-        ),
+        },
         words=_counted(words, row, word),
     )
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import astuple
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.core.documents import Document, Fraction, Gain, narrowed
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.ragged import index_in_group
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC, choose
-from shoe.protocols.options import SemanticOptions
+from shoe.scoring.entries import minus
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import unfit_scores
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
-from shoe.similarity import Similarity, similarity_for
+from shoe.similarity import similarity_for
 
 AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 """The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
@@ -120,31 +122,49 @@ ATTACKS = (
 )
 
 
-class Figures(NamedTuple):
-    """Fractions 0..1 under one protocol; None where there is none, or nothing to measure."""
+class AuditFigures(Document, frozen=True):
+    """What an audit looks at under one protocol."""
 
-    map: float | None
-    mf1: float | None = None
-    gt_miss_rate: float | None = None
-    prediction_miss_rate: float | None = None
+    map: Fraction | None = None
+    mf1: Fraction | None = None
+    gt_miss_rate: Fraction | None = None
+    prediction_miss_rate: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+class AuditGains(Document, frozen=True):
+    """What an attack adds to each figure; a lower miss rate has a minus."""
+
+    map: Gain | None = None
+    mf1: Gain | None = None
+    gt_miss_rate: Gain | None = None
+    prediction_miss_rate: Gain | None = None
+
+
+class Attacked(Document, frozen=True):
+    """One attack under one protocol."""
+
+    figures: AuditFigures
+    gains: AuditGains
+
+
+class AttackFigures(Document, frozen=True):
+    """What one attack would earn, by protocol."""
+
+    name: str
+    about: str
+    protocols: dict[str, Attacked]
+
+
+class Audit(Document, frozen=True):
     """What attacks would earn.
 
     Attributes:
-        honest: figures of the predictions as they are, by protocol.
-        attacked: for each attack, by name: figures by protocol.
+        protocols: figures of the predictions as they are, by protocol.
+        attacks: one for each of :data:`ATTACKS`.
     """
 
-    honest: dict[str, Figures]
-    attacked: dict[str, dict[str, Figures]]
-
-    def gains(self, attack: str, protocol: str) -> Figures:
-        """What an attack adds to each figure; a lower miss rate has a minus."""
-        pairs = zip(self.attacked[attack][protocol], self.honest[protocol], strict=True)
-        return Figures(*(None if a is None or b is None else a - b for a, b in pairs))
+    protocols: dict[str, AuditFigures]
+    attacks: list[AttackFigures]
 
 
 def audit(
@@ -177,16 +197,26 @@ def audit(
     strict = choose(benchmark.default_protocols, (), benchmark.protocols, image_labels=labels).strict
     source = similarity_for(truth.benchmark, similarity, "mean")
     commonest = truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
-    found: dict[str, dict[str, Figures]] = {}
+    found = []
     for attack in watch([None, *ATTACKS]):
         task = Task(attack.change(predictions, commonest) if attack else predictions, truth)
-        found[attack.name if attack else ""] = {
-            **{options.protocol: Figures(strict_score(task, options).map) for options in strict},
-            **{name: _semantic(task, source, SEMANTIC[name]) for name in AUDITED},
-        }
-    return Audit(found.pop(""), found)
-
-
-def _semantic(task: Task, source: Similarity, options: SemanticOptions) -> Figures:
-    scored = semantic_score(task, HoiSimilarity.of(task, source, options), options)
-    return Figures(scored.map, scored.mf1, scored.gt_miss_rate, scored.prediction_miss_rate)
+        figures = {options.protocol: AuditFigures(strict_score(task, options).map) for options in strict}
+        for name in AUDITED:
+            scored = semantic_score(task, HoiSimilarity.of(task, source, SEMANTIC[name]), SEMANTIC[name])
+            figures[name] = narrowed(scored, AuditFigures)
+        found.append(figures)
+    honest, *others = found
+    return Audit(
+        honest,
+        [
+            AttackFigures(
+                attack.name,
+                attack.about,
+                {
+                    name: Attacked(of, AuditGains(*map(minus, astuple(of), astuple(honest[name]))))
+                    for name, of in figures.items()
+                },
+            )
+            for attack, figures in zip(ATTACKS, others, strict=True)
+        ],
+    )

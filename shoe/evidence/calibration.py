@@ -6,17 +6,17 @@ SHOE. mAP looks at the order of scores alone, which says nothing of their size, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+import msgspec
 import numpy as np
 
+from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.entries import Entries
 
 BINS = 15
 """As Guo et al. (On Calibration of Modern Neural Networks, 2017) have it."""
 
 
-class Bin(NamedTuple):
+class ScoreBin(Document, frozen=True):
     """Predictions whose scores lie between two bounds.
 
     Attributes:
@@ -26,38 +26,57 @@ class Bin(NamedTuple):
         right: their mean credit; None where there are none.
     """
 
-    low: float
-    high: float
-    predictions: int
-    score: float | None
-    right: float | None
+    low: Fraction
+    high: Fraction
+    predictions: Count
+    score: Fraction | None = None
+    right: Fraction | None = None
 
 
-class Calibration(NamedTuple):
-    """How scores and credits go together.
+class Calibration(Document, frozen=True):
+    """How the scores and the credits of a protocol go together.
 
     Attributes:
-        predictions: that were ranked.
+        protocol: its name.
+        signature: how the figures came about.
+        map: mean average precision; None where it cannot be measured.
+        ranked: predictions that were ranked; this and what follows is None without predictions, or where a score is no
+            probability (outside 0 to 1).
         error: expected calibration error: the mean over predictions of how far score and credit of their bin differ.
         tied_share: share of predictions that have the same score as another of their class.
         bins: of the reliability diagram, from 0 to 1.
     """
 
-    predictions: int
-    error: float
-    tied_share: float
-    bins: tuple[Bin, ...]
+    protocol: str
+    signature: str
+    map: Fraction | None = None
+    ranked: Count | None = msgspec.field(default=None, name="ranked_predictions")
+    error: Fraction | None = msgspec.field(default=None, name="expected_calibration_error")
+    tied_share: Fraction | None = None
+    bins: tuple[ScoreBin, ...] = ()
 
 
-def calibration(entries: Entries, bins: int = BINS) -> Calibration | None:
+class ModelCalibration(Document, frozen=True):
+    """One file of predictions."""
+
+    predictions: str
+    protocols: list[Calibration]
+
+
+class CalibrationReport(Document, frozen=True):
+    """All files, in the order given."""
+
+    models: list[ModelCalibration]
+
+
+def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
     """Measure how far scores are from the share of predictions that are right.
 
     Args:
         entries: what a protocol ranked.
         bins: of equal width.
-
-    Returns:
-        None without predictions, or where a score is no probability (outside 0 to 1).
+        protocol: its name.
+        signature: how its figures come about.
 
     Example:
         >>> from shoe.scoring.entries import Interpolation, Rule, Ties
@@ -71,9 +90,10 @@ def calibration(entries: Entries, bins: int = BINS) -> Calibration | None:
         >>> round(found.error, 3), found.tied_share, [one.predictions for one in found.bins]
         (0.175, 0.5, [1, 3])
     """
+    mean = entries.means().map
     score, credit, number = entries.score, entries.credit, len(entries.score)
     if not number or not ((score >= 0) & (score <= 1)).all():
-        return None
+        return Calibration(protocol, signature, mean)
     edges = np.linspace(0, 1, bins + 1)
     which = np.maximum(np.searchsorted(edges, score) - 1, 0)
     count = np.bincount(which, minlength=bins)
@@ -82,8 +102,8 @@ def calibration(entries: Entries, bins: int = BINS) -> Calibration | None:
     found = []
     for i, entries_in_bin in enumerate(count.tolist()):
         means = [float(values[i] / entries_in_bin) if entries_in_bin else None for values in sums]
-        found.append(Bin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
-    return Calibration(number, error, _tied_share(entries), tuple(found))
+        found.append(ScoreBin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
+    return Calibration(protocol, signature, mean, number, error, _tied_share(entries), tuple(found))
 
 
 def _tied_share(entries: Entries) -> float:

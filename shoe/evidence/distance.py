@@ -14,6 +14,7 @@ import numpy as np
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices
+from shoe.core.documents import Count, Document, Fraction
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.class_similarity import class_similarity
 from shoe.scoring.score import Report
@@ -48,19 +49,24 @@ class Nearest:
             inside = (self.similarity >= low) & ((self.similarity < high) | last)
             classes = self.unseen[inside]
             means = {name: of[classes][~np.isnan(of[classes])] for name, of in ap.items()}
-            figures = {name: float(values.mean()) if len(values) else None for name, values in means.items()}
+            figures = {name: float(values.mean()) for name, values in means.items() if len(values)}
             found.append(Range(low, high, max(map(len, means.values()), default=len(classes)), figures))
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Unseen classes whose nearest seen class is about as similar: how many are in a mean, and figures by protocol."""
+class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
+    """Unseen classes whose nearest seen class is about as similar.
 
-    low: float
-    high: float
-    classes: int
-    figures: dict[str, float | None]
+    Attributes:
+        low, high: ends of the similarities, the upper one in the last range alone.
+        classes: how many are in a mean.
+        map: mean average precision by protocol.
+    """
+
+    low: Fraction
+    high: Fraction
+    classes: Count
+    map: dict[str, Fraction]
 
 
 def nearest_seen(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from shoe.core.arrays import Ints
 from shoe.core.coordinates import CommonCoordinates
+from shoe.core.documents import Count, Document, Fraction
 from shoe.matching.overlaps import Boxes
 from shoe.matching.repeats import repeated
 from shoe.predictions.box_check import BoxReport
@@ -15,69 +15,62 @@ from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityTable
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Facts about all predictions."""
+class Profile(Document, frozen=True, kw_only=True):
+    """Facts about the predictions.
 
-    images: int
-    """Images with at least one prediction."""
-    covered: int
-    """Images of the ground truth with at least one prediction."""
-    named: int
-    """Images of the ground truth that the predictions name, with or without a prediction."""
-    unknown_images: tuple[str, ...]
+    Attributes:
+        images: images with at least one prediction.
+        covered: images of the ground truth with at least one prediction.
+        named: images of the ground truth that the file names, with or without a prediction.
+        unknown_images: images that the ground truth does not have; what is predicted there is left out.
+        constant_scores: whether there are several predictions, all with one score.
+        repeats: predictions with the image, boxes and words of another.
+        outside_share: share of predictions with a box that leaves its image by more than a pixel; None where no size is
+            known.
+    """
+
+    images: Count = msgspec.field(name="images_with_predictions")
+    covered: Count = msgspec.field(name="covered_images")
+    named: Count = msgspec.field(name="named_images")
+    unknown_images: Count
     constant_scores: bool
-    """There are several predictions, and all have one and the same score."""
-    repeats: int
-    """Predictions that repeat another one exactly: the same words on the same boxes of the same image."""
-    outside_share: float | None
-    """Share of predictions with a box that leaves its image by more than a pixel; None where no size is known."""
+    repeats: Count
+    outside_share: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How the predicted words of one part of speech fared."""
+class Words(Document, frozen=True):
+    """How the predicted words of one part of speech fared.
 
-    words: int
-    labels: int
-    """Words that are a name of the dataset (up to case, separators and inflection)."""
-    unresolved: tuple[str, ...]
-    """Words without a sense in the lexicon: they match an equal word only."""
+    Attributes:
+        words: different ones.
+        labels: those that are a name of the dataset (up to case, separators and inflection).
+        unresolved: those without a sense in the lexicon, which match an equal word only.
+    """
+
+    words: Count
+    labels: Count = msgspec.field(name="dataset_labels")
+    unresolved: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What the similarities of the matched pairs rest on; shares of all verb and object comparisons of matches."""
+class Resolution(Document, frozen=True, kw_only=True):
+    """What the similarities of matches rest on, as shares of all verb and object comparisons.
+
+    Attributes:
+        verbs, objects: how the predicted words fared.
+        rated_share: share that rests on ratings, zeros among them, or on identical senses.
+        fallback_share: share that rests on equal spelling, or on WordNet's graph under ``unrated=wup``.
+        learned_share: share that rests on predicted ratings; what is predicted nearer to 0 than to 1 counts 0.
+        unrated_share: share that counted 0 because nobody rated the pair, or the word has no sense.
+        basis: the same in detail; empty without a match.
+    """
 
     verbs: Words
     objects: Words
-    basis: dict[str, float]
-    """Share of each ``Basis``, by its name in lower case; empty without a match."""
-    lexical: bool
-    """Whether unrated pairs took a value from WordNet's graph (``unrated=wup``)."""
-
-    @property
-    def rated_share(self) -> float | None:
-        """Share that rests on ratings, zeros among them, or on identical senses."""
-        return self._share("rated", "zero", "identical")
-
-    @property
-    def fallback_share(self) -> float | None:
-        """Share that rests on equal spelling, or on WordNet's graph where that was asked for."""
-        return self._share("same_word", *(["unrated"] if self.lexical else []))
-
-    @property
-    def learned_share(self) -> float | None:
-        """Share that rests on predicted ratings; what is predicted nearer to 0 than to 1 counts 0."""
-        return self._share("learned")
-
-    @property
-    def unrated_share(self) -> float | None:
-        """Share that counted 0 because nobody rated the pair, or the word has no sense."""
-        return self._share("unresolved", *([] if self.lexical else ["unrated"]))
-
-    def _share(self, *names: str) -> float | None:
-        return sum(self.basis[name] for name in names) if self.basis else None
+    rated_share: Fraction | None = None
+    fallback_share: Fraction | None = None
+    learned_share: Fraction | None = None
+    unrated_share: Fraction | None = None
+    basis: dict[str, Fraction] = msgspec.field(default_factory=dict)
 
 
 def profile(report: Report) -> Profile:
@@ -98,7 +91,7 @@ def profile(report: Report) -> Profile:
         images=int((np.diff(predictions.offsets) > 0).sum()),
         covered=int((task.image_rows[1] > 0).sum()),
         named=int((task.truth_image >= 0).sum()),
-        unknown_images=task.unknown_images,
+        unknown_images=len(task.unknown_images),
         constant_scores=len(score) > 1 and bool((score == score[0]).all()),
         repeats=len(repeated(predictions, np.arange(len(predictions)))),
         outside_share=outside_share,
@@ -120,13 +113,21 @@ def resolution(report: Report) -> Resolution | None:
     verb_basis = similarities.verbs.basis[similarities.verb_row[hoi], task.predictions.verb[rows]]
     object_basis = similarities.objects.basis[similarities.object_row[hoi], task.predictions.object[rows]]
     counts = np.bincount(np.concatenate([verb_basis, object_basis]), minlength=len(Basis))
+    basis = {b.name.lower(): float(counts[b] / counts.sum()) for b in Basis} if len(matched) else {}
+    lexical = ["unrated"] if result.options.unrated == "wup" else []
+    shares = {
+        "rated_share": ["rated", "zero", "identical"],
+        "fallback_share": ["same_word", *lexical],
+        "learned_share": ["learned"],
+        "unrated_share": ["unresolved", *([] if lexical else ["unrated"])],
+    }
     return Resolution(
         verbs=_words(task.verb_label, similarities.verbs),
         objects=_words(task.object_label, similarities.objects),
-        basis={b.name.lower(): float(counts[b] / counts.sum()) for b in Basis} if len(matched) else {},
-        lexical=result.options.unrated == "wup",
+        basis=basis,
+        **{share: sum(basis[name] for name in names) for share, names in shares.items() if basis},
     )
 
 
 def _words(label: Ints, table: SimilarityTable) -> Words:
-    return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=table.unresolved)
+    return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=list(table.unresolved))

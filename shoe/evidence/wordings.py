@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
 from shoe.lexicon.resolve import resolve
@@ -17,8 +16,7 @@ _LEAST = 0.05
 """Ground truths that a wording has to lose, or earn, to be worth a line: less is shown as 0.0."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartReading:
+class PartReading(Document, frozen=True):
     """How the verb, or the object, of a wording compares with that of a class.
 
     Attributes:
@@ -32,12 +30,11 @@ class PartReading:
     word: str
     sense: str
     found_by: str
-    similarity: float
+    similarity: Fraction
     basis: str
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Document, frozen=True):
     """All predictions with the same verb and object words.
 
     Attributes:
@@ -52,15 +49,15 @@ class Wording:
         compared_with: the class of most of the ground truths that they were matched with, or the nearest.
     """
 
-    phrases: tuple[str, ...]
+    phrases: list[str]
     verb: PartReading
     object: PartReading
-    count: int
-    matched: int
-    earned: float
-    lost: float
+    count: Count
+    matched: Count
+    earned: Amount
+    lost: Amount
     nearest_class: str
-    similarity: float
+    similarity: Fraction
     compared_with: str
 
 
@@ -116,7 +113,7 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
         cells = (int(similarities.verb_row[of]), verb), (int(similarities.object_row[of]), object_)
         listed.append(
             Wording(
-                phrases=tuple(phrases.get(words, ())),
+                phrases=list(phrases.get(words, ())),
                 verb=_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
                 object=_reading(similarities.objects, "object", words[1], cells[1], result.options),
                 count=int(count[i]),

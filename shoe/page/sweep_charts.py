@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from math import ceil, floor, log10
 from typing import NamedTuple
 
-from shoe.comparison.sweeps import FIGURES, VALUES, Point, Setting, Survival
+from shoe.comparison.sweeps import FIGURES, VALUES, Choice, Point, Setting, Survival
 from shoe.page.markup import Markup, joined, tag
 from shoe.report.sweeps import NAMES
 from shoe.report.text import percent
@@ -78,7 +78,7 @@ class _Chart(NamedTuple):
     title: str
     models: Sequence[str]
     points: Sequence[Point]
-    changed: Collection[Setting]
+    changed: Collection[Choice]
 
     def values(self, model: int) -> list[float | None]:
         found = (point.figures[self.figure][model] for point in self.points)

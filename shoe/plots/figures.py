@@ -37,10 +37,10 @@ _MOST_TICKS = 5
 _HEADROOM = 1.08
 """What an axis has beyond its highest point."""
 _CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
-    "pair recall, %": lambda point: _in_percent(point.pairs.recall),
-    "pair precision, %": lambda point: _in_percent(point.pairs.precision),
-    "pairs per image": lambda point: point.pairs.per_image,
-    "mAP, %": lambda point: _in_percent(point.means.map) if point.means else None,
+    "pair recall, %": lambda point: _in_percent(point.recall),
+    "pair precision, %": lambda point: _in_percent(point.precision),
+    "pairs per image": lambda point: point.per_image,
+    "mAP, %": lambda point: _in_percent(point.map),
 }
 
 
@@ -79,7 +79,7 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
     paths = []
     gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
     for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
-        cells = [Cell(*word) for word in wrong.words]
+        cells = [Cell(word.label, word.predicted, word.times) for word in wrong.words]
         title = f"{name}: wrong {part}s of right {where}, number of predictions"
         if cells:
             paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")

@@ -1,10 +1,8 @@
-"""What sets models apart, by class, verb and object: in the terminal, as CSV and as JSON."""
+"""What sets models apart, by class, verb and object: in the terminal and as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -37,7 +35,7 @@ def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
 
 def most_apart(
     found: Comparison, made: Sequence[Apart]
-) -> Iterator[tuple[str, tuple[str, str], list[tuple[str, str, str, str, str, str]]]]:
+) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
     """For each figure its name, the two best models, and what gains and loses most from one to the other.
 
     Each row says the kind, the class, verb or object, its truths, its two figures in percent, and their difference.
@@ -70,11 +68,6 @@ def _extremes(moved: Sequence[Moved], fewest: int) -> list[Moved]:
     gained = [one for one in moved[:_MOST] if one.by > 0]
     lost = [one for one in moved[-_MOST:] if one.by < 0]
     return gained + lost
-
-
-def apart_dict(made: Sequence[Apart]) -> list[dict[str, Any]]:
-    """The key ``apart`` of ``shoe compare --json``."""
-    return [{**asdict(each), "models": list(each.models)} for each in made]
 
 
 def classes_csv(found: Comparison) -> str:

@@ -112,28 +112,28 @@ def _pair(
             continue
         if difference.significant and column in others:
             winners.setdefault(f"{_better(difference)} is better in", []).append(_called(found, column))
-        elif (difference.adjusted_bootstrap < LEVEL) != (difference.adjusted_randomisation < LEVEL):
-            p = f"{difference.adjusted_bootstrap:.3f} and {difference.adjusted_randomisation:.3f}"
+        elif (difference.bootstrap.adjusted < LEVEL) != (difference.randomisation.adjusted < LEVEL):
+            p = f"{difference.bootstrap.adjusted:.3f} and {difference.randomisation.adjusted:.3f}"
             winners.setdefault("bootstrap and randomisation disagree on", []).append(f"{_called(found, column)} ({p})")
     parts += [f"{who} {', '.join(of)}" for who, of in winners.items()]
     return f"{' - '.join(pair)}: {'; '.join(parts) or 'no figure that both have'}"
 
 
 def _difference(difference: Difference, made: Statistics) -> str:
-    of = difference.estimate
-    p = f"p = {max(difference.adjusted_bootstrap, difference.adjusted_randomisation):.3f}"
-    ends = f"{points(of.low)} to {points(of.high)}, " if made.has_intervals and of.varies else ""
+    p = f"p = {max(difference.bootstrap.adjusted, difference.randomisation.adjusted):.3f}"
+    ends = f"{' to '.join(map(points, difference.interval))}, " if difference.interval else ""
     if made.too_few is not None:
         verdict = f"too few {made.too_few} to tell"
     elif difference.significant:
         verdict = f"{_better(difference)} is better"
     else:
         verdict = "no difference beyond chance"
-    return f"{points(of.value)} points ({ends}{p}): {verdict}"
+    return f"{points(difference.value)} points ({ends}{p}): {verdict}"
 
 
 def _better(difference: Difference) -> str:
-    return difference.first if better(difference.figure, difference.estimate.value, 0) else difference.second
+    first, second = difference.models
+    return first if better(difference.figure, difference.value, 0) else second
 
 
 def _summary(found: Comparison, made: Statistics, column: Column) -> str:

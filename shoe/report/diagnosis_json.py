@@ -3,30 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from msgspec.structs import asdict
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.core.documents import Document
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.pairs import PairDiagnosis
-from shoe.io.json import encode
+from shoe.diagnosis.record import ModelFigures
 
 Models = Mapping[str, Diagnosis | PairDiagnosis]
 """Diagnoses by what the models are called."""
 
 
-def as_json(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> bytes:
-    """Render diagnoses as indented JSON, one newline at its end."""
-    return encode(as_dict(models, truth, sweeps=sweeps), readable=True)
+class Model(ModelFigures, frozen=True):
+    """The diagnosis of one of several models; its name is that of its file, without the ending."""
+
+    name: str
 
 
-def as_dict(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> dict[str, Any]:
-    """Collect figures in the documented keys: one model's own, or a list of several under ``models``.
+class OneModel(ModelFigures, frozen=True):
+    """The diagnosis of one model, and what it was diagnosed on."""
+
+    dataset: str
+    split: str
+    name: str
+
+
+class SeveralModels(Document, frozen=True):
+    """The diagnoses of several models, and what they were diagnosed on."""
+
+    dataset: str
+    split: str
+    models: list[Model]
+
+
+def document(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> OneModel | SeveralModels:
+    """Collect the figures of one model, or of several.
 
     Args:
         models: one or several.
         truth: the ground truth of all.
         sweeps: whether to thin out pairs at several thresholds too.
     """
-    data = {"dataset": truth.classes.name, "split": truth.split}
-    made = [{"name": name, **found.to_dict(sweeps=sweeps)} for name, found in models.items()]
-    return data | (made[0] if len(made) == 1 else {"models": made})
+    where = truth.classes.name, truth.split
+    figures = {name: asdict(found.figures(sweeps=sweeps)) for name, found in models.items()}
+    if len(figures) > 1:
+        return SeveralModels(*where, [Model(name, **of) for name, of in figures.items()])
+    ((name, of),) = figures.items()
+    return OneModel(*where, name, **of)

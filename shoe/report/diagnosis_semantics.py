@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -10,9 +10,9 @@ from rich.text import Text
 
 from shoe.core.errors import printable
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.vocabulary_gap import ConfusionExample, Corners, VocabularyGap
-from shoe.diagnosis.wrong_words import ByRelation, WrongWords
-from shoe.report.text import percent, points, say, table, table_of_models, words
+from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
+from shoe.diagnosis.wrong_words import Related, WrongWords
+from shoe.report.text import fixed, percent, points, say, table, table_of_models, words
 
 RELATIONS = {
     "same": "same meaning",
@@ -81,9 +81,8 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
         made.add_column("commonest verb ← predicted", no_wrap=True)
         made.add_column("commonest object ← predicted", no_wrap=True)
     parts = (found.interaction, found.object_class)
-    by_relation = [{each.relation: each for each in wrong.by_relation} for wrong in parts]
     for relation, label in RELATIONS.items():
-        cases = [of.get(relation) for of in by_relation]
+        cases = [wrong.by_relation.get(relation) for wrong in parts]
         if any(cases):
             figures = [cell for case in cases for cell in _figures(case)]
             made.add_row(label, *figures, *([_commonest(case) for case in cases] if wide else []))
@@ -93,15 +92,15 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _figures(of: ByRelation | None) -> tuple[str, str, str]:
-    return ("", "", "") if of is None else (f"{of.count:,}", percent(of.share), f"{of.similarity:.2f}")
+def _figures(of: Related | None) -> tuple[str, str, str]:
+    return ("", "", "") if of is None else (f"{of.count:,}", percent(of.share), fixed(of.similarity, 2))
 
 
-def _commonest(of: ByRelation | None) -> Text:
+def _commonest(of: Related | None) -> Text:
     if of is None:
         return Text("")
-    label, predicted, count = of.commonest[0]
-    return Text(f"{printable(label, 20)} ← {printable(predicted, 24) or _NO_WORD}  {count:,}")
+    most = of.commonest[0]
+    return Text(f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}")
 
 
 def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:
@@ -128,7 +127,7 @@ def _example(found: ConfusionExample) -> str:
     )
 
 
-def _numbers(box: Corners) -> str:
+def _numbers(box: Sequence[float]) -> str:
     return f"[{' '.join(f'{edge:.0f}' for edge in box)}]"
 
 
@@ -136,5 +135,5 @@ def _share_related(wrong: WrongWords) -> float | None:
     """Share of wrong words that have a relation to the right one."""
     if not len(wrong.prediction):
         return None
-    related = sum(each.count for each in wrong.by_relation if each.relation not in ("unrelated", "unresolved"))
+    related = sum(each.count for name, each in wrong.by_relation.items() if name not in ("unrelated", "unresolved"))
     return related / len(wrong.prediction)

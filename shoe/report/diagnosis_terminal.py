@@ -19,7 +19,6 @@ from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
 from shoe.report.text import percent, points, say, table, table_of_models, words
-from shoe.scoring.entries import Means
 
 _WIDE = 126
 """Columns from which on there is room to say what each error is,"""
@@ -228,9 +227,8 @@ def _sweep_table(curve: Sweep) -> Table:
         "threshold", "pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare"
     )
     for point in curve.points:
-        means = point.means or Means(None, None, None)
-        shares = (point.pairs.recall, point.pairs.recall_one_to_one, point.pairs.precision, *means)
-        made.add_row(f"{point.threshold:g}", _number(point.pairs.per_image), *map(percent, shares))
+        shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
+        made.add_row(f"{point.threshold:g}", _number(point.per_image), *map(percent, shares))
     return made
 
 

@@ -1,93 +1,59 @@
-"""Why protocols disagree, in the terminal and as JSON."""
+"""Why protocols disagree, in the terminal."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
+from msgspec.structs import astuple
 from rich.console import Console
 
 from shoe.attribution.explain import Explained
 from shoe.attribution.near_duplicates import NearDuplicates
 from shoe.attribution.rules import Difference
-from shoe.attribution.verified import VERDICTS, FalsePositives
-from shoe.report.text import count, percent, points, present, say, table, words
-from shoe.scoring.entries import Means
+from shoe.report.text import count, percent, points, say, table, words
+from shoe.scoring.score import Report
 
 _MOST_CLASSES = 10
 _FIGURES = ("mAP", "rare", "non-rare")
-_SAME = 5e-13
-"""AP of a class that no rule moves differs by less, from the order of sums."""
 
 
-class MovedClass(NamedTuple):
-    """A class whose AP two protocols see differently; ``rules`` are the shares of those that move it, largest first."""
-
-    name: str
-    before: float
-    after: float
-    rules: dict[str, float]
-
-
-def moved_classes(found: Explained, difference: Difference) -> list[MovedClass]:
-    """The classes that are in both means and whose AP differs, by how much it does."""
-    classes = found.report.truth.classes
-    before, after = (measured.ap for measured in difference.measured)
-    by = np.nan_to_num(after - before)
-    moved = []
-    for k in np.argsort(-np.abs(by), kind="stable").tolist():
-        if abs(by[k]) <= _SAME:
-            break
-        shares = sorted(((s.name, float(s.ap[k])) for s in difference.switches), key=lambda share: -abs(share[1]))
-        rules = {name: share for name, share in shares if abs(share) > _SAME}
-        moved.append(MovedClass(classes.labels[k], float(before[k]), float(after[k]), rules))
-    return moved
-
-
-def print_explained(found: Explained, to: Console) -> None:
+def print_explained(report: Report, found: Explained, to: Console) -> None:
     """Print the figures, each difference by its rules, and what the annotation does to them."""
-    results = found.report.strict_results
-    rows = [(r.options.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
+    results = report.strict_results
+    rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
     for difference in found.differences:
-        _print_difference(found, difference, to)
+        _print_difference(difference, to)
     _print_near_duplicates(found.near_duplicates, to)
     if found.false_positives:
-        _print_false_positives(found.false_positives, to)
+        _print_false_positives(found, to)
     else:
         say(to, "With --image-labels anno.mat: which false positives anybody verified.")
     for result in results:
-        say(to, f"signature  {found.report.signature_of(result).short()}")
+        say(to, f"signature  {report.signature_of(result).short()}")
 
 
-def _print_difference(found: Explained, difference: Difference, to: Console) -> None:
-    names = f"{difference.before.protocol} → {difference.after.protocol}"
-    if not difference.switches:
+def _print_difference(found: Difference, to: Console) -> None:
+    names = f"{found.before} → {found.after}"
+    if not found.rules:
         say(to, f"{names}: the same rules", style="bold")
         return
-    moving = [s for s in difference.switches if any(share for share in s.share)]
-    rows = [(s.name, s.before, s.after, *map(points, s.share)) for s in moving]
-    rows.append(("together", "", "", *map(points, difference.means)))
+    shares = {rule.name: (rule.map, rule.map_rare, rule.map_non_rare) for rule in found.rules}
+    rows = [(s.name, s.before, s.after, *map(points, shares[s.name])) for s in found.rules if any(shares[s.name])]
+    rows.append(("together", "", "", *map(points, (found.map, found.map_rare, found.map_non_rare))))
     to.print(table(names, "from", "to", *_FIGURES, names=3, rows=rows))
-    if len(moving) < len(difference.switches):
-        still = ", ".join(f"{s.name} ({s.before}, {s.after})" for s in difference.switches if s not in moving)
-        say(to, f"no effect   {still}")
-    moved = moved_classes(found, difference)
-    if moved:
-        shown = [
+    still = [f"{s.name} ({s.before}, {s.after})" for s in found.rules if not any(shares[s.name])]
+    if still:
+        say(to, f"no effect   {', '.join(still)}")
+    if found.classes:
+        moved = [
             (
                 words(c.name),
                 percent(c.before),
                 percent(c.after),
                 ", ".join(_share(*rule) for rule in list(c.rules.items())[:2]),
             )
-            for c in moved[:_MOST_CLASSES]
+            for c in found.classes[:_MOST_CLASSES]
         ]
-        to.print(
-            table(
-                f"most moved of {len(moved)}", difference.before.protocol, difference.after.protocol, "by", rows=shown
-            )
-        )
+        to.print(table(f"most moved of {len(found.classes)}", found.before, found.after, "by", rows=moved))
 
 
 def _share(rule: str, share: float) -> str:
@@ -95,12 +61,12 @@ def _share(rule: str, share: float) -> str:
 
 
 def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
-    protocols = list(found[0].means)
+    protocols = list(found[0].protocols)
     rows = [
         (
             f"IoU ≥ {each.threshold:g}",
             *map(count, (each.humans, each.objects, each.triplets, each.images)),
-            *(percent(means.map) for means in each.means.values()),
+            *(percent(means.map) for means in each.protocols.values()),
         )
         for each in found
     ]
@@ -110,69 +76,18 @@ def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
     say(to, "Under the protocols: mAP where such triplets are merged into one.")
 
 
-def _print_false_positives(found: list[FalsePositives], to: Console) -> None:
+def _print_false_positives(found: Explained, to: Console) -> None:
     rows = []
-    for each in found:
-        for name, counts in ((f"{each.protocol}, all", each.all), ("  as many as truths", each.top)):
-            total = max(sum(counts.values()), 1)
-            rows.append((name, *(f"{count(counts[v])} ({100 * counts[v] / total:.0f} %)" for v in VERDICTS)))
+    for protocol, each in found.false_positives.items():
+        for name, verdicts in ((f"{protocol}, all", each.all), ("  as many as truths", each.top)):
+            counts = astuple(verdicts)
+            total = max(sum(counts), 1)
+            rows.append((name, *(f"{count(number)} ({100 * number / total:.0f} %)" for number in counts)))
     to.print(table("false positives", "class in image", "verified wrong", "ambiguous", "never verified", rows=rows))
-    rows = [(e.protocol, *map(percent, (e.means.map, e.without_unknown.map, e.verified_only.map))) for e in found]
+    maps = {
+        protocol: (found.protocols[protocol].map, each.without_unknown.map, each.verified_only.map)
+        for protocol, each in found.false_positives.items()
+    }
+    rows = [(protocol, *map(percent, of)) for protocol, of in maps.items()]
     to.print(table("mAP", "as it is", "less never verified", "less ambiguous, too", rows=rows))
     say(to, "as many as truths: among the best predictions of each class, as many as it has ground truths.")
-
-
-def explained_dict(found: Explained) -> dict[str, Any]:
-    """The keys of ``shoe explain --json``; fractions 0..1, and what is absent has no key."""
-    told: dict[str, Any] = present(
-        {
-            "protocols": {
-                r.options.protocol: {"signature": str(found.report.signature_of(r))}
-                | Means(r.map, r.map_rare, r.map_non_rare)._asdict()
-                for r in found.report.strict_results
-            },
-            "differences": [_difference_dict(found, difference) for difference in found.differences],
-            "near_duplicates": [_duplicates_dict(each) for each in found.near_duplicates],
-            "false_positives": {each.protocol: _false_dict(each) for each in found.false_positives} or None,
-        }
-    )
-    return told
-
-
-def _difference_dict(found: Explained, difference: Difference) -> dict[str, Any]:
-    before, after = (~np.isnan(measured.ap) for measured in difference.measured)
-    return {
-        "before": difference.before.protocol,
-        "after": difference.after.protocol,
-        **difference.means._asdict(),
-        "rules": [
-            {"name": s.name, "before": s.before, "after": s.after, **s.share._asdict()} for s in difference.switches
-        ],
-        "classes": [
-            {"class": c.name, "before": c.before, "after": c.after, "rules": c.rules}
-            for c in moved_classes(found, difference)
-        ],
-        "left_mean": int((before & ~after).sum()),
-        "entered_mean": int((after & ~before).sum()),
-    }
-
-
-def _duplicates_dict(each: NearDuplicates) -> dict[str, Any]:
-    return {
-        "threshold": each.threshold,
-        "humans": each.humans,
-        "objects": each.objects,
-        "triplets": each.triplets,
-        "images": each.images,
-        "classes": each.classes,
-        "protocols": {protocol: means._asdict() for protocol, means in each.means.items()},
-    }
-
-
-def _false_dict(each: FalsePositives) -> dict[str, Any]:
-    return {
-        "all": each.all,
-        "top": each.top,
-        "without_never_verified": each.without_unknown._asdict(),
-        "verified_only": each.verified_only._asdict(),
-    }

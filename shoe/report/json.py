@@ -2,84 +2,68 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+import msgspec
+from msgspec import structs
 
-from shoe.core.shown import present
-from shoe.evidence.distance import figures_by_distance
-from shoe.evidence.facts import Resolution, Words
+from shoe.core.documents import Span
+from shoe.evidence.collect import Evidence
+from shoe.evidence.distance import Range
+from shoe.evidence.facts import Profile, Resolution
+from shoe.evidence.wordings import Wording
 from shoe.io.json import encode
-from shoe.report.notes import Evidence, notes
-from shoe.scoring.score import Report
+from shoe.report.notes import notes
+from shoe.scoring.score import Figures, Report
+
+
+class Score(Figures, frozen=True, kw_only=True):
+    """One evaluation: its figures, and what they rest on.
+
+    Attributes:
+        resolution: how predicted words fared.
+        profile: facts about the predictions.
+        by_nearest_seen: with a split of the classes, unseen classes by the similarity of the nearest seen one.
+        order_spans: with ``--bounds``, the lowest and highest mAP over some orders of the file, by protocol, where an
+            order moves it.
+        absent: for each part that could not be measured, why.
+        wordings: of the wordings that are no labels of the dataset, the 10 that lost most, then those that earned most.
+        notes: the lines below the tables, as text.
+    """
+
+    resolution: Resolution | None = None
+    profile: Profile
+    by_nearest_seen: list[Range] = msgspec.field(default_factory=list)
+    order_spans: dict[str, Span] = msgspec.field(default_factory=dict)
+    absent: dict[str, str] = msgspec.field(default_factory=dict)
+    wordings: list[Wording] = msgspec.field(default_factory=list)
+    notes: list[str] = msgspec.field(default_factory=list)
+
+    @classmethod
+    def from_report(cls, report: Report, evidence: Evidence | None = None) -> Score:
+        """Put the figures of a report beside what they rest on."""
+        evidence = evidence or Evidence.of(report)
+        figures, interval, spread = report.figures(), evidence.interval, evidence.spread
+        if figures.semantic is not None:
+            semantic = structs.replace(
+                figures.semantic,
+                tau_readings=evidence.tau,
+                map_interval=interval and interval.map,
+                mf1_interval=interval and interval.mf1,
+                unrated_pairs=interval and interval.unrated_pairs,
+                raters=spread and spread.raters,
+            )
+            figures = structs.replace(figures, semantic=semantic)
+        return cls(
+            **structs.asdict(figures),
+            resolution=evidence.resolution,
+            profile=evidence.profile,
+            by_nearest_seen=evidence.by_nearest_seen,
+            order_spans={**evidence.orders},
+            absent=dict(report.absent),
+            wordings=list(evidence.wordings),
+            notes=notes(report, evidence),
+        )
 
 
 def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
     """Render a report as indented JSON, one newline at its end."""
-    return encode(as_dict(report, evidence), readable=True)
-
-
-def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
-    """Collect a report's figures, and what they rest on, in the documented keys."""
-    evidence = evidence or Evidence.of(report)
-    profile = evidence.profile
-    figures = report.to_dict()
-    if report.semantic is not None:
-        figures["semantic"] |= _beside_semantic(evidence)
-    absent = figures.pop("absent", None)
-    figures.pop("notes", None)  # all of them stand at the end
-    return figures | present(
-        {
-            "resolution": _resolution(evidence.resolution) if evidence.resolution else None,
-            "profile": present(
-                {
-                    "images_with_predictions": profile.images,
-                    "covered_images": profile.covered,
-                    "named_images": profile.named,
-                    "unknown_images": len(profile.unknown_images),
-                    "constant_scores": profile.constant_scores,
-                    "repeats": profile.repeats,
-                    "outside_share": profile.outside_share,
-                }
-            ),
-            "by_nearest_seen": [
-                {"from": each.low, "to": each.high, "classes": each.classes, "map": present(each.figures)}
-                for each in figures_by_distance(report, evidence.nearest)
-            ]
-            if evidence.nearest is not None
-            else None,
-            "order_spans": {name: list(span) for name, span in evidence.orders.items()} if evidence.orders else None,
-            "absent": absent,
-            "wordings": [asdict(wording) for wording in evidence.wordings] or None,
-            "notes": notes(report, evidence) or None,
-        }
-    )
-
-
-def _beside_semantic(evidence: Evidence) -> dict[str, Any]:
-    interval, spread = evidence.interval, evidence.spread
-    return present(
-        {
-            "tau_readings": {by: present(figures._asdict()) for by, figures in evidence.tau.items()},
-            "map_interval": list(interval.map) if interval and interval.map else None,
-            "mf1_interval": list(interval.mf1) if interval and interval.mf1 else None,
-            "unrated_pairs": interval.unrated_pairs if interval else None,
-            "raters": spread.raters if spread else None,
-        }
-    )
-
-
-def _resolution(resolution: Resolution) -> dict[str, Any]:
-    def words(part: Words) -> dict[str, Any]:
-        return {"words": part.words, "dataset_labels": part.labels, "unresolved": list(part.unresolved)}
-
-    return present(
-        {
-            "verbs": words(resolution.verbs),
-            "objects": words(resolution.objects),
-            "rated_share": resolution.rated_share,
-            "fallback_share": resolution.fallback_share,
-            "learned_share": resolution.learned_share,
-            "unrated_share": resolution.unrated_share,
-            "basis": resolution.basis or None,
-        }
-    )
+    return encode(Score.from_report(report, evidence), readable=True)

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET
 from rich.console import Console
 from rich.text import Text
 
@@ -21,13 +20,12 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import LONGEST_MESSAGE, InputError, ShoeError, printable
 from shoe.engines.base import Engine
 from shoe.engines.shard import Shard, content_digest
+from shoe.evidence.collect import Evidence
 from shoe.io.files import is_stream, read_bytes, replacing
 from shoe.io.json import read_typed
 from shoe.lexicon.store import lexicon
-from shoe.report.json import as_json
+from shoe.report.json import Score, as_json
 from shoe.report.names import model_names
-from shoe.report.notes import Evidence
-from shoe.report.schemas.scoring import Score
 from shoe.report.text import percent, table
 from shoe.scoring.asked import Asked
 from shoe.similarity import Similarity, similarity_for
@@ -122,11 +120,11 @@ def print_many(results: Mapping[Path, Path], to: Console) -> None:
     """Print a row of figures for each file."""
     made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
     for name, place in zip(model_names(list(results)), results.values(), strict=True):
-        report: Any = read_typed(place, read_bytes(place), Score, lambda *_: "the report")
+        report = read_typed(place, read_bytes(place), Score, lambda *_: "the report")
         figures = [getattr(report.strict, name, None) for name in ("map", "map_rare", "map_non_rare")]
         of_meaning = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
         figures += [getattr(report.semantic, name, None) for name in of_meaning]
-        made.add_row(Text(printable(name)), *(percent(None if each is UNSET else each) for each in figures))
+        made.add_row(Text(printable(name)), *map(percent, figures))
     to.print(made)
 
 

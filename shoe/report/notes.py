@@ -2,71 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from shoe.core.errors import many, printable
-from shoe.evidence.distance import Nearest, distance
-from shoe.evidence.facts import Profile, Resolution, Words, profile, resolution
-from shoe.evidence.tau import tau_readings
-from shoe.evidence.wordings import Wording, wordings
+from shoe.evidence.collect import Evidence
+from shoe.evidence.facts import Profile, Words
 from shoe.report.text import percent
 from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
-if TYPE_CHECKING:
-    from shoe.evidence.draws import Interval
-    from shoe.evidence.raters import Spread
-
 _WORDS_SHOWN = 8
-_WORDINGS_SHOWN = 20
 _TAU_BY = {
     "dataset": "the best {best} of all predictions",
     "image": "the best {best} of each image's",
     "score": "those with a score of {tau} or more",
     "best": "as many of the best as make it highest",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the figures of a report rest on, as a report prints it.
-
-    Attributes:
-        profile: facts about the predictions.
-        resolution: how predicted words fared; None without the semantic part.
-        wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
-        tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
-        orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
-        interval, spread: where figures would lie were all pairs rated, and figures by single raters; None where not
-            asked for, or nothing is open.
-        nearest: the seen class nearest to each unseen one; None without a split of the classes, or without a map.
-    """
-
-    profile: Profile
-    resolution: Resolution | None
-    wordings: tuple[Wording, ...]
-    tau: dict[str, F1Figures]
-    orders: dict[str, tuple[float, float]] | None
-    interval: Interval | None
-    spread: Spread | None
-    nearest: Nearest | None = None
-
-    @classmethod
-    def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect it; ``bounds`` asks for orders, interval and spread, which cost several scorings."""
-        orders = interval = spread = None
-        if bounds:
-            from shoe import evidence
-
-            interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
-        most = wordings(report, _WORDINGS_SHOWN)
-        facts = profile(report), resolution(report), most, tau_readings(report)
-        return cls(*facts, orders, interval, spread, distance(report))
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
@@ -144,8 +97,8 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {result.options.tau:g})")
     if result.tied_share and result.ties_matter:
         line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
-        error = f" ± {100 * result.map_error:.2f}" if 100 * result.map_error >= 0.005 else ""
-        lines.append(line + error)
+        error = 100 * (result.map_error or 0)
+        lines.append(f"{line} ± {error:.2f}" if error >= 0.005 else line)
     if result.components_share is not None:
         lines.append(
             f"wholes     {percent(result.components_share)} % of matches and false positives that are no exact labels "

@@ -1,15 +1,14 @@
-"""Figures of models under other choices of the metric, in the terminal and as JSON."""
+"""Figures of models under other choices of the metric, in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import Console
 
-from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
+from shoe.comparison.sweeps import FIGURES, Choice, Point, Setting, Survival
 from shoe.report.names import short_names
-from shoe.report.text import percent, present, say, table
+from shoe.report.text import percent, say, table
 
 RATERS = "a rater is one of the map alone: shoe map info says who"
 NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
@@ -48,34 +47,6 @@ def sentence(survival: Survival) -> str:
     return f"ranking    by {figure} models change places under {of}: {named}{least}"
 
 
-def sweep_dict(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> dict[str, Any]:
-    """The keys ``points`` and ``rankings`` of a sweep; fractions 0..1, and what is absent has no key."""
-    return {
-        "points": [
-            {
-                "option": point.setting.option,
-                "value": point.setting.value,
-                "asked": point.setting.asked,
-                "figures": {
-                    figure: present(dict(zip(models, values, strict=True))) for figure, values in point.figures.items()
-                },
-            }
-            for point in points
-        ],
-        "rankings": [
-            present(
-                {
-                    "figure": one.figure,
-                    "settings": one.settings,
-                    "changed": [{"option": setting.option, "value": setting.value} for setting in one.changed],
-                    "lowest_tau": one.lowest_tau,
-                }
-            )
-            for one in survivals
-        ],
-    }
-
-
-def _value(setting: Setting) -> str:
+def _value(setting: Choice) -> str:
     value = setting.value if isinstance(setting.value, str) else f"{setting.value:g}"
-    return f"{value} *" if setting.asked else value
+    return f"{value} *" if isinstance(setting, Setting) and setting.asked else value

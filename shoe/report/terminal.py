@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import astuple
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.evidence.distance import Nearest, figures_by_distance
-from shoe.report.notes import Evidence, notes
+from shoe.evidence.collect import Evidence
+from shoe.report.notes import notes
 from shoe.report.text import percent, say, table
 from shoe.report.wordings import wordings_table
-from shoe.scoring.entries import harmonic_mean
 from shoe.scoring.roles import RoleResult
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -59,8 +59,14 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         to.print(_entry_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
-    if evidence.nearest is not None:
-        to.print(_distance_table(report, evidence.nearest))
+    if evidence.by_nearest_seen:
+        protocols = [each.options.protocol for each in (report.strict, report.semantic) if each]
+        headings = ["mAP"][: len(report.strict_results)] + ["SHOE-mAP"][: report.semantic is not None]
+        made = table("unseen, by nearest seen class", "classes", *headings)
+        for part in evidence.by_nearest_seen:
+            title = f"  similarity {part.low:g} to {part.high:g}"
+            made.add_row(title, str(part.classes), *(percent(part.map.get(name)) for name in protocols))
+        to.print(made)
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings, narrow=to.width < _NARROW))
     for line in notes(report, evidence):
@@ -92,19 +98,8 @@ def _strict_table(report: Report) -> Table:
         made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
         for part, mean in result.parts.items():
             made.add_row(f"  {part}", percent(mean.map), "", "", "", str(mean.classes))
-        if (both := harmonic_mean(result.parts)) is not None:
-            made.add_row("  harmonic mean", percent(both), "", "", "", "")
-    return made
-
-
-def _distance_table(report: Report, nearest: Nearest) -> Table:
-    """Unseen classes by how near a seen one is."""
-    ranges = figures_by_distance(report, nearest)
-    headings = ["mAP"][: len(report.strict_results)] + ["SHOE-mAP"][: report.semantic is not None]
-    made = table("unseen, by nearest seen class", "classes", *headings)
-    for each in ranges:
-        title = f"  similarity {each.low:g} to {each.high:g}"
-        made.add_row(title, str(each.classes), *map(percent, each.figures.values()))
+        if result.harmonic_mean is not None:
+            made.add_row("  harmonic mean", percent(result.harmonic_mean), "", "", "", "")
     return made
 
 
@@ -138,9 +133,11 @@ def _semantic_table(result: SemanticResult) -> Table:
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     if result.options.min_sigma != "delta":
-        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", *map(percent, result.above_delta), "")
+        made.add_row(
+            f"  similarity > {result.options.delta:g} only", "", "", *map(percent, astuple(result.above_delta)), ""
+        )
     for part, mean in result.parts.items():
         made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", str(mean.classes))
-    if (both := harmonic_mean(result.parts)) is not None:
-        made.add_row("  harmonic mean", percent(both), "", "", "", "", "")
+    if result.harmonic_mean is not None:
+        made.add_row("  harmonic mean", percent(result.harmonic_mean), "", "", "", "", "")
     return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -63,15 +62,15 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
         path: the file.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
-    rows = [_flat(asdict(wording)) for wording in read]
+    rows = [_flat(wording.to_dict()) for wording in read]
     rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
     text = delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)])
     with replacing(path) as stream:
         stream.write(text.encode())
 
 
-_PARTS = tuple(field.name for field in fields(PartReading) if field.name != "word")
-_OWN = tuple(field.name for field in fields(Wording) if field.name not in ("verb", "object"))
+_PARTS = tuple(name for name in PartReading.__struct_fields__ if name != "word")
+_OWN = tuple(name for name in Wording.__struct_fields__ if name not in ("verb", "object"))
 _COLUMNS = ("verb", "object", *_OWN, *(f"{part}_{name}" for part in ("verb", "object") for name in _PARTS))
 
 

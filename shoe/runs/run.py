@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
@@ -228,7 +229,7 @@ def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
 
 def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
     """The figures of SHOE by their keys."""
-    return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *f1), strict=True)}
+    return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *astuple(f1)), strict=True)}
 
 
 def _part_figures(of: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shoe.benchmarks import benchmark
+from shoe.core.documents import Document, Fraction
 from shoe.core.errors import many
 from shoe.protocols.named import SEMANTIC, Options
 from shoe.runs.run import Run
@@ -38,55 +38,44 @@ _OF_TRIPLETS = {"semantic", "triplets"}
 """What may be absent of what triplets have figures of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class VerifiedFigure(Document, frozen=True, kw_only=True):
+    """A figure of a run, and what it is now."""
+
+    run: Fraction | None = None
+    now: Fraction | None = None
+    equal: bool
+
+
+class Mismatch(Document, frozen=True):
     """A fact, an option or a part that is not as a run has it.
 
     Attributes:
         name: as signatures call it, or what the part is.
-        kept: what the run has; "nothing" where it has none.
-        found: what there is now.
+        run: what the run has; "nothing" where it has none.
+        now: what there is now.
         why: what that means, in words.
     """
 
     name: str
-    kept: str
-    found: str
+    run: str
+    now: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What became of a run's figures.
+class Verdict(Document, frozen=True, kw_only=True):
+    """Whether a published result can be had again.
 
     Attributes:
+        equal: whether all is as it was.
+        reasons: why figures may differ, each reason once; where inputs and options are equal, that is said.
         figures: what the run has and what was found, by key.
         mismatches: what differs beside them.
     """
 
-    figures: dict[str, tuple[float | None, float | None]]
-    mismatches: tuple[Mismatch, ...]
-
-    @property
-    def moved(self) -> list[str]:
-        """Keys of the figures that differ."""
-        return [
-            key
-            for key, (kept, found) in self.figures.items()
-            if (kept is None) != (found is None)
-            or (kept is not None and found is not None and abs(kept - found) > _ROUNDING)
-        ]
-
-    @property
-    def equal(self) -> bool:
-        """Whether all is as it was."""
-        return not self.moved and not self.mismatches
-
-    @property
-    def reasons(self) -> list[str]:
-        """Why figures may differ, each reason once; where inputs and options are equal, that is said."""
-        reasons = list(dict.fromkeys(each.why for each in self.mismatches))
-        return reasons or ([_EDITED] if self.moved else [])
+    equal: bool
+    reasons: tuple[str, ...] = ()
+    figures: dict[str, VerifiedFigure]
+    mismatches: tuple[Mismatch, ...] = ()
 
 
 def options_of(run: Run) -> Options:
@@ -105,17 +94,25 @@ def verify(kept: Run, found: Run) -> Verdict:
     Numbers count as equal within 1e-9. What single raters say, and the interval, are held to what was found where the
     run has them.
     """
-    before, after = ({**run.facts, **dict(run.signature.items)} for run in (kept, found))
+    of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (kept, found))
     mismatches = [
-        Mismatch(name, before.get(name, "nothing"), after.get(name, "nothing"), _WHY.get(name, _OPTION))
-        for name in dict.fromkeys([*_WHY, *before, *after])
-        if before.get(name) != after.get(name)
+        Mismatch(name, of_run.get(name, "nothing"), now.get(name, "nothing"), _WHY.get(name, _OPTION))
+        for name in dict.fromkeys([*_WHY, *of_run, *now])
+        if of_run.get(name) != now.get(name)
     ]
-    figures, anew = kept.figures(), found.figures()
-    return Verdict(
-        {key: (figures.get(key), anew.get(key)) for key in {**figures, **anew}},
-        tuple(mismatches or _unlike_parts(kept, found)),
-    )
+    mismatches = mismatches or list(_unlike_parts(kept, found))
+    before, after = kept.figures(), found.figures()
+    figures = {
+        key: VerifiedFigure(run=a, now=b, equal=_equal(a, b))
+        for key, a, b in ((key, before.get(key), after.get(key)) for key in {**before, **after})
+    }
+    equal = all(each.equal for each in figures.values())
+    reasons = tuple(dict.fromkeys(each.why for each in mismatches)) or (() if equal else (_EDITED,))
+    return Verdict(equal=equal and not mismatches, reasons=reasons, figures=figures, mismatches=tuple(mismatches))
+
+
+def _equal(a: float | None, b: float | None) -> bool:
+    return a is b if a is None or b is None else abs(a - b) <= _ROUNDING
 
 
 def _unlike_parts(kept: Run, found: Run) -> Iterator[Mismatch]:

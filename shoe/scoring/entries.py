@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.class_splits import SEEN, UNSEEN
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.ragged import expand, stable_order
-from shoe.core.shown import present
 from shoe.protocols.options import Interpolation, SemanticOptions, StrictOptions, Ties
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
 from shoe.scoring.ranking import RankedLists, ranked_lists
@@ -39,18 +39,18 @@ def minus(a: float | None, b: float | None) -> float | None:
     return None if a is None or b is None else a - b
 
 
-class PartMean(NamedTuple):
-    """Means over a part of the classes, fractions, None where there are none; and how many classes they are over."""
+class PartMean(Document, frozen=True, kw_only=True):
+    """Means over a part of the classes, None where there are none; and how many classes they are over."""
 
-    map: float | None
-    classes: int
-    mf1: float | None = None
+    map: Fraction | None = None
+    classes: Count
+    mf1: Fraction | None = None
 
 
 def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
     """The harmonic mean of seen and unseen classes, as generalised zero-shot work reports it; None without the two.
 
-    >>> harmonic_mean({"unseen": PartMean(0.2, 120), "seen": PartMean(0.3, 480)})
+    >>> harmonic_mean({"unseen": PartMean(map=0.2, classes=120), "seen": PartMean(map=0.3, classes=480)})
     0.24
     """
     values = [parts[part].map for part in (UNSEEN, SEEN) if part in parts]
@@ -58,12 +58,6 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
     if len(known) < len((UNSEEN, SEEN)):
         return None
     return 2 * known[0] * known[1] / sum(known) if sum(known) else 0.0
-
-
-def parts_dict(parts: Mapping[str, PartMean]) -> dict[str, Any]:
-    """Parts of a class split in the keys of ``shoe score --json``: none where there is no split."""
-    by_name = {part: present(mean._asdict()) for part, mean in parts.items()}
-    return {"parts": by_name or None, "harmonic_mean": harmonic_mean(parts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +135,7 @@ class ClassScores(RankedLists):
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
         """AP over each of some parts of the classes."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
-        return {part: PartMean(mean_over(self.ap, mask), int(mask.sum())) for part, mask in masks.items()}
+        return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
     def means(self, rare: Mask, unseen: Mask) -> Means:
         """AP over all classes, rare and non-rare ones."""

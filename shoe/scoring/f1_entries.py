@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Document, Fraction
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import mean_over, rows_of_images
@@ -16,7 +17,7 @@ from shoe.scoring.entries import mean_over, rows_of_images
 Amounts = Floats | Indices
 
 
-class F1Figures(NamedTuple):
+class F1Figures(Document, frozen=True):
     """What Algorithm 2 yields, fractions 0..1; None where there is nothing to measure.
 
     Attributes:
@@ -25,9 +26,9 @@ class F1Figures(NamedTuple):
         prediction_miss_rate: share of predictions without a match.
     """
 
-    mf1: float | None
-    gt_miss_rate: float | None
-    prediction_miss_rate: float | None
+    mf1: Fraction | None = None
+    gt_miss_rate: Fraction | None = None
+    prediction_miss_rate: Fraction | None = None
 
 
 class F1Rule(NamedTuple):

@@ -4,21 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shoe.benchmarks.actions import Actions
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.iou import Overlap
 from shoe.core.ragged import first_of_each
 from shoe.core.roles import RoleTruth, Single
-from shoe.core.shown import present
 from shoe.matching.persons import PersonMatches
 from shoe.matching.task import Task
 from shoe.protocols.options import Ties
 from shoe.protocols.roles import RoleOptions
+from shoe.protocols.signature import Signature
 from shoe.scoring.entries import Entries, Rule, mean_over
+
+
+class OfAction(Document, frozen=True):
+    """An action, or one of its roles.
+
+    Attributes:
+        ap: its average precision.
+        ground_truths: annotated persons who do it.
+    """
+
+    ap: Fraction
+    ground_truths: Count
+
+
+class ByPerson(Document, frozen=True, kw_only=True):
+    """The figures of one protocol by person, with how they came about.
+
+    Attributes:
+        signature: how they came about.
+        protocol: its name.
+        map: mean average precision over all entries: actions, or actions with a role.
+        entries: number of entries in the mean.
+        left_out: the entry that papers leave out.
+        map_without_left_out: the mean over the others.
+        ranked_predictions: predictions that are ranked, over all entries.
+        actions: by the name of an entry that somebody does.
+    """
+
+    signature: str
+    protocol: str
+    map: Fraction | None = None
+    entries: Count
+    left_out: str | None = None
+    map_without_left_out: Fraction | None = None
+    ranked_predictions: Count
+    actions: dict[str, OfAction]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,22 +90,21 @@ class RoleResult:
         """(E,) entries in the mean."""
         return ~np.isnan(self.ap)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The figures, in the keys of ``shoe score --json``."""
-        return present(
-            {
-                "protocol": self.options.protocol,
-                "map": self.map,
-                "entries": int(self.in_mean.sum()),
-                "left_out": self.left_out or None,
-                "map_without_left_out": self.map_without if self.left_out else None,
-                "ranked_predictions": self.ranked,
-                "actions": {
-                    name: {"ap": ap, "ground_truths": truths}
-                    for name, ap, truths in zip(self.names, self.ap.tolist(), self.truths.tolist(), strict=True)
-                    if truths
-                },
-            }
+    def signed(self, signature: Signature) -> ByPerson:
+        """The figures, as ``shoe score --json`` has them."""
+        return ByPerson(
+            signature=str(signature),
+            protocol=self.options.protocol,
+            map=self.map,
+            entries=int(self.in_mean.sum()),
+            left_out=self.left_out or None,
+            map_without_left_out=self.map_without if self.left_out else None,
+            ranked_predictions=self.ranked,
+            actions={
+                name: OfAction(ap, truths)
+                for name, ap, truths in zip(self.names, self.ap.tolist(), self.truths.tolist(), strict=True)
+                if truths
+            },
         )
 
 

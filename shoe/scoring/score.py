@@ -8,13 +8,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import structs
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
+from shoe.core.documents import Count, Document, narrowed
 from shoe.core.errors import flag
 from shoe.core.interactions import Interactions
-from shoe.core.shown import Rows, as_lines, as_table, present
+from shoe.core.shown import Rows, as_lines, as_table
 from shoe.lexicon.resolve import lexicon_facts
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport, examine_boxes
@@ -22,14 +25,45 @@ from shoe.predictions.notes import ReadNotes
 from shoe.protocols.named import Options, choose
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.roles import RoleResult, role_scores
-from shoe.scoring.semantic import SemanticResult, semantic_score
-from shoe.scoring.strict import StrictResult, strict_score
+from shoe.scoring.roles import ByPerson, RoleResult, role_scores
+from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
+from shoe.scoring.strict import Strict, StrictResult, strict_score
 from shoe.scoring.warnings import warnings
 from shoe.similarity import Similarity, similarity_for
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
 """What the signature of a strict protocol leaves out of a report's facts."""
+
+
+class SignedStrict(Strict, frozen=True):
+    """The figures of one of several exact-label protocols, with how they came about."""
+
+    signature: str
+
+
+class Figures(Document, frozen=True, kw_only=True):
+    """What one evaluation measured.
+
+    Attributes:
+        signature: how the figures of ``strict`` and ``semantic`` came about, in one line.
+        dataset, split: what was scored on.
+        images, ground_truths, predictions: how many.
+        strict: the first strict protocol.
+        protocols: where several strict protocols were asked for: each as ``strict``, with its own ``signature``.
+        roles: of V-COCO: each protocol by person, with its own ``signature``.
+        semantic: SHOE.
+    """
+
+    signature: str
+    dataset: str
+    split: str
+    images: Count
+    ground_truths: Count
+    predictions: Count
+    strict: Strict | None = None
+    protocols: list[SignedStrict] = msgspec.field(default_factory=list)
+    roles: list[ByPerson] = msgspec.field(default_factory=list)
+    semantic: Semantic | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -94,30 +128,28 @@ class Report:
         lines = [*self.warnings, *absent]
         return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
+    def figures(self) -> Figures:
+        """The figures, as ``shoe score --json`` has them."""
+        results = self.strict_results if len(self.strict_results) > 1 else ()
+        return Figures(
+            signature=str(self.signature),
+            dataset=self.truth.classes.name,
+            split=self.truth.split,
+            images=len(self.truth.interactions.images),
+            ground_truths=len(self.truth.interactions),
+            predictions=self.predicted,
+            strict=self.strict and narrowed(self.strict, Strict),
+            protocols=[
+                SignedStrict(str(self.signature_of(each)), **structs.asdict(narrowed(each, Strict))) for each in results
+            ],
+            roles=[each.signed(self.signature_of(each)) for each in self.role_results],
+            semantic=self.semantic and narrowed(self.semantic, Semantic),
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Figures, and the most urgent notes, in the keys of ``shoe score --json`` (docs/reference/json.md)."""
-        several = len(self.strict_results) > 1
-        return present(
-            {
-                "signature": str(self.signature),
-                "dataset": self.truth.classes.name,
-                "split": self.truth.split,
-                "images": len(self.truth.interactions.images),
-                "ground_truths": len(self.truth.interactions),
-                "predictions": self.predicted,
-                "strict": self.strict and self.strict.to_dict(),
-                "protocols": [
-                    {"signature": str(self.signature_of(each)), **each.to_dict()} for each in self.strict_results
-                ]
-                if several
-                else None,
-                "roles": [{"signature": str(self.signature_of(each)), **each.to_dict()} for each in self.role_results]
-                or None,
-                "semantic": self.semantic and self.semantic.to_dict(),
-                "absent": self.absent or None,
-                "notes": self._notes or None,
-            }
-        )
+        beside = {"absent": dict(self.absent), "notes": self._notes}
+        return self.figures().to_dict() | {name: value for name, value in beside.items() if value}
 
     @property
     def truth(self) -> GroundTruth:

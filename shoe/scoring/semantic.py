@@ -2,46 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from shoe.core.arrays import Floats
-from shoe.core.shown import present
+from shoe.core.documents import Count, Document, Fraction, Span, narrowed
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
-from shoe.scoring.entries import PartMean, mean_over, parts_dict
+from shoe.scoring.entries import PartMean, harmonic_mean, mean_over
 from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.ranking import number_tied
 from shoe.scoring.scorer import Matches, Scorer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SemanticResult:
-    """Figures of SHOE, fractions 0..1; what cannot be measured is None.
+class Semantic(Document, frozen=True, kw_only=True):
+    """The figures of SHOE; what cannot be measured is None.
+
+    Attributes:
+        protocol: its name.
+        map: SHOE-mAP.
+        map_interactions: the same over the classes in which something is done.
+        map_error: standard error of ``map`` from orders of ties that were drawn, not listed; None where exact.
+        mf1: SHOE-mF1.
+        gt_miss_rate: ground truths without a match, of all, in the matching for mF1.
+        prediction_miss_rate: unmatched predictions, of all that tau keeps.
+        above_delta: these three where a match must be more similar than delta (``min-sigma=delta``): as published, the
+            right object with any verb is a match.
+        classes: number of classes in the mean of ``map``.
+        tied_share: share of ranked predictions whose score another of their class has.
+        components_share: under ``compare=interactions``: of the matches and false positives behind ``map`` that are no
+            exact labels, those whose interaction nobody rated as a whole.
+        parts: with a split of the classes, the means over each of its parts, by name.
+        harmonic_mean: that of the SHOE-mAP of seen and unseen classes.
+        tau_readings: SHOE-mF1 and the miss rates by each value of ``tau-by``.
+        map_interval, mf1_interval: with ``--bounds``, the ends between which the figure would lie, with 90 %
+            probability, were all pairs rated.
+        unrated_pairs: with ``--bounds``, unrated pairs of a class and a sense of its match.
+        raters: with ``--bounds``, SHOE-mAP by each rater of the map alone.
+    """
+
+    protocol: str
+    map: Fraction | None = None
+    map_interactions: Fraction | None = msgspec.field(default=None, name="map_without_no_interaction")
+    map_error: Fraction | None = msgspec.field(default=None, name="map_standard_error")
+    mf1: Fraction | None = None
+    gt_miss_rate: Fraction | None = None
+    prediction_miss_rate: Fraction | None = None
+    above_delta: F1Figures | None = None
+    classes: Count
+    tied_share: Fraction | None = None
+    components_share: Fraction | None = None
+    parts: dict[str, PartMean] = msgspec.field(default_factory=dict)
+    harmonic_mean: Fraction | None = None
+    tau_readings: dict[str, F1Figures] = msgspec.field(default_factory=dict)
+    map_interval: Span | None = None
+    mf1_interval: Span | None = None
+    unrated_pairs: Count | None = None
+    raters: Annotated[dict[str, Fraction] | None, Meta(description="SHOE-mAP by each rater alone")] = None
+
+
+class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
+    """Figures of SHOE, and what they are means of.
 
     Attributes:
         options: the protocol as it was applied.
         matches: who was matched with whom for SHOE-mAP.
         near: pairs that could have been, by their boxes; who scores the task in another way need not find them anew.
         ap, f1: (K,) per class, NaN for classes outside the mean.
-        map: SHOE-mAP.
-        map_error: standard error of ``map`` from orders of ties that were drawn, not listed; 0 where exact.
-        map_interactions: mean over the classes that are not no_interaction.
-        mf1: SHOE-mF1.
-        gt_miss_rate, prediction_miss_rate: shares without a match, of the matching for mF1.
-        above_delta: these three where a match must be more similar than delta (``min-sigma=delta``): as published, the
-            right object with any verb is a match.
-        classes: classes in the mean of ``map``.
-        parts: means over the parts of the ground truth's class split, by name; none without one.
-        tied_share: share of ranked predictions whose score another of their class has.
-        ties_matter: whether some of those differ in credit, or the protocol asks for an order elsewhere, too.
-        components_share: of the matches and false positives that SHOE-mAP rests on and that are not the class's own
-            labels, the share whose interaction nobody rated as a whole; None unless ``compare=interactions``.
+        ties_matter: whether some of the ties differ in credit, or the protocol asks for an order elsewhere, too.
     """
 
     options: SemanticOptions
@@ -49,40 +82,15 @@ class SemanticResult:
     near: Overlaps
     ap: Floats
     f1: Floats
-    map: float | None
-    map_error: float
-    map_interactions: float | None
-    mf1: float | None
-    gt_miss_rate: float | None
-    prediction_miss_rate: float | None
     above_delta: F1Figures
-    classes: int
-    tied_share: float | None
     ties_matter: bool
-    components_share: float | None = None
-    parts: Mapping[str, PartMean] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The means, in the keys of ``shoe score --json``."""
-        return present(
-            {
-                "protocol": self.options.protocol,
-                "map": self.map,
-                "map_without_no_interaction": self.map_interactions,
-                "map_standard_error": self.map_error or None,
-                "mf1": self.mf1,
-                "gt_miss_rate": self.gt_miss_rate,
-                "prediction_miss_rate": self.prediction_miss_rate,
-                "above_delta": present(self.above_delta._asdict()),
-                "classes": self.classes,
-                "tied_share": self.tied_share,
-                "components_share": self.components_share,
-                **parts_dict(self.parts),
-            }
-        )
+        """The figures, in the keys of ``shoe score --json``."""
+        return narrowed(self, Semantic).to_dict()
 
 
 def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:
@@ -117,25 +125,28 @@ def result_of(scorer: Scorer) -> SemanticResult:
         score = task.predictions.score[rows]
         order = np.lexsort((score, category))
         tied = number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
+    parts = {
+        part: msgspec.structs.replace(mean, mf1=mean_over(f1, f1_mean & entries.parts[part]))
+        for part, mean in scores.part_means(entries.parts).items()
+    }
     return SemanticResult(
+        protocol=options.protocol,
         options=options,
         matches=matches,
         near=scorer.near,
         ap=np.where(in_mean, scores.ap, np.nan),
         f1=np.where(f1_mean, f1, np.nan),
         map=mean_over(scores.ap, in_mean),
-        map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())),
+        map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())) or None,
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
-        **figures._asdict(),
+        **msgspec.structs.asdict(figures),
         above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
         ties_matter=scores.ties_matter or (tied > 0 and not options.order_free),
         components_share=_components_share(scorer, matches),
-        parts={
-            part: mean._replace(mf1=mean_over(f1, f1_mean & entries.parts[part]))
-            for part, mean in scores.part_means(entries.parts).items()
-        },
+        parts=parts,
+        harmonic_mean=harmonic_mean(parts),
     )
 
 

@@ -2,71 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Count, Document, Fraction, narrowed
 from shoe.core.ragged import best_of_each, expand, first_largest, first_of_each, index_in_group, runs
-from shoe.core.shown import present
 from shoe.matching.nms import pair_nms
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
-from shoe.scoring.entries import Entries, PartMean, Rule, mean_over, parts_dict
+from shoe.scoring.entries import Entries, PartMean, Rule, harmonic_mean, mean_over
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StrictResult:
-    """Figures of one protocol, fractions 0..1; a mean over no class is absent (None).
+class Strict(Document, frozen=True, kw_only=True):
+    """The figures of one exact-label protocol.
+
+    Attributes:
+        protocol: its name.
+        map, map_rare, map_non_rare: mean average precision over all, rare and non-rare classes.
+        max_recall: mean of the classes' largest recall.
+        classes: number of classes in the mean over all.
+        ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
+        tied_share: share of the ranked predictions whose score another of their class has.
+        parts: with a split of the classes, the means over each of its parts, by name.
+        harmonic_mean: that of the means over seen and unseen classes.
+    """
+
+    protocol: str
+    map: Fraction | None = None
+    map_rare: Fraction | None = None
+    map_non_rare: Fraction | None = None
+    max_recall: Fraction | None = None
+    classes: Count
+    ranked: Count = msgspec.field(name="ranked_predictions")
+    tied_share: Fraction | None = None
+    parts: dict[str, PartMean] = msgspec.field(default_factory=dict)
+    harmonic_mean: Fraction | None = None
+
+
+class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
+    """Figures of one protocol, and what they are means of.
 
     Attributes:
         options: the protocol as it was applied.
         ap: (K,) average precision, NaN for classes outside the mean over all.
         recall: (K,) recall of all predictions, NaN likewise.
-        map, map_rare, map_non_rare, max_recall: means over classes.
-        parts: means over the parts of the ground truth's class split, by name; none without one.
-        classes: number of classes in the mean over all.
-        ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
-        tied_share: share of the ranked predictions whose score another of their class has.
-        ties_matter: whether their order may move a figure.
+        ties_matter: whether the order of equal scores may move a figure.
     """
 
     options: StrictOptions
     ap: Floats
     recall: Floats
-    map: float | None
-    map_rare: float | None
-    map_non_rare: float | None
-    max_recall: float | None
-    classes: int
-    ranked: int
-    tied_share: float | None
     ties_matter: bool
-    parts: Mapping[str, PartMean] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The means, in the keys of ``shoe score --json``."""
-        return present(
-            {
-                "protocol": self.options.protocol,
-                "map": self.map,
-                "map_rare": self.map_rare,
-                "map_non_rare": self.map_non_rare,
-                "max_recall": self.max_recall,
-                "classes": self.classes,
-                "ranked_predictions": self.ranked,
-                "tied_share": self.tied_share,
-                **parts_dict(self.parts),
-            }
-        )
+        """The figures, in the keys of ``shoe score --json``."""
+        return narrowed(self, Strict).to_dict()
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:
@@ -74,20 +73,20 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     entries = strict_entries(task, options)
     scores = entries.scores()
     means = scores.means(entries.rare, entries.unseen)
-    ranked = len(entries.category)
+    ranked, parts = len(entries.category), scores.part_means(entries.parts)
     return StrictResult(
+        protocol=options.protocol,
         options=options,
         ap=np.where(scores.in_mean, scores.ap, np.nan),
         recall=np.where(scores.in_mean, scores.recall, np.nan),
-        map=means.map,
-        map_rare=means.map_rare,
-        map_non_rare=means.map_non_rare,
+        **means._asdict(),
         max_recall=mean_over(scores.recall, scores.in_mean),
         classes=int(scores.in_mean.sum()),
         ranked=ranked,
         tied_share=scores.tied / ranked if ranked else None,
         ties_matter=scores.ties_matter or (scores.tied > 0 and not options.cap is options.class_cap is None),
-        parts=scores.part_means(entries.parts),
+        parts=parts,
+        harmonic_mean=harmonic_mean(parts),
     )
 
 

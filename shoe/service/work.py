@@ -121,10 +121,10 @@ class _Place:
 def _score(place: _Place) -> Done:
     from rich.console import Console
 
+    from shoe.evidence.collect import Evidence
     from shoe.evidence.wordings import wordings
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
-    from shoe.report.notes import Evidence
     from shoe.report.terminal import print_report
     from shoe.report.wordings import write_wordings
     from shoe.runs.file import write_run
@@ -151,7 +151,7 @@ def _score(place: _Place) -> Done:
 def _diagnose(place: _Place) -> Done:
     from shoe.diagnosis.diagnose import diagnose
     from shoe.predictions.qpic import read_action_scores
-    from shoe.report.diagnosis_json import as_dict
+    from shoe.report.diagnosis_json import document
 
     wanted = place.request(Scoring)
     asked, path = place.asked(wanted), place.predictions(wanted)
@@ -167,7 +167,7 @@ def _diagnose(place: _Place) -> Done:
         action_scores=read_action_scores(path, dataset=asked.dataset),
         notes=notes,
     )
-    content = as_dict({wanted.name: found}, truth)
+    content = document({wanted.name: found}, truth).to_dict()
     stage("writing", 0.9)
     content = content if wanted.shown else _without_single(content)
     (place.out / "diagnosis.json").write_bytes(encode(content, readable=True))
@@ -214,8 +214,7 @@ def _compare(place: _Place) -> Done:
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import compare
     from shoe.page.build import write_page
-    from shoe.report.apart import apart_dict
-    from shoe.report.comparison import comparison_csv, comparison_dict
+    from shoe.report.comparison import Compare, comparison_csv
     from shoe.report.comparison_tables import as_latex, as_markdown
     from shoe.runs.file import read_run
 
@@ -228,7 +227,7 @@ def _compare(place: _Place) -> Done:
     stage("resampling", 0.1)
     found = compare(runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different)
     stage("writing", 0.8)
-    content = comparison_dict(found) | {"apart": apart_dict(apart(found))}
+    content = Compare.from_comparison(found, apart(found))
     (place.out / "comparison.json").write_bytes(encode(content, readable=True))
     (place.out / "comparison.csv").write_bytes(comparison_csv(found))
     (place.out / "comparison.tex").write_text(as_latex(found), "utf-8")

@@ -10,6 +10,7 @@ from shoe.attribution.verified import false_positives
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel
 from shoe.matching.task import Task
+from shoe.scoring.strict import strict_score
 from tests.oracles.model import ImageScene, to_tables
 from tests.scoring.test_true_positives import triplet
 
@@ -29,7 +30,7 @@ def test_near_duplicates_of_a_class_are_merged_on_the_mean_of_their_boxes() -> N
     assert [(f.humans, f.objects, f.triplets, f.images, f.classes) for f in found.values()] == [(0, 1, 1, 1, 1)] * 3
     before = 0.5 * 6 / 11  # one of two rides is found; recall 1/2 reaches 6 of 11 points; feed is missed
     assert task_map(scene) == pytest.approx(before)
-    assert found[0.9].means["upt"].map == pytest.approx(0.5)
+    assert found[0.9].protocols["upt"].map == pytest.approx(0.5)
 
 
 def task_map(scene: ImageScene) -> float | None:
@@ -54,9 +55,10 @@ def test_false_positives_are_told_apart_by_what_annotators_said() -> None:
     labels = np.full((600, 4), ImageLabel.UNKNOWN, np.int8)
     labels[ride] = [ImageLabel[n] for n in names]
     labelled = Task(task.predictions, replace(task.truth, image_labels=labels))
-    (found,) = false_positives(labelled, [replace(UPT, empty_images="count")])
-    assert found.all == {"in_image": 1, "verified_wrong": 1, "ambiguous": 1, "never_verified": 1}
-    assert sum(found.top.values()) == 1  # as many as there are ground truths
-    maps = [means.map for means in (found.means, found.without_unknown, found.verified_only)]
+    upt = replace(UPT, empty_images="count")
+    found = false_positives(labelled, [upt])["upt"]
+    assert found.all.to_dict() == {"in_image": 1, "verified_wrong": 1, "ambiguous": 1, "never_verified": 1}
+    assert sum(found.top.to_dict().values()) == 1  # as many as there are ground truths
+    maps = [each.map for each in (strict_score(labelled, upt), found.without_unknown, found.verified_only)]
     assert maps == pytest.approx([1 / 5, 1 / 4, 1 / 3])
-    assert false_positives(task, [UPT]) == []
+    assert false_positives(task, [UPT]) == {}

@@ -49,7 +49,7 @@ def test_shares_are_means_over_all_orders(task: Task, first: str, second: str, r
     before, after = PROTOCOLS[first], PROTOCOLS[second]
     (found,) = differences(task, [before, after])
     slow = slow_shares(task, before, after, rules)
-    assert {s.name: s.share.map for s in found.switches} == pytest.approx(
+    assert {s.name: s.map for s in found.rules} == pytest.approx(
         {f"strict.{rule.replace('_', '-')}": share for rule, share in slow.items()}, abs=1e-12
     )
     assert any(slow.values())
@@ -62,12 +62,14 @@ def test_shares_sum_to_the_difference_of_the_protocols(task: Task, name: str) ->
     scored = [strict_score(task, options) for options in (before, after)]
     for figure in ("map", "map_rare", "map_non_rare"):
         by = getattr(scored[1], figure) - getattr(scored[0], figure)
-        assert getattr(found.means, figure) == pytest.approx(by, abs=1e-12)
-        assert sum(getattr(s.share, figure) for s in found.switches) == pytest.approx(by, abs=1e-12)
-    by_class = sum((s.ap for s in found.switches), np.zeros(600))
-    known = ~np.isnan(by_class)
-    assert known.any()
-    assert by_class[known] == pytest.approx((scored[1].ap - scored[0].ap)[known], abs=1e-12)
+        assert getattr(found, figure) == pytest.approx(by, abs=1e-12)
+        assert sum(getattr(s, figure) for s in found.rules) == pytest.approx(by, abs=1e-12)
+    gains = np.nan_to_num(scored[1].ap - scored[0].ap)
+    moved = {
+        label: gain for label, gain in zip(task.truth.classes.labels, gains.tolist(), strict=True) if abs(gain) > 1e-12
+    }
+    assert moved
+    assert {each.name: sum(each.rules.values()) for each in found.classes} == pytest.approx(moved, abs=1e-10)
 
 
 def test_what_is_scored_is_what_was_said(task: Task) -> None:

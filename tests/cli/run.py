@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -23,7 +23,7 @@ import msgspec
 import orjson
 
 from shoe.cli import main
-from shoe.report.schemas import SCHEMAS
+from shoe.report.schemas import SCHEMAS, json_schema
 
 COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()"]
 
@@ -67,16 +67,47 @@ def run(
 
 
 def _see_that_json_is_as_published(done: CompletedProcess[str], target: str, folder: Path) -> None:
-    """No key is missing, none is new, and no value is of another kind than one of the command's schemas says."""
+    """No key is missing, new or null, and no value is of another kind than one of the command's documents says."""
     found = orjson.loads(done.stdout if target == "-" else (folder / target).read_bytes())
     command = " ".join(done.args[1:3]) if done.args[1] in ("dataset", "bongard", "map", "study") else done.args[1]
     problems = []
     for kind in SCHEMAS[command]:
         try:
-            msgspec.convert(found, kind)
+            read = msgspec.convert(found, kind)
         except msgspec.ValidationError as error:
             problems.append(str(error))
+        else:
+            # What is null, or as its default, would not be written again.
+            assert orjson.loads(msgspec.json.encode(read)) == found
     assert len(problems) < len(SCHEMAS[command]), problems
+
+
+def declared_keys(command: str) -> set[str]:
+    """All keys that a command's schema has, as paths: "semantic.map", "differences.bootstrap.p"."""
+    schema = json_schema(command)
+    return set().union(*(_paths(kind, schema["$defs"], "") for kind in schema.get("oneOf", [schema])))
+
+
+def _paths(kind: dict[str, Any], definitions: dict[str, Any], prefix: str) -> Iterator[str]:
+    kind = definitions[kind["$ref"].split("/")[-1]] if "$ref" in kind else kind
+    for key, below in kind.get("properties", {}).items():
+        yield prefix + key
+        yield from _paths(below, definitions, f"{prefix}{key}.")
+    for below in ("items", "additionalProperties"):
+        if isinstance(kind.get(below), dict):
+            yield from _paths(kind[below], definitions, prefix)
+
+
+def keys_of(value: Any, declared: set[str], prefix: str = "") -> Iterator[str]:
+    """All keys of a document as such paths; keys that are names of protocols, models or words are left out."""
+    if isinstance(value, list):
+        for each in value:
+            yield from keys_of(each, declared, prefix)
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            path = prefix + key
+            yield from [path] if path in declared else []
+            yield from keys_of(below, declared, f"{path}." if path in declared else prefix)
 
 
 def _code(code: Any, err: io.TextIOWrapper) -> int:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 import zipfile
 from pathlib import Path
 from shutil import copyfile
@@ -155,14 +154,6 @@ def test_unlike_runs_are_compared_where_that_is_asked_for(runs: tuple[Path, Path
     found = as_json("compare", runs[0], text, *WORDS, *more, "--allow-different")
     assert any(line.startswith("delta 0.5") for line in found["unlike"])
     assert not any("qpic" in figure for figure in found["models"][1]["figures"])
-
-
-@pytest.mark.slow
-def test_the_help_names_the_keys_of_the_json(runs: tuple[Path, Path]) -> None:
-    told = run("compare", "--help").stdout
-    found = as_json("compare", *runs, "--resamples", "19")
-    keys = {*found, *found["models"][0], *found["differences"][0], *found["ranking"]}
-    assert sorted(key for key in keys if not re.search(rf"\b{key}\b", told)) == []
 
 
 def test_names_that_latex_would_read_as_commands() -> None:

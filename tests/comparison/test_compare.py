@@ -9,7 +9,7 @@ from shoe.comparison.compare import compare
 from shoe.comparison.significance import usual_resamples
 from shoe.core.errors import InputError, OptionError
 from shoe.evidence.raters import Spread
-from shoe.report.comparison import comparison_dict
+from shoe.report.comparison import Compare
 from shoe.report.comparison_sentences import sentences
 from shoe.runs.run import Run
 from tests.runs.samples import run_of, scenes_of
@@ -46,7 +46,7 @@ def test_what_one_model_has_not_is_left_out(run: Run) -> None:
     found = compare([without_scores(run), run, replace(run, name="again")], resamples=19)
     assert found.cells("semantic:map")[0].value is None
     assert "logits: semantic: not measured: a score of 7" in sentences(found)
-    compared = {(d["figure"], *d["models"]) for d in comparison_dict(found)["differences"]}
+    compared = {(d["figure"], *d["models"]) for d in Compare.from_comparison(found).to_dict()["differences"]}
     assert ("semantic:map", "model", "again") in compared
     assert not any("logits" in of and of[0].startswith("semantic") for of in compared)
 
@@ -56,7 +56,7 @@ def test_few_resamples_and_many_models_are_said_first(run: Run) -> None:
     few = compare(five[:2], resamples=19)
     assert sentences(few)[0].startswith("tests      too few resamples to tell: with 19 and 1 pair of models")
     assert any("(p = 1.000): too few resamples to tell" in line for line in sentences(few))
-    assert comparison_dict(few)["models"][0]["figures"]["semantic:map"].keys() == {"value", "rank"}
+    assert Compare.from_comparison(few).to_dict()["models"][0]["figures"]["semantic:map"].keys() == {"value", "rank"}
     assert [usual_resamples(models) for models in (2, 10, 11, 30, 200)] == [1000, 1000, 2000, 9000, 65535]
     told = sentences(compare(five, resamples=20))
     assert "--resamples 200 or more" in told[0]
@@ -88,7 +88,9 @@ def test_which_raters_rank_models_otherwise(run: Run) -> None:
     line = next(line for line in said if line.startswith("raters"))
     assert line.endswith("2 raters of the map alone (known for 2 of 3 models): two has other above best")
     best = replace(best, notes=("boxes fit  xywh",))
-    assert "all models: boxes fit xywh" in comparison_dict(compare([best, other], resamples=0))["notes"]
+    assert (
+        "all models: boxes fit xywh" in Compare.from_comparison(compare([best, other], resamples=0)).to_dict()["notes"]
+    )
 
 
 def test_unlike_protocols_are_named_and_left_out(run: Run) -> None:

@@ -49,7 +49,7 @@ def test_one_image_has_no_intervals_and_no_low_p() -> None:
     run = run_of(scenes_of(7, 1))
     found = statistics([run, replace(run, name="other")], 100, 0)
     assert found.estimates == {"model": {}, "other": {}}
-    assert not any(each.estimate.varies or each.significant for each in found.differences)
+    assert not any(each.interval or each.significant for each in found.differences)
 
 
 def test_p_counts_what_is_as_large_on_either_side() -> None:
@@ -94,15 +94,15 @@ def test_equal_models_are_equal_in_the_small() -> None:
     run = run_of(scenes_of(7, 6))
     found = statistics([run, replace(run, name="other")], 19, 0)
     assert len(found.differences) == sum(value is not None for value in run.figures().values())
-    assert {(d.estimate, d.bootstrap, d.randomisation) for d in found.differences} == {(Estimate(0, 0, 0), 1, 1)}
+    assert {(d.value, d.interval, d.bootstrap.p, d.randomisation.p) for d in found.differences} == {(0, None, 1, 1)}
     assert found.estimates["model"] == found.estimates["other"]
 
 
 @pytest.mark.slow
 def test_a_model_does_not_differ_from_itself(found: Statistics) -> None:
-    same = [d for d in found.differences if {d.first, d.second} == {"detector", "detector again"}]
+    same = [d for d in found.differences if {*d.models} == {"detector", "detector again"}]
     assert len(same) == 7
-    assert {(d.estimate, d.bootstrap, d.randomisation) for d in same} == {(Estimate(0, 0, 0), 1, 1)}
+    assert {(d.value, d.interval, d.bootstrap.p, d.randomisation.p) for d in same} == {(0, None, 1, 1)}
 
 
 @pytest.mark.slow
@@ -110,17 +110,23 @@ def test_models_that_differ_do_so_in_any_order(models: list[Run], found: Statist
     other = statistics(models[::-1], 99, 0)
     assert other.estimates == found.estimates
     for here in found.differences:
-        there = other.between(here.first, here.second, here.figure)
+        there = other.between(here.models[0], here.models[1], here.figure)
         assert there is not None
-        assert there.estimate.value == -here.estimate.value
-        assert there.estimate.low == pytest.approx(-here.estimate.high, abs=1e-12)
+        assert there.value == -here.value
         assert (there.bootstrap, there.randomisation) == (here.bootstrap, here.randomisation)
-        assert there.adjusted_randomisation == here.adjusted_randomisation
+        assert there.randomisation.adjusted == here.randomisation.adjusted
+    with_intervals, turned = (statistics(order, 100, 0) for order in (models[:2], models[1::-1]))
+    for here in with_intervals.differences:
+        there = turned.between(here.models[0], here.models[1], here.figure)
+        assert there is not None
+        assert bool(there.interval) == bool(here.interval)
+        if there.interval and here.interval:
+            assert [*there.interval] == pytest.approx([-end for end in reversed(here.interval)], abs=1e-12)
     far = found.between("free text", "detector", "strict:hico-det:full")
     assert far is not None
-    assert far.significant is (far.adjusted_bootstrap < 0.05)
-    assert far.randomisation == 0.01
-    assert far.adjusted_randomisation == pytest.approx(0.03)
+    assert far.significant is (far.bootstrap.adjusted < 0.05)
+    assert far.randomisation.p == 0.01
+    assert far.randomisation.adjusted == pytest.approx(0.03)
     assert found.too_few is None
 
 
@@ -140,4 +146,4 @@ def test_the_randomisation_test_nears_the_exact_one() -> None:
     counts = [np.bincount(f1.image, minlength=8) for f1 in (truth, moved)]
     apart = counts[0] - counts[1]
     exact = np.mean([abs(np.dot(signs, apart)) >= abs(apart.sum()) for signs in product([-1, 1], repeat=8)])
-    assert p.randomisation == pytest.approx(exact, abs=0.03)
+    assert p.randomisation.p == pytest.approx(exact, abs=0.03)

@@ -265,7 +265,7 @@ def test_real_pairs_in_other_words(shared_data: Path) -> None:
     assert found.counts["interaction"] == sum(said[verb] for verb in other)
     assert found.counts["true_positive"] == len(table) - found.counts["interaction"]
     assert found.semantic is not None
-    relations = {each.relation: each.count for each in found.semantic.interaction.by_relation}
+    relations = {name: each.count for name, each in found.semantic.interaction.by_relation.items()}
     assert (relations["similar"], relations["unresolved"]) == (said["look"] + said["hold"], said["throw"])
     gap = found.semantic.vocabulary_gap
     assert gap is not None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
@@ -41,7 +42,7 @@ def tables(scenes: list[ImageScene]) -> tuple[GroundTruth, Interactions]:
 
 def agree(scenes: list[ImageScene], rules: PairRules, keep: bool) -> None:
     truth, predictions = tables(scenes)
-    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules, "keep" if keep else "exclude")))
+    fast = structs.asdict(pair_figures(localise(pairs_of(predictions), truth, rules, "keep" if keep else "exclude")))
     slow = pair_localisation(scenes, None, **asdict(rules), no_interaction=keep)
     assert {name: fast[name] for name in slow} == slow
     own = pair_localisation(scenes, None, rules.pairs, "one-to-one", no_interaction=keep)  # type: ignore[arg-type]
@@ -177,7 +178,7 @@ def test_on_real_truth(shared_data: Path, rules: PairRules) -> None:
     whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
     truth = replace(whole, interactions=whole.interactions.select_images(np.arange(300)))
     predictions = moved_copies(truth.interactions, 4)
-    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))
+    fast = structs.asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))
     slow = pair_localisation(from_tables(truth, predictions), None, **asdict(rules))
     assert {name: fast[name] for name in slow} == slow
 

@@ -199,7 +199,7 @@ def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
     idle = truth.classes.no_interaction[truth.hoi]
     assert len(found.interaction.prediction) == (held & ~driven).sum()
     assert len(found.object_class.prediction) == (driven & ~idle).sum()
-    assert [each.relation for each in found.object_class.by_relation] == ["same"]
+    assert [*found.object_class.by_relation] == ["same"]
     explained = found.vocabulary_gap
     assert explained is not None
     assert explained.identity_map > explained.exact_map

@@ -8,18 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import shoe
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.core.arrays import Mask
 from shoe.core.coordinates import Coordinates
+from shoe.core.documents import narrowed
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.localisation import PairRules, localise, pair_figures
-from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
+from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
+from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, SweepPoint, nms_sweep, score_sweep
 from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_predictions import Pairs, pairs_of
+from shoe.scoring.entries import Means
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_localisation import CLASSES, RULES, moved_copies, tables
@@ -35,6 +38,10 @@ from tests.scoring.compare import close, task_of
 
 OVERLAPS = (1.0, 0.75, 0.5, 0.3, 0.0)
 SCORES = (0.0, 0.25, 0.5, 0.9, 2.0)
+
+
+def means_of(point: SweepPoint) -> Means:
+    return Means(point.map, point.map_rare, point.map_non_rare)
 
 
 def left_of(scenes: list[ImageScene], table: Interactions, kept: Mask) -> list[ImageScene]:
@@ -53,10 +60,9 @@ def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: P
     for point, mask in zip(sweep.points, kept, strict=True):
         left = left_of(scenes, table, mask)
         slow = pair_localisation(left, None, **asdict(rules))
-        fast = asdict(point.pairs)
+        fast = structs.asdict(narrowed(point, PairFigures))
         assert {field: fast[field] for field in slow} == slow
-        assert point.means is not None
-        assert_same(point.means, oracle_map(diagnosed(left, CLASSES, name), CLASSES))
+        assert_same(means_of(point), oracle_map(diagnosed(left, CLASSES, name), CLASSES))
 
 
 def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
@@ -106,11 +112,10 @@ def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
     for point in by_overlap.points:
         rows = np.arange(len(task.predictions))
         stay = np.isin(rows, pair_nms(task.predictions, rows, point.threshold))
-        assert point.means is not None
-        assert_same(point.means, oracle_map(diagnosed(left_of(scenes, task.predictions, stay), CLASSES), CLASSES))
+        assert_same(means_of(point), oracle_map(diagnosed(left_of(scenes, task.predictions, stay), CLASSES), CLASSES))
         pair_rows = pair_nms(pairs.table, np.arange(len(score)), point.threshold)
         alone = Pairs(pairs.table.select(pair_rows))
-        assert point.pairs == pair_figures(localise(alone, task.truth, rules))
+        assert narrowed(point, PairFigures) == pair_figures(localise(alone, task.truth, rules))
 
 
 def test_a_worked_curve() -> None:
@@ -122,14 +127,12 @@ def test_a_worked_curve() -> None:
     )
     truth, predictions = tables([scene])
     localised = localise(pairs_of(predictions), truth)
-    found = [
-        (p.pairs.per_image, p.pairs.recall, p.pairs.precision, p.means) for p in nms_sweep(localised, (1, 0.5)).points
-    ]
+    found = [(p.per_image, p.recall, p.precision, p.map) for p in nms_sweep(localised, (1, 0.5)).points]
     assert found == [(3, 1 / 2, 1 / 3, None), (2, 1 / 2, 1 / 2, None)]
     points = score_sweep(localised, (0, 0.5, 0.7, 0.9), diagnose(predictions, truth)).points
-    assert [p.pairs.per_image for p in points] == [3, 2, 1, 0]
-    assert [p.pairs.precision for p in points] == [1 / 3, 1 / 2, 1, None]
-    assert [p.means.map for p in points if p.means] == [1 / 2, 1 / 2, 1 / 2, 0]
+    assert [p.per_image for p in points] == [3, 2, 1, 0]
+    assert [p.precision for p in points] == [1 / 3, 1 / 2, 1, None]
+    assert [p.map for p in points] == [1 / 2, 1 / 2, 1 / 2, 0]
 
 
 def test_what_cannot_be_swept_is_refused() -> None:
@@ -155,13 +158,16 @@ def test_on_real_truth(shared_data: Path) -> None:
     localised = localise(pairs_of(predictions), truth)
     by_overlap = nms_sweep(localised, NMS_THRESHOLDS, diagnosis)
     by_score = score_sweep(localised, SCORE_THRESHOLDS, diagnosis)
-    assert by_overlap.points[0].pairs == by_score.points[0].pairs == pair_figures(localised)
-    assert by_overlap.points[0].means == by_score.points[0].means == diagnosis.means
+    assert (
+        narrowed(by_overlap.points[0], PairFigures)
+        == narrowed(by_score.points[0], PairFigures)
+        == pair_figures(localised)
+    )
+    assert means_of(by_overlap.points[0]) == means_of(by_score.points[0]) == diagnosis.means
     for point in by_overlap.points:
         strict = strict_score(diagnosis.task, replace(STRICT["diag"], nms=point.threshold))
-        assert point.means is not None
-        assert close(point.means.map, strict.map)
+        assert close(point.map, strict.map)
     for points in (by_overlap.points, by_score.points):
-        numbers = [point.pairs.predictions for point in points]
+        numbers = [point.predictions for point in points]
         assert numbers == sorted(numbers, reverse=True)
         assert numbers[-1] < 0.8 * numbers[0]

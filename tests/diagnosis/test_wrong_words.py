@@ -24,7 +24,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def relations(found: WrongWords) -> dict[str, int]:
-    return {each.relation: each.count for each in found.by_relation}
+    return {name: each.count for name, each in found.by_relation.items()}
 
 
 def wrong_verb(rated: Path, predicted: str, *right: str) -> WrongWords:
@@ -53,9 +53,9 @@ def test_a_wrong_verb_on_a_right_pair(
 ) -> None:
     found = wrong_verb(rated, predicted, right)
     assert relations(found) == {relation: 1}
-    (each,) = found.by_relation
+    (each,) = found.by_relation.values()
     assert (each.share, each.similarity) == (1.0, similarity)
-    assert each.commonest == found.words == (WrongWord(right, predicted, 1),)
+    assert (each.commonest, found.words) == ([word := WrongWord(right, predicted, 1)], (word,))
     assert found.similarity.tolist() == [similarity]
     assert (found.part, found.types) == ("verb", {"interaction": 1})
 
@@ -135,7 +135,7 @@ def test_counts_add_up_over_words_and_relations(rated: Path) -> None:
     ]
     found = read_for_meaning(rated, *scenes).interaction
     assert found.words == (WrongWord("ride", "gallop", 3), WrongWord("ride", "walk", 1), WrongWord("ride", "kiss", 1))
-    assert [(each.relation, each.count, each.share) for each in found.by_relation] == [
+    assert [(name, each.count, each.share) for name, each in found.by_relation.items()] == [
         ("more_specific", 3, 0.6),
         ("sibling", 1, 0.2),
         ("unrelated", 1, 0.2),
@@ -159,7 +159,11 @@ def test_every_interaction_error_is_held_against_a_truth_of_its_pair(variant: st
     assert verbs.prediction.tolist() == np.flatnonzero(diagnosis.types == ErrorType.INTERACTION).tolist()
     assert set(objects.types) <= {"object_box", "association"}
     for wrong, alike in ((verbs, True), (objects, False)):
-        assert sum(each.count for each in wrong.by_relation) == len(wrong.prediction) == len(set(wrong.prediction))
+        assert (
+            sum(each.count for each in wrong.by_relation.values())
+            == len(wrong.prediction)
+            == len(set(wrong.prediction))
+        )
         assert sum(word.times for word in wrong.words) == len(wrong.prediction)
         assert (task.image[wrong.prediction] == task.truth.interactions.image[wrong.truth]).all()
         labels = task.object_label[task.predictions.object[wrong.prediction]]

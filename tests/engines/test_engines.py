@@ -22,10 +22,9 @@ from shoe.engines.here import Processes
 from shoe.engines.shard import Shard
 from shoe.io.json import encode
 from shoe.lexicon.store import using, wordnet
-from shoe.report.comparison import comparison_csv, comparison_dict
+from shoe.report.comparison import Compare, Sweep, comparison_csv
 from shoe.report.comparison_tables import as_latex
 from shoe.report.many import score_many
-from shoe.report.sweeps import sweep_dict
 from shoe.runs.run import Run
 from tests.cli import run as cli
 from tests.engines import work
@@ -129,14 +128,14 @@ def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
     reports = [shoe.score(shoe.read_predictions(PREDICTIONS[name]), truth) for name in ("free text", "detector")]
     runs = [Run.of(report, name) for report, name in zip(reports, ("a", "b"), strict=True)]
 
-    def told(by: Engine) -> tuple[bytes, bytes, str, dict[str, object]]:
+    def told(by: Engine) -> tuple[bytes, bytes, str, Sweep]:
         found = compare(runs, resamples=2 * BATCH + 1, engine=by)
         points = sweep(reports, by)
         return (
-            encode(comparison_dict(found)),
+            encode(Compare.from_comparison(found)),
             comparison_csv(found),
             as_latex(found),
-            sweep_dict(["a", "b"], points, []),
+            Sweep.from_points(["a", "b"], points, []),
         )
 
     assert told(engine) == told(SERIAL)

@@ -33,7 +33,7 @@ def test_by_hand_with_exact_matches() -> None:
     ap[near.unseen] = 0.2, np.nan, 0.6
     ranges = near.by_similarity({"toy": ap})
     assert [(each.low, each.high) for each in ranges] == list(pairwise(EDGES))
-    assert [(each.classes, each.figures["toy"]) for each in ranges] == [(2, pytest.approx(0.4)), *[(0, None)] * 3]
+    assert [(each.classes, each.map.get("toy")) for each in ranges] == [(2, pytest.approx(0.4)), *[(0, None)] * 3]
     parts = {"unseen": split.parts["unseen"]}
     assert nearest_seen(replace(split, parts=parts), CLASSES, load_similarity("identity")) is None
 

@@ -11,13 +11,14 @@ import pytest
 
 import shoe
 from shoe.evidence import interval
+from shoe.evidence.collect import Evidence
 from shoe.evidence.draws import DRAWS, Drawn, predictive
 from shoe.evidence.in_play import _KINDS, InPlay
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.protocols.options import SemanticOptions
-from shoe.report.json import as_dict
-from shoe.report.notes import Evidence, notes
+from shoe.report.json import Score
+from shoe.report.notes import notes
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes
@@ -91,7 +92,7 @@ def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
     assert evidence.interval.map is not None
     low, high = evidence.interval.map
     assert 0 < low < high <= 1
-    assert as_dict(report, evidence)["semantic"]["map_interval"] == [low, high]
+    assert Score.from_report(report, evidence).to_dict()["semantic"]["map_interval"] == [low, high]
     (line,) = (line for line in notes(report, evidence) if line.startswith("unrated "))
     assert f"SHOE-mAP {100 * low:.2f} to {100 * high:.2f}" in line
 

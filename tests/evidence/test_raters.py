@@ -10,10 +10,11 @@ import shoe
 from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence import interval, spread
+from shoe.evidence.collect import Evidence
 from shoe.evidence.raters import Spread, rated_by
 from shoe.predictions import read_predictions
-from shoe.report.json import as_dict
-from shoe.report.notes import Evidence, notes
+from shoe.report.json import Score
+from shoe.report.notes import notes
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import Rows, made
@@ -74,11 +75,11 @@ def test_who_shares_no_pair_is_left_out(tmp_path: Path) -> None:
     evidence = Evidence.of(report, bounds=True)
     assert evidence.spread is not None
     assert list(evidence.spread.raters) == ["one", "two"]
-    assert as_dict(report, evidence)["semantic"]["raters"] == evidence.spread.raters
+    assert Score.from_report(report, evidence).to_dict()["semantic"]["raters"] == evidence.spread.raters
     (line,) = (line for line in notes(report, evidence) if line.startswith("raters "))
     assert f"{100 * evidence.spread.low:.2f} to {100 * evidence.spread.high:.2f}" in line
     assert f"standard deviation {100 * evidence.spread.deviation:.2f}" in line
-    assert not {"raters", "map_interval"} & set(as_dict(report)["semantic"])
+    assert not {"raters", "map_interval"} & set(Score.from_report(report).to_dict()["semantic"])
 
 
 def test_range_and_deviation() -> None:

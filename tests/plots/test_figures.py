@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shoe.core.errors import InputError
 from shoe.diagnosis.interactions import NegativeAp
@@ -63,8 +63,8 @@ def test_what_is_absent_leaves_a_dash_or_no_panel() -> None:
     empty = altered(model, deltas=dict.fromkeys(model.deltas, nothing), means=nothing)
     assert assert_readable(lambda: error_bars({"a": empty})).count("–") == len(ERRORS) + len(GROUPS)
     assert assert_readable(lambda: error_bars({"a": empty, "b": empty})).count("–") == 2 * (len(ERRORS) + len(GROUPS))
-    points = [replace(point, means=None) for point in model.sweeps[0].points]
-    of_pairs = altered(model, sweeps=(replace(model.sweeps[0], points=tuple(points)),))
+    points = [structs.replace(point, map=None) for point in model.sweeps[0].points]
+    of_pairs = altered(model, sweeps=(structs.replace(model.sweeps[0], points=tuple(points)),))
     assert not any("mAP" in text for text in assert_readable(lambda: sweep_curves({"a": of_pairs})))
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 import pytest
 from rich.console import Console
 
@@ -20,7 +19,7 @@ from shoe.diagnosis.oracles import ERRORS, NAMES
 from shoe.diagnosis.pairs import diagnose_pairs
 from shoe.diagnosis.relations import Relation
 from shoe.predictions.pair_predictions import pairs_of
-from shoe.report.diagnosis_json import Models, as_dict, as_json
+from shoe.report.diagnosis_json import Models, document
 from shoe.report.diagnosis_semantics import RELATIONS
 from shoe.report.diagnosis_terminal import print_diagnoses, verdict
 from shoe.scoring.entries import Means
@@ -53,7 +52,7 @@ def test_every_relation_is_worded() -> None:
 
 
 def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
-    data = orjson.loads(as_json({"free text": demo("free text")}, TRUTH, sweeps=True))
+    data = document({"free text": demo("free text")}, TRUTH, sweeps=True).to_dict()
     assert set(data["errors"]) == set(NAMES)
     assert {"count", "delta_map"} <= set(data["errors"]["human_box"])
     assert {"recall", "precision", "per_image", "rare", "non_rare"} <= set(data["pairs"])
@@ -69,12 +68,12 @@ def test_json_has_the_keys_of_the_contract_and_no_null() -> None:
 
 def test_json_of_several_models_is_a_list() -> None:
     models = {name: demo(name) for name in ("free text", "detector")}
-    data = as_dict(models, TRUTH)
+    data = document(models, TRUTH).to_dict()
     assert [set(data), [model["name"] for model in data["models"]]] == [
         {"dataset", "split", "models"},
         ["free text", "detector"],
     ]
-    alone = as_dict({"free text": demo("free text")}, TRUTH)
+    alone = document({"free text": demo("free text")}, TRUTH).to_dict()
     assert {key: value for key, value in alone.items() if key not in data} == data["models"][0]
 
 
@@ -85,7 +84,7 @@ def test_what_is_measured_of_interactions_is_told() -> None:
         negative_ap=NegativeAp(0.91, 0.82, 9, 9),
         interaction_map=InteractionMap(0.71, 0.61, None, *nothing),
     )
-    data = as_dict({"a": model}, TRUTH)
+    data = document({"a": model}, TRUTH).to_dict()
     measured = data["negative_ap"], data["negative_ap_diag"], data["interaction_map"], data["interaction_map_rare"]
     assert measured == (0.91, 0.82, 0.71, 0.61)
     assert "interaction_map_non_rare" not in data
@@ -141,7 +140,7 @@ def test_nothing_to_measure_is_a_dash() -> None:
     text = text_of({"a": result}, truth=result.task.truth)
     assert rows(text)["mAP –"] == ["rare –", "non-rare –"]
     assert "SHOE-mAP: not measured: no ground truth" in text
-    data = as_dict({"a": result}, result.task.truth)
+    data = document({"a": result}, result.task.truth).to_dict()
     assert not {"map"} & (set(data) | set(data["semantic"]))
     assert None not in values(data)
     assert text_of({"a": result, "b": result}, truth=result.task.truth).count("–") > 20
@@ -159,7 +158,7 @@ def test_pairs_alone() -> None:
     truth, said = Triplet(P1, O1, "ride", "horse"), [Triplet(P1, O1, "x", "horse"), Triplet(AWAY, O2, "x", "horse")]
     task = diagnosed(image([truth, Triplet(P2, O2, "ride", "horse")], said)).task
     model = diagnose_pairs(pairs_of(task.predictions), task.truth)
-    data = as_dict({"a": model}, task.truth, sweeps=True)
+    data = document({"a": model}, task.truth, sweeps=True).to_dict()
     assert (data["pairs"]["recall"], data["pairs"]["precision"], data["predictions"]) == (0.5, 0.5, 2)
     assert "errors" not in data
     assert data["absent"]["errors"] == "the file holds pairs, not triplets"
@@ -174,7 +173,7 @@ def test_what_could_not_be_measured_though_scores_are_there_has_its_reason() -> 
     for predicted, absent in ((truth, {"negative_ap"}), (replace(truth, human_box=AWAY), {"interaction_map"})):
         result = diagnosed(image([truth], [predicted]), action_scores=np.array([0.5]))
         assert set(result.absent) == absent
-        assert not absent & set(as_dict({"a": result}, result.task.truth))
+        assert not absent & set(document({"a": result}, result.task.truth).to_dict())
 
 
 def test_several_models_are_rows_and_each_one_worst_error_is_marked() -> None:
@@ -254,7 +253,7 @@ def test_json_of_errors_has_the_documented_keys() -> None:
         [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")], [Triplet(AWAY, O1, "ride", "horse", 0.5)]
     )
     found = diagnosed(scene, similarity=None)
-    record = as_dict({"a": found}, found.task.truth)
+    record = document({"a": found}, found.task.truth).to_dict()
     assert list(record) == [
         *("dataset", "split", "name", "signature", "images", "ground_truths", "predictions", "map", "map_non_rare"),
         *("true_positives", "errors", "progression", "pairs", "absent", "notes"),
@@ -287,7 +286,7 @@ def test_json_of_errors_has_the_documented_keys() -> None:
 def test_json_of_the_semantic_part_has_the_documented_keys(tmp_path: Path) -> None:
     ride = Triplet(P1, O1, "ride", "horse")
     found = diagnosed(image([ride], [replace(ride, verb="gallop", score=0.9)]), similarity=write_hand_map(tmp_path))
-    record = orjson.loads(as_json({"a": found}, found.task.truth))["semantic"]
+    record = document({"a": found}, found.task.truth).to_dict()["semantic"]
     keys = ["signature", "map", "map_non_rare", "errors", "interaction", "object_class", "vocabulary_gap"]
     assert list(record) == keys
     assert list(record["errors"]) == list(NAMES)

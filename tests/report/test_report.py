@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from shoe import (
@@ -28,7 +29,7 @@ from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.evidence.wordings import PartReading, Wording
 from shoe.predictions.notes import ReadNotes
-from shoe.report.json import as_dict, as_json
+from shoe.report.json import Score, as_json
 from shoe.report.terminal import comparison_table, print_report
 from shoe.report.wordings import wordings_table
 from tests.oracles.model import to_tables
@@ -83,7 +84,7 @@ def test_json_has_the_documented_keys_and_no_null(report: Report) -> None:
 
 
 def test_shares_of_what_the_similarities_rest_on_sum_to_one(report: Report) -> None:
-    resolution = as_dict(report)["resolution"]
+    resolution = Score.from_report(report).to_dict()["resolution"]
     shares = [resolution[f"{kind}_share"] for kind in ("rated", "fallback", "unrated")]
     assert sum(shares) == pytest.approx(1)
     assert sum(resolution["basis"].values()) == pytest.approx(1)
@@ -102,7 +103,7 @@ def test_terminal_shows_every_figure_and_the_signature(report: Report) -> None:
 
 def test_all_protocols_are_signed_one_by_one(tables: tuple[GroundTruth, Interactions]) -> None:
     truth, predictions = tables
-    found = as_dict(score(predictions, truth, protocols=["all"]))
+    found = Score.from_report(score(predictions, truth, protocols=["all"])).to_dict()
     assert [entry["protocol"] for entry in found["protocols"]][:2] == ["hico-det", "hico-det-known-object"]
     assert len({entry["signature"] for entry in found["protocols"]}) == len(truth.benchmark.protocols)
     assert all("map:" not in entry["signature"] for entry in found["protocols"])
@@ -113,7 +114,7 @@ def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple
     truth, predictions = tables
     doubled = to_tables([], small_classes())[1]
     nothing = score(doubled, truth)
-    assert "prediction_miss_rate" not in as_dict(nothing)["semantic"]
+    assert "prediction_miss_rate" not in Score.from_report(nothing).to_dict()["semantic"]
     assert "no prediction is confident (tau = " in text_of(nothing)
     high = Interactions.from_columns(
         images=predictions.images,
@@ -127,9 +128,9 @@ def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple
         score=predictions.score + 1,
     )
     sums = score(high, truth)
-    assert "semantic" not in as_dict(sums)
-    assert "strict" in as_dict(sums)
-    assert "SHOE needs scores in 0..1" in as_dict(sums)["absent"]["semantic"]
+    assert "semantic" not in Score.from_report(sums).to_dict()
+    assert "strict" in Score.from_report(sums).to_dict()
+    assert "SHOE needs scores in 0..1" in Score.from_report(sums).to_dict()["absent"]["semantic"]
     assert "SHOE needs scores in 0..1" in text_of(sums)
 
 
@@ -158,11 +159,11 @@ def test_figures_of_wordings_are_whole_on_a_narrow_terminal() -> None:
         return PartReading(word=word, sense="", found_by="", similarity=0.62, basis="zero")
 
     told = Wording(
-        phrases=(), verb=part("interacting with"), object=part("musical instrument"), count=1234, matched=99,
+        phrases=[], verb=part("interacting with"), object=part("musical instrument"), count=1234, matched=99,
         earned=61.5, lost=37.5, nearest_class="a b", similarity=0.5, compared_with="no_interaction sports_ball",
     )  # fmt: skip
     console = Console(width=80, record=True, file=StringIO())
-    console.print(wordings_table([told, replace(told, verb=part(""), object=part(""))]))
+    console.print(wordings_table([told, structs.replace(told, verb=part(""), object=part(""))]))
     text = console.export_text()
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -176,8 +177,8 @@ def test_boxes_that_leave_their_image_are_counted() -> None:
     boxes = predictions.human_boxes.copy()
     boxes[0, 2] = 2001.5
     moved = replace(predictions, human_boxes=boxes)
-    assert as_dict(score(predictions, truth))["profile"]["outside_share"] == 0
-    assert as_dict(score(moved, truth))["profile"]["outside_share"] == pytest.approx(1 / len(predictions))
+    assert Score.from_report(score(predictions, truth)).profile.outside_share == 0
+    assert Score.from_report(score(moved, truth)).profile.outside_share == pytest.approx(1 / len(predictions))
     assert f"{100 / len(predictions):.2f} % of predictions have a box that leaves its image" in text_of(
         score(moved, truth)
     )
@@ -238,8 +239,8 @@ def test_a_metric_fed_in_batches_and_merged_equals_the_score_of_all(
     for number, part in enumerate(np.array_split(order, batches)):
         (metric if number % 2 else other).update(predictions.select_images(np.sort(part)))
     metric.merge(other)
-    found = as_dict(metric.compute())
-    expected = as_dict(report)
+    found = Score.from_report(metric.compute()).to_dict()
+    expected = Score.from_report(report).to_dict()
     assert found["semantic"]["map"] == pytest.approx(expected["semantic"]["map"], abs=1e-12)
     assert found["strict"] == pytest.approx(expected["strict"], abs=1e-12)
     assert found["signature"] == expected["signature"]
@@ -253,7 +254,7 @@ def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(
     for _ in range(2):
         for rows in np.array_split(np.arange(len(predictions)), 7):
             metric.update(predictions.select(rows))
-        assert as_dict(metric.compute()) == as_dict(report)
+        assert Score.from_report(metric.compute()).to_dict() == Score.from_report(report).to_dict()
         metric.reset()
 
 
@@ -282,10 +283,10 @@ def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: f
     buffers = replace(table, **{name: getattr(table, name).copy() for name in arrays})
     metric = Metric(truth)
     metric.update(buffers)
-    expected = as_dict(metric.compute())
+    expected = Score.from_report(metric.compute()).to_dict()
     for name in arrays:
         getattr(buffers, name)[...] = 0
-    assert as_dict(metric.compute()) == expected
+    assert Score.from_report(metric.compute()).to_dict() == expected
 
 
 @pytest.mark.parametrize(

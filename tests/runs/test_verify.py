@@ -64,4 +64,4 @@ def test_what_is_equal_or_was_not_asked_for_is_no_mismatch() -> None:
 
 def test_another_input_is_the_only_reason_where_there_is_one() -> None:
     other = replace(strict(image=np.zeros_like), facts={**FOUND.facts, "predictions-sha": "0"})
-    assert verify(other, FOUND).reasons == ["other predictions"]
+    assert verify(other, FOUND).reasons == ("other predictions",)
