@@ -8,7 +8,6 @@ that what a killed process left is told from what another one is at.
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import hashlib
 import os
@@ -161,9 +160,12 @@ def _lock(beside: Path) -> int:
     Raises:
         BlockingIOError: if another process holds it.
     """
-    handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    from filelock import lock_descriptor  # here: scoring imports this module and locks nothing
+
+    handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not lock_descriptor(handle, blocking=False):
+            raise BlockingIOError
     except OSError:
         os.close(handle)
         raise
