@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, telling
+from shoe.cli import options
+from shoe.cli.output import put_json, telling
 
 if TYPE_CHECKING:
     from shoe.page.markup import Markup
@@ -24,37 +25,18 @@ def compare(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file; not needed for runs alone.")
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
-    similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    subset: Annotated[
-        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
-    ] = None,
+    dataset: options.Dataset = DEFAULT,
+    protocol: options.Protocols = None,
+    similarity: options.Similarity = "dataset",
+    option: options.ProtocolOptions = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
+    subset: options.Subset = None,
     images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
-        ),
-    ] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
+    split: options.Split = None,
+    image_labels: options.ImageLabels = None,
     no_confidence: Annotated[
         bool, typer.Option("--no-confidence", help="Also score each file with all its scores equal.")
     ] = False,
@@ -77,7 +59,7 @@ def compare(
     study: Annotated[
         Path | None, typer.Option(help="People's ratings (shoe study collect) to hold the map against, for --html.")
     ] = None,
-    per_class: Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")] = None,
+    per_class: options.PerClass = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also vary each choice of the metric: does the ranking survive?")
     ] = False,
@@ -87,7 +69,7 @@ def compare(
             help="Who resamples and sweeps: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS."
         ),
     ] = "serial",
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
 
@@ -106,7 +88,7 @@ def compare(
     :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import refuse_for_runs, runs_of
-    from shoe.cli.output import spare
+    from shoe.cli.output import refuse_overwrite
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
@@ -124,7 +106,7 @@ def compare(
     if study is not None and html is None:
         raise OptionError("--study: found no --html, the page that shows it")
     by = engine_of(engine)
-    spare((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
+    refuse_overwrite((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
     refuse_for_runs(

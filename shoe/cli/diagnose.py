@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import options
 
 
 def diagnose(
     predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one per model; or of pairs alone.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
     variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",
     choice: Annotated[
         str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or greedy.")
@@ -37,29 +38,18 @@ def diagnose(
         str, typer.Option(help="exclude or keep the classes that say a person does nothing.")
     ] = "exclude",
     sweep: Annotated[bool, typer.Option("--sweep", help="Also thin out pairs at several thresholds.")] = False,
-    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    figures: options.Figures = None,
     out: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
     images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --out.")] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
-    ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
     images_in_predictions: Annotated[
         bool, typer.Option("--images-in-predictions", help="Diagnose only the images that all PREDICTIONS name.")
     ] = False,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
-        ),
-    ] = None,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+    split: options.Split = None,
+    json: options.Json = None,
 ) -> None:
     """Diagnose predictions: which errors cost mAP, how well pairs are found and verbs named; several models at once.
 
@@ -87,7 +77,7 @@ def diagnose(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import spare, write_json
+    from shoe.cli.output import refuse_overwrite, write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
@@ -101,7 +91,7 @@ def diagnose(
     from shoe.report.names import model_names
     from shoe.report.terminal import console
 
-    spare((*predictions, *(pairs or ()), ground_truth), json)
+    refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)
     if figures or out:
         from shoe.plots.style import check_plots
 

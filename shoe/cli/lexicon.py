@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import spare
+from shoe.cli.output import refuse_overwrite
 
 if TYPE_CHECKING:
     from shoe.lexicon.building.source import Source
@@ -62,7 +62,7 @@ def build(
     called = name or out.name.partition(".")[0]
     if not called.isprintable() or any(character in called for character in " |:"):
         raise OptionError(f"name: found {quote(called)}, expected one without blanks, bars and colons")
-    spare((source,), out)
+    refuse_overwrite((source,), out)
     found = read_source(source, format, language)
     if verbs:
         found = found.with_verbs(frozenset(kind.strip() for kind in verbs.split(",")))

@@ -5,17 +5,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from shoe.core.errors import InputError
 from shoe.io.files import replacing
 
-Json = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")]
 
-
-def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
+def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
     """See that nothing is written over what was read, nor over another output, nor where nothing can be written.
 
     Raises:

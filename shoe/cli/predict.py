@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
-from shoe.cli.output import Json, put_json, spare
-from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
+from shoe.cli import options
+from shoe.cli.map.again import treat_sigterm_as_interrupt
+from shoe.cli.output import put_json, refuse_overwrite
+from shoe.cli.workers import asking_engine, cluster_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,16 +64,16 @@ def predict(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Say how many true pairs are asked about.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
+    max_cost: options.MaxCost = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
-    shard: ShardText = None,
-    engine: EngineText = "serial",
-    gpus: Gpus = 0,
+    shard: options.ShardText = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
-    json: Json = None,
+    yes: options.Yes = False,
+    json: options.Json = None,
 ) -> None:
     """Find boxes, pair persons with objects, and ask a vision-language model what each pair does.
 
@@ -102,8 +103,8 @@ def predict(
     from shoe.predict.running import Run
     from shoe.predict.steps import all_pictures
 
-    end_by_any_signal_as_by_ctrl_c()
-    spare((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
+    treat_sigterm_as_interrupt()
+    refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
     part, asking = None if shard is None else Shard.parse(shard), asking_engine(engine, gpus)
     choices = chosen(
         benchmark=benchmark(dataset),

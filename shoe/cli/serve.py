@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import options
 from shoe.cli import tokens as of_tokens
 from shoe.cli.serving import FolderPath, opened, serving
 
@@ -40,7 +41,6 @@ app = typer.Typer(
 )
 app.add_typer(of_tokens.app, name="token")
 
-_Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 _PORT = 8017
@@ -117,14 +117,12 @@ def add_truth(
     folder: FolderPath,
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     file: Annotated[Path, typer.Argument(help="Annotation file; it is copied.")],
-    dataset: _Dataset = DEFAULT,
+    dataset: options.Dataset = DEFAULT,
     split: Annotated[
         str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")
     ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
+    classes: options.Classes = None,
+    image_labels: options.ImageLabels = None,
     shown: Annotated[
         bool, typer.Option("--shown", help="Let its boxes and labels be seen in reports; else they stay here.")
     ] = False,
@@ -163,15 +161,11 @@ def add_board(
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     truth: Annotated[str, typer.Option("--truth", "-t", help="Its ground truth.")],
     title: Annotated[str | None, typer.Option(help="What people read.")] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
+    protocol: options.Protocols = None,
     similarity: Annotated[
         str, typer.Option(help="Similarity map: shoe's own, a registered one, or 'dataset': the dataset's own.")
     ] = "dataset",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
+    option: options.ProtocolOptions = None,
     figure: Annotated[str, typer.Option(help="That ranks, as strict:hico-det:full.")] = "semantic:map",
     quota: Annotated[
         int | None, typer.Option(min=1, help="Submissions of a team in a day; failed ones are free.")

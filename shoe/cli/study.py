@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, spare
+from shoe.cli import options
+from shoe.cli.output import put_json, refuse_overwrite
 from shoe.cli.study_metric import metric, sheet
 from shoe.cli.study_service import fetch, publish
 
@@ -95,7 +96,7 @@ def new(
 @app.command()
 def bongard(
     folder: _Folder,
-    problems: Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")],
+    problems: options.Problems,
     images: Annotated[Path, typer.Option(help="Folder with the images.")],
     raters: _Raters = 3,
     testers: Annotated[int, typer.Option(min=1, help="Raters who are asked each problem.")] = 3,
@@ -166,7 +167,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
 def collect(
     folder: Annotated[Path, typer.Argument(help="Folder of the study.")],
     files: Annotated[list[Path], typer.Argument(help="Files that raters sent back.")],
-    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    out: options.Table,
     kept: Annotated[
         Path | None, typer.Option(help="Folder for the problems that at least one tester solves, of Bongard problems.")
     ] = None,
@@ -184,7 +185,7 @@ def collect(
     from shoe.study.kept import FILE, load_study
     from shoe.study.problems import ProblemStudy
 
-    spare((folder / FILE, *files), out)
+    refuse_overwrite((folder / FILE, *files), out)
     study = load_study(folder)
     if kept is not None and not isinstance(study, ProblemStudy):
         raise OptionError(f"--kept: found a study of pairs in {folder}, expected one of Bongard problems")
@@ -214,10 +215,10 @@ def report(
     population: Annotated[
         bool, typer.Option("--population", help="Count each item as the pairs that it stands for: column weight.")
     ] = False,
-    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    latex: options.Latex = None,
+    figures: options.Figures = None,
     html: Annotated[Path | None, typer.Option(help="Write one page to this file.")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Print how far raters agree with each other, with themselves, and with a map or another measure.
 
@@ -249,7 +250,7 @@ def report(
     from shoe.study.reference import with_map
     from shoe.study.testers import is_trials
 
-    spare((file,), latex, html, json)
+    refuse_overwrite((file,), latex, html, json)
     if figures is not None:
         from shoe.plots.style import check_plots
 

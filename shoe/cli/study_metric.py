@@ -6,27 +6,21 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, spare, telling
-
-_Truth = Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")]
-_Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
-_Boxes = Annotated[
-    str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-]
-_Format = Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")]
+from shoe.cli import options
+from shoe.cli.output import put_json, refuse_overwrite, telling
 
 
 def sheet(
     models: Annotated[list[Path], typer.Argument(help="Prediction files that are to be judged.")],
-    ground_truth: _Truth,
-    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    ground_truth: options.GroundTruth,
+    out: options.Table,
     images: Annotated[int, typer.Option(min=1, help="Images, the same ones for all models.")] = 50,
     most: Annotated[int, typer.Option(min=1, help="Predictions of a model on an image, best scores first.")] = 3,
     raters: Annotated[int, typer.Option(min=1, max=1000, help="People who judge them.")] = 3,
     seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
-    dataset: _Dataset = DEFAULT,
-    boxes: _Boxes = None,
-    format: _Format = None,
+    dataset: options.Dataset = DEFAULT,
+    boxes: options.Boxes = None,
+    format: options.Format = None,
 ) -> None:
     """Draw predictions that people are to judge: a table with a line for each and rater, whose rating they fill in.
 
@@ -46,7 +40,7 @@ def sheet(
     from shoe.predictions.truth import read_ground_truth
     from shoe.study.metric.sheet import sheet as drawn
 
-    spare((ground_truth, *models), out)
+    refuse_overwrite((ground_truth, *models), out)
     check_once(models)
     truth = read_ground_truth(ground_truth, dataset)
 
@@ -65,26 +59,22 @@ def sheet(
 def metric(
     judgements: Annotated[Path, typer.Argument(help="Table, CSV or TSV: image, prediction, rater, rating 0 to 4.")],
     models: Annotated[list[Path], typer.Argument(help="Prediction files that were judged.")],
-    ground_truth: _Truth,
-    dataset: _Dataset = DEFAULT,
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: the dataset's.")
     ] = None,
-    similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
+    similarity: options.Similarity = "dataset",
     vary: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE[,NAME=VALUE]: a further measure, with other choices; again for more."),
     ] = None,
-    boxes: _Boxes = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: _Format = None,
-    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    latex: options.Latex = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for a figure, as PDF and PNG.")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Hold ways to score predictions against what people say of these: which ranks as people do?
 
@@ -114,7 +104,7 @@ def metric(
     from shoe.study.metric.judgements import read_judgements
     from shoe.study.metric.measures import measures_of
 
-    spare((judgements, ground_truth, *models), latex, json)
+    refuse_overwrite((judgements, ground_truth, *models), latex, json)
     if figures is not None:
         from shoe.plots.style import check_plots, make_folder
 

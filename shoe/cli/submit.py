@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoe.cli.output import Json, telling
+from shoe.cli import options
+from shoe.cli.output import telling
 
 if TYPE_CHECKING:
     from shoe.client.client import Client
@@ -20,28 +21,18 @@ _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
 
 
 def submit(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
+    predictions: options.Predictions,
     server: Annotated[str, typer.Option(envvar="SHOE_SERVER", help="Address of the service.")],
     truth: Annotated[
         str | None, typer.Option("--truth", "-t", help="Name of the ground truth there, where it has several.")
     ] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
+    protocol: options.Protocols = None,
     similarity: Annotated[str | None, typer.Option(help="Name of a similarity map at the service.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    subset: Annotated[
-        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
-    ] = None,
+    option: options.ProtocolOptions = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    subset: options.Subset = None,
     name: Annotated[str | None, typer.Option(help="What the predictions are called; else as their file.")] = None,
     board: Annotated[
         str | None, typer.Option(help="Leaderboard to stand in; it says truth, protocols and options.")
@@ -51,7 +42,7 @@ def submit(
         Path | None, typer.Option(help=f"File with the token that the service gave; or set {TOKEN}.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Keep what was measured in this file (NAME.shoe).")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Have predictions scored by a service, and print what shoe score prints. A file that it has is not sent again.
 
@@ -62,10 +53,10 @@ def submit(
 
     JSON keys: those of shoe score.
     """
-    from shoe.cli.output import spare, write_json
+    from shoe.cli.output import refuse_overwrite, write_json
     from shoe.client.client import Client
 
-    spare((predictions, token_file), save, json)
+    refuse_overwrite((predictions, token_file), save, json)
     with Client(server, token=_token(token_file)) as client:
         _tell_of_version(client)
         run: RunState | None = None

@@ -8,25 +8,22 @@ from typing import Annotated
 
 import typer
 
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def verify(
     run: Annotated[Path, typer.Argument(help="The run (NAME.shoe) that score --save wrote.")],
     predictions: Annotated[Path, typer.Argument(help="The predictions that it is of.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
+    ground_truth: options.GroundTruth,
     similarity: Annotated[
         str | None, typer.Option(help="Similarity map, where the run's is no shipped one: its folder.")
     ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
-    json: Json = None,
+    boxes: options.Boxes = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
+    image_labels: options.ImageLabels = None,
+    json: options.Json = None,
 ) -> None:
     """Compute a run again from its predictions: equal, or what differs and why.
 
@@ -41,7 +38,7 @@ def verify(
     """
     from shoe import evidence
     from shoe.benchmarks import benchmark
-    from shoe.cli.output import spare
+    from shoe.cli.output import refuse_overwrite
     from shoe.core.errors import InputError, quote
     from shoe.matching.task import Task
     from shoe.predictions.scores import SCORES
@@ -56,7 +53,7 @@ def verify(
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
 
-    spare((run, predictions, ground_truth, classes, image_labels), json)
+    refuse_overwrite((run, predictions, ground_truth, classes, image_labels), json)
     kept = read_run(run)
     of_run = kept.facts.get("map", "hico-det")
     if similarity is None and of_run not in (*shipped_maps(), *COMPUTED):

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shoe.engines.base import Engine
     from shoe.llm.spread import Cluster
-
-ShardText = Annotated[
-    str | None,
-    typer.Option("--shard", metavar="I/N", help="Do one part of N, and write no OUT: without it, all are merged."),
-]
-EngineText = Annotated[
-    str,
-    typer.Option(
-        "--engine", help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."
-    ),
-]
-Gpus = Annotated[float, typer.Option(min=0.0, max=64.0, help="With --engine ray: GPUs of each worker's local model.")]
 
 
 def asking_engine(text: str, gpus: float) -> Engine:
@@ -54,7 +40,7 @@ def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[
     Raises:
         ShoeError: if there is no such cluster, or no machine in it for a worker.
     """
-    from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
+    from shoe.cli.map.again import treat_sigterm_as_interrupt
     from shoe.engines.cluster import Ray
     from shoe.engines.connection import connected
     from shoe.llm.spread import Cluster
@@ -63,7 +49,7 @@ def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[
         yield None
         return
     with connected(engine.address) as ray:
-        end_by_any_signal_as_by_ctrl_c()  # Ray has its own mind about signals
+        treat_sigterm_as_interrupt()  # Ray has its own mind about signals
         cluster = Cluster(ray, gpus, models)
         cluster.workers(1, is_local=True)
         yield cluster

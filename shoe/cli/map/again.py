@@ -3,20 +3,13 @@
 import os
 import signal
 import threading
-from typing import Annotated
-
-import typer
 
 from shoe.core.errors import unknown_name
 
 _STATES = ("unparsable", "refused")
-AskAgain = Annotated[
-    str | None,
-    typer.Option(metavar="STATES", help="Ask again what ended without a rating: unparsable, refused, or both."),
-]
 
 
-def end_by_any_signal_as_by_ctrl_c() -> None:
+def treat_sigterm_as_interrupt() -> None:
     """Have SIGTERM of a cluster and SIGHUP of a closed terminal interrupt: what is in flight is awaited and kept."""
     if threading.current_thread() is not threading.main_thread():
         return

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
-from shoe.cli.output import Json, put_json
-from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
+from shoe.cli import options
+from shoe.cli.map.again import states_of, treat_sigterm_as_interrupt
+from shoe.cli.output import put_json
+from shoe.cli.workers import asking_engine, cluster_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from shoe.rating.estimate import Estimate
     from shoe.rating.job import Outcome
     from shoe.rating.planning import Plan, Subject
-    from shoe.rating.session import Raters
 
 LEDGER = "shoe-ledger"
 PARTS = "verb,object"
@@ -32,7 +32,7 @@ PARTS = "verb,object"
 
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the map; its name is the map's.")],
-    raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
+    raters: options.Raters,
     dataset: Annotated[str, typer.Option(help="Whose classes are to be rated.")] = DEFAULT,
     predictions: Annotated[
         list[Path] | None,
@@ -62,15 +62,15 @@ def build(
     prompts: Annotated[
         Path | None, typer.Option(help="Folder of prompts of your own: verb.txt, object.txt, interaction.txt.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
+    max_cost: options.MaxCost = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
-    ask_again: AskAgain = None,
-    shard: ShardText = None,
-    engine: EngineText = "serial",
-    gpus: Gpus = 0,
+    ask_again: options.AskAgain = None,
+    shard: options.ShardText = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
-    json: Json = None,
+    yes: options.Yes = False,
+    json: options.Json = None,
 ) -> None:
     """Have raters say how similar pairs of senses are, and write their ratings as a map that shoe score uses.
 
@@ -110,7 +110,7 @@ def build(
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
-    end_by_any_signal_as_by_ctrl_c()
+    treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
@@ -186,7 +186,7 @@ def build(
         _say(f"{missing:,} questions have no answer yet; the same command asks them again")
 
 
-def _done_of(part: Shard, session: Raters, outcome: Outcome) -> str:
+def _done_of(part: Shard, session: options.Raters, outcome: Outcome) -> str:
     """Say what a run for one part came to."""
     done = sum(tally.done for tally in outcome.tallies)
     missing = sum(tally.total - tally.done for tally in outcome.tallies)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
     from shoe.similarity import SimilarityMap
 
-_Map = Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")]
 _Truth = Annotated[Path | None, typer.Option("--ground-truth", "-g", help="Annotation file for --for.")]
 
 
@@ -61,7 +61,7 @@ def import_(
 
 
 def merge(
-    map: _Map,
+    map: options.Map,
     others: Annotated[
         list[str], typer.Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import --help).")
     ],
@@ -80,7 +80,7 @@ def merge(
     _tell_made(merge_maps(out, [map, *others]))
 
 
-def info(map: _Map, json: Json = None) -> None:
+def info(map: options.Map, json: options.Json = None) -> None:
     """Describe a map: its raters and their ratings, how far they agree, which classes are covered, where it is from.
 
     Example: shoe map info hico-det
@@ -111,7 +111,7 @@ def diff(
         Path | None, typer.Option("--for", metavar="PREDICTIONS", help="Also score this prediction file under both.")
     ] = None,
     ground_truth: _Truth = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Compare two maps: pairs shared or not, correlation, largest disagreements, and what they do to a score.
 
@@ -147,7 +147,7 @@ def diff(
 
 
 def ablate(
-    map: _Map,
+    map: options.Map,
     predictions: Annotated[
         Path | None, typer.Option("--for", metavar="PREDICTIONS", help="Score this prediction file under each subset.")
     ] = None,
@@ -155,7 +155,7 @@ def ablate(
     human: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Human ratings, CSV or TSV, to compare each subset with.")
     ] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Take a map apart by its raters: correlations, and the score and human agreement of every subset of them.
 
@@ -200,7 +200,7 @@ def ablate(
 
 
 def export(
-    map: _Map,
+    map: options.Map,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .npz, .csv or .tsv.")],
 ) -> None:
     """Write a map as dense arrays (.npz) or as one long table (.csv, .tsv); whole or not at all.
