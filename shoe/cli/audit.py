@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import progress_bar, put_json, refuse_overwrite
 
 
 def audit(
@@ -27,25 +27,15 @@ def audit(
     attacks [{name, about, protocols {protocol {figures, gains {map, mf1, gt_miss_rate, prediction_miss_rate}}}}].
     Fractions 0..1; what cannot be measured is left out.
     """
-    from functools import partial
-
-    from rich.console import Console
-    from rich.progress import track
-
-    from shoe.cli.output import refuse_overwrite
     from shoe.evidence.audit import audit as made
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.audit import audit_dict, print_audit
     from shoe.report.terminal import console
+    from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), json)
-    truth = read_ground_truth(ground_truth, dataset)
-    table, _ = read_predictions_with_notes(
-        predictions, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-    )
-    talk = Console(stderr=True)
-    bar = partial(track, description="attacks", console=talk, transient=True, disable=not talk.is_terminal)
-    found = made(table, truth, similarity=similarity, watch=bar)
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores)
+    truth = scoring.truth()
+    table, _ = scoring.read(predictions, truth)
+    found = made(table, truth, similarity=similarity, watch=progress_bar("attacks"))
     if not put_json(audit_dict(found), json):
         print_audit(found, console())

@@ -48,28 +48,22 @@ def calibration(
     from shoe.plots.style import check_plots
     from shoe.report.calibration import calibrated, calibration_dict, print_calibration
     from shoe.report.terminal import console
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth), json)
     if figures is not None:
         check_plots()
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
-        format=None,
-        classes=None,
-        subset=None,
-        images_in_predictions=False,
-        split=None,
-        image_labels=None,
     )
     with telling() as tell:
-        runs = runs_of(predictions, asked, tell=tell)
+        runs = runs_of(predictions, scoring, tell=tell)
     models = {run.name: calibrated(run, bins) for run in runs}
     if figures is not None:
         from shoe.plots.reliability import draw_reliability

@@ -101,7 +101,7 @@ def compare(
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.sweeps import print_sweep, sweep_dict
     from shoe.report.terminal import console
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
     if study is not None and html is None:
         raise OptionError("--study: found no --html, the page that shows it")
@@ -114,12 +114,12 @@ def compare(
     )
     if images is not None:
         _check_images(images, html)
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
         format=format,
@@ -131,7 +131,7 @@ def compare(
     )
     reports: dict[str, Report] | None = {} if html is not None or sweep else None
     with telling() as tell:
-        runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
+        runs = runs_of(models, scoring, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
         how: Any = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
         found = compared(runs, **how, engine=by, tell=tell)

@@ -75,21 +75,18 @@ def diagnose(
     similarity, score, iou, gain}]}]}, absent}; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
     map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
     """
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import refuse_overwrite, write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
-    from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.names import model_names
     from shoe.report.terminal import console
+    from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)
     if figures or out:
@@ -105,15 +102,19 @@ def diagnose(
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
         raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
 
-    table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
+    scoring = ScoringOptions(
+        ground_truth=ground_truth,
+        dataset=dataset,
+        boxes=boxes,
+        scores=scores,
+        format=format,
+        classes=classes,
+        split=split,
+    )
+    truth = scoring.truth()
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = [
-        read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
-        if holds_pairs(path)
-        else read_predictions_with_notes(
-            path, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-        )
+        read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes) if holds_pairs(path) else scoring.read(path, truth)
         for path in predictions
     ]
     if images_in_predictions:

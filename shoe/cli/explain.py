@@ -9,7 +9,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import progress_bar, put_json, refuse_overwrite
 
 
 def explain(
@@ -51,23 +51,14 @@ def explain(
     verified_wrong, ambiguous, never_verified}; without_never_verified, verified_only {map, map_rare, map_non_rare}}}.
     Fractions 0..1; what cannot be measured is left out.
     """
-    from functools import partial
-
-    from rich.console import Console
-    from rich.progress import track
-
     from shoe.attribution.explain import explain as explained
     from shoe.attribution.rules import scorings
     from shoe.benchmarks import benchmark
-    from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import refuse_overwrite
     from shoe.core.errors import OptionError
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
     from shoe.protocols.named import SEMANTIC
     from shoe.report.explain import explained_dict, print_explained
     from shoe.report.terminal import console
-    from shoe.scoring.score import score
+    from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth, classes, image_labels), json)
     known = benchmark(dataset)
@@ -77,17 +68,18 @@ def explain(
     if semantic is not None:
         expected = f"strict ones ({', '.join(known.protocols)})"
         raise OptionError(f"--protocols: found {semantic}, whose rules are of another kind; expected {expected}")
-    table = read_classes(classes, known.classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
-    read, notes = read_predictions_with_notes(
-        predictions, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
-    )
-    report = score(read, truth, protocols=names, options=option or (), notes=notes)
-    talk = Console(stderr=True)
+    report, _ = ScoringOptions(
+        ground_truth=ground_truth,
+        dataset=dataset,
+        protocols=names,
+        options=option or (),
+        boxes=boxes,
+        format=format,
+        classes=classes,
+        split=split,
+        image_labels=image_labels,
+    ).report(predictions)
     number = scorings([result.options for result in report.strict_results])
-    bar = partial(
-        track, description=f"{number} sets of rules", console=talk, transient=True, disable=not talk.is_terminal
-    )
-    found = explained(report, bar)
+    found = explained(report, progress_bar(f"{number} sets of rules"))
     if not put_json(explained_dict(found), json):
         print_explained(found, console())

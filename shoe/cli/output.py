@@ -4,10 +4,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError, printable
 from shoe.io.files import replacing
 
 
@@ -67,11 +68,47 @@ def telling() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    from shoe.core.errors import printable
-
     talk = Console(stderr=True)
     if not talk.is_terminal:
         yield lambda _: None
         return
     with talk.status("") as status:
         yield lambda line: status.update(Text(printable(line)))
+
+
+def progress_bar(description: str) -> Callable[..., Any]:
+    """Return a function that goes through a sequence with a progress bar on the terminal, if there is one."""
+    from rich.console import Console
+    from rich.progress import track
+
+    talk = Console(stderr=True)
+    return partial(track, description=description, console=talk, transient=True, disable=not talk.is_terminal)
+
+
+def say(line: str) -> None:
+    """Write a line for the user to standard error."""
+    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
+
+
+def confirm(question: str, refusal: str, detail: Callable[[], object] = lambda: None) -> None:
+    """Ask on the terminal before money is spent; "no" ends the command with exit code 0.
+
+    Args:
+        question: without its question mark.
+        refusal: message of the error if nobody can be asked.
+        detail: prints what the question is about, before it is asked.
+
+    Raises:
+        OptionError: if there is no terminal.
+    """
+    import typer
+
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise OptionError(refusal)
+    detail()
+    try:
+        agreed = typer.confirm(f"{question}?", err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        raise typer.Exit(0)

@@ -1,9 +1,9 @@
 """A fast reader of plain command lines: typer needs longer to read one than a small file takes to score.
 
-Typer's own reader imports pydantic and makes a validator of each parameter. ``shoe score`` of the demo's detections took
-1.75 s with this reader and 2.28 s with typer's (fastest of 20 runs each, in turn; medians of the processor time: 2.30 s
-and 2.72 s; typer 0.29.2, a busy machine with two cores). Help, mistakes and all that is written in another way are left
-to typer, which reads the same declarations.
+Typer's own reader imports pydantic and makes a validator of each parameter. ``shoe score`` of the demo's detections
+took 1.75 s with this reader and 2.28 s with typer's (fastest of 20 runs each, in turn; medians of the processor time:
+2.30 s and 2.72 s; typer 0.29.2, a busy machine with two cores). Help, mistakes and all that is written in another way
+are left to typer, which reads the same declarations.
 """
 
 from collections.abc import Callable, Sequence

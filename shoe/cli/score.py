@@ -9,7 +9,7 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 
 if TYPE_CHECKING:
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
 
 def score(
@@ -110,15 +110,15 @@ def score(
     from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
     from shoe.report.wordings import write_wordings
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
         format=format,
@@ -130,10 +130,10 @@ def score(
     )
     if results is not None or len(predictions) > 1 or shard is not None or engine != "serial":
         one = {"--words": words, "--per-class": per_class, "--save": save, "--json": json}
-        _score_many(predictions, asked, results, engine, shard, [name for name in one if one[name]], bounds=bounds)
+        _score_many(predictions, scoring, results, engine, shard, [name for name in one if one[name]], bounds=bounds)
         return
     (path,) = predictions
-    report, notes = asked.report(path)
+    report, notes = scoring.report(path)
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
         write_wordings(wordings(report), notes.unparsed, words)
@@ -152,7 +152,7 @@ def score(
 
 def _score_many(
     files: list[Path],
-    asked: "Asked",
+    scoring: "ScoringOptions",
     folder: Path | None,
     engine: str,
     shard: str | None,
@@ -176,7 +176,7 @@ def _score_many(
         raise OptionError(f"{of_one[0]}: found --results, whose files hold one report each; expected one of the two")
     part = None if shard is None else Shard.parse(shard)
     with telling() as tell:
-        found = score_many(files, asked, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
+        found = score_many(files, scoring, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
     for line in found.failed.values():
         print(f"shoe: {line}", file=sys.stderr)
     if part is None:

@@ -95,11 +95,10 @@ def metric(
     from shoe.cli.models import check_once
     from shoe.io.files import replacing
     from shoe.matching.task import Task
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.names import model_names
     from shoe.report.study_metric import against_dict, against_latex, print_against
     from shoe.report.terminal import console
+    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.gathered import Gathered
     from shoe.study.metric.judgements import read_judgements
     from shoe.study.metric.measures import measures_of
@@ -113,17 +112,16 @@ def metric(
     names = model_names(models)
     check_once(models)
     table = read_judgements(judgements, names)
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, format=format)
     with telling() as tell:
         tell(f"reading {ground_truth}")
-        truth = read_ground_truth(ground_truth, dataset)
+        truth = scoring.truth()
         gathered = Gathered(
             table, measures_of(truth, protocol or (), similarity, vary or ()), truth.interactions.images
         )
         for name, path in zip(names, models, strict=True):
             tell(f"scoring {name}")
-            read, notes = read_predictions_with_notes(
-                path, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-            )
+            read, notes = scoring.read(path, truth)
             gathered.add(name, Task(read, truth), notes)
         tell("holding measures against people")
         found = gathered.against_people()

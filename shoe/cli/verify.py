@@ -48,7 +48,7 @@ def verify(
     from shoe.runs.run import Run
     from shoe.runs.verify import options_of
     from shoe.runs.verify import verify as verified
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
     from shoe.scoring.score import score_by
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
@@ -62,12 +62,10 @@ def verify(
     of = benchmark(kept.facts["data"])
     split, *parts = kept.facts["split"].split("/")
     scores = kept.facts.get("scores", "").split(", ")[-1]
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=kept.facts["data"],
-        protocols=(),
         similarity=similarity or of_run,
-        options=(),
         boxes=boxes,
         scores=scores if scores in SCORES else None,
         format=format,
@@ -79,12 +77,12 @@ def verify(
         ),
         image_labels=image_labels,
     )
-    truth = asked.truth()
+    truth = scoring.truth()
     if kept.class_split is not None and truth.class_split is None:  # of a file, whose classes the run has
         truth = replace(truth, class_split=kept.class_split)
-    table, notes = asked.read(predictions, truth)
-    truth = asked.part(truth, [table])
-    report = score_by(options_of(kept), Task(table, truth), asked.similarity, notes)
+    table, notes = scoring.read(predictions, truth)
+    truth = scoring.part(truth, [table])
+    report = score_by(options_of(kept), Task(table, truth), scoring.similarity, notes)
     spread = None if kept.spread is None else evidence.spread(report)
     interval = None if kept.interval is None else evidence.interval(report)
     verdict = verified(kept, Run.of(report, kept.name, spread, interval))

@@ -29,7 +29,7 @@ from shoe.report.names import model_names
 from shoe.report.notes import Evidence
 from shoe.report.schemas.scoring import Score
 from shoe.report.text import percent, table
-from shoe.scoring.asked import Asked
+from shoe.scoring.options import ScoringOptions
 from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
@@ -60,7 +60,7 @@ class Outcome:
 class _Common:
     """What scoring each of the files takes; nothing else is read for it, wherever it is done."""
 
-    asked: Asked
+    asked: ScoringOptions
     truth: GroundTruth
     similarity: Similarity
     bounds: bool
@@ -68,7 +68,7 @@ class _Common:
 
 def score_many(
     files: Sequence[Path],
-    asked: Asked,
+    asked: ScoringOptions,
     folder: Path,
     engine: Engine,
     *,
@@ -143,7 +143,7 @@ def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
         return str(error)
 
 
-def _settings(asked: Asked, similarity: Similarity, *, bounds: bool) -> bytes:
+def _settings(asked: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
     """A digest of all that results follow from but for the predictions: contents, not names, of files."""
     said: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
     split = Path(asked.split) if asked.split else None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from shoe.lexicon.expressions import Part
     from shoe.maps.draft import Pair
+    from shoe.rating.session import Raters
     from shoe.similarity import RatedPairs, Rater
 
 
@@ -146,7 +147,7 @@ def complete(
             say(to, f"the completed map: shoe score ... --similarity {folder}")
 
 
-def _raters(raters: options.Raters) -> Iterator[Rater]:
+def _raters(raters: Raters) -> Iterator[Rater]:
     """The columns that the raters fill, and how they are asked."""
     from shoe.lexicon.expressions import POS
     from shoe.similarity import Rater

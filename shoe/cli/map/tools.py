@@ -10,7 +10,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json
+from shoe.cli.output import progress_bar, put_json
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -175,11 +175,6 @@ def ablate(
     score); human {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be
     measured is left out.
     """
-    from functools import partial
-
-    from rich.console import Console
-    from rich.progress import track
-
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
     from shoe.report.map_compare import ablation_dict, print_ablation
@@ -192,9 +187,7 @@ def ablate(
     subsets_of(len(similarity.raters))  # before minutes of reading, not after
     ratings = read_people(human) if human else []
     report = evaluated(predictions, ground_truth, map, similarity.dataset)
-    talk = Console(stderr=True)
-    bar = partial(track, description="subsets of raters", console=talk, transient=True, disable=not talk.is_terminal)
-    found = ablate_map(similarity, report, ratings, bar)
+    found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
     if not put_json(ablation_dict(found), json):
         print_ablation(found, console())
 
