@@ -9,12 +9,10 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json, refuse_overwrite
+from shoe.cli.output import check_folder, put_json, refuse_overwrite
 
 app = typer.Typer(
     help="Bongard problems: six pictures show a concept, six show its object otherwise; does a query show it?",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
 _Dataset = Annotated[str, typer.Option(help="Whose classes and image names the file has.")]
@@ -188,14 +186,12 @@ def show(
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """
     from shoe.bongard.files import read_problems
-    from shoe.core.errors import InputError
     from shoe.page.bongard import write_problem_page
     from shoe.report.bongard import print_counts
     from shoe.report.terminal import console
 
     refuse_overwrite(problems, html)
-    if images is not None and not images.is_dir():
-        raise InputError(images, found="no such folder", expected="a folder with images")
+    check_folder(images, "a folder with images")
     read = read_problems(*problems)
     write_problem_page(html, read, images, count, seed)
     print_counts(read, console())

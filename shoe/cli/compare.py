@@ -12,7 +12,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import put_json, telling
+from shoe.cli.output import check_folder, put_json, refuse_overwrite, telling
 
 if TYPE_CHECKING:
     from shoe.page.markup import Markup
@@ -88,7 +88,6 @@ def compare(
     :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import refuse_for_runs, runs_of
-    from shoe.cli.output import refuse_overwrite
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
@@ -185,11 +184,10 @@ def _was_given(context: typer.Context, name: str) -> bool:
 
 
 def _check_images(images: Path, html: Path | None) -> None:
-    from shoe.core.errors import InputError, MissingExtraError, OptionError
+    from shoe.core.errors import MissingExtraError, OptionError
 
     if html is None:
         raise OptionError("--images: found no --html, the page that shows them")
-    if not images.is_dir():
-        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
+    check_folder(images, "the folder of the dataset's images")
     if find_spec("PIL") is None:
         raise MissingExtraError("pictures", "plots")

@@ -75,8 +75,8 @@ def diagnose(
     similarity, score, iou, gain}]}]}, absent}; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
     map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
     """
-    from shoe.cli.output import refuse_overwrite, write_json
-    from shoe.core.errors import InputError, OptionError
+    from shoe.cli.output import check_folder, refuse_overwrite, write_json
+    from shoe.core.errors import OptionError
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
@@ -95,8 +95,7 @@ def diagnose(
         check_plots()
     if images is not None and out is None:
         raise OptionError("--images: found no --out, the folder that pictures are drawn to")
-    if images is not None and not images.is_dir():
-        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
+    check_folder(images, "the folder of the dataset's images")
     of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
     if len(of_pairs) != len(predictions):
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Make lexicons of other words than WordNet's, and look into them.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 _Lexicon = Annotated[str, typer.Argument(metavar="LEXICON", help="A compiled lexicon, or wordnet.")]
 _File = Annotated[str, typer.Argument(metavar="FILE", help="A compiled lexicon, or a file that one is made of.")]

@@ -44,6 +44,12 @@ def _obstacle(path: Path) -> str | None:
     return None if os.access(path.parent, os.W_OK | os.X_OK) else f"a folder that is closed to you: {path.parent}"
 
 
+def check_folder(folder: Path | None, expected: str) -> None:
+    """Raise an InputError if a folder is given and there is none."""
+    if folder is not None and not folder.is_dir():
+        raise InputError(folder, found="no such folder", expected=expected)
+
+
 def write_json(data: bytes, target: str) -> None:
     """Write JSON to a file, or to standard output for "-"."""
     if target == "-":

@@ -36,8 +36,6 @@ app = typer.Typer(
     cls=_Group,
     help="Run a metric service: predictions come in over HTTP, results are seen in a browser. "
     "shoe serve FOLDER starts one; options of that: shoe serve start --help.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 app.add_typer(of_tokens.app, name="token")
 

@@ -34,25 +34,18 @@ def sheet(
     from shoe.cli.models import check_once
     from shoe.core.errors import many
     from shoe.io.delimited import delimited_text
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.matching.task import Task
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
+    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.sheet import sheet as drawn
 
     refuse_overwrite((ground_truth, *models), out)
     check_once(models)
-    truth = read_ground_truth(ground_truth, dataset)
-
-    def task(path: Path) -> Task:
-        table, _ = read_predictions_with_notes(
-            path, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
-        )
-        return Task(table, truth)
-
-    rows, number = drawn(list(map(task, models)), images, most, raters, seed)
-    with replacing(out) as stream:
-        stream.write(delimited_text(rows).encode())
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, format=format)
+    truth = scoring.truth()
+    tasks = [Task(scoring.read(path, truth)[0], truth) for path in models]
+    rows, number = drawn(tasks, images, most, raters, seed)
+    write_text(out, delimited_text(rows))
     print(f"{out}: {many(number, 'prediction')} on {many(images, 'image')}, {many(raters, 'rater')}")
 
 
@@ -93,7 +86,7 @@ def metric(
     [[better, worse]]}. What is undefined has no key.
     """
     from shoe.cli.models import check_once
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.matching.task import Task
     from shoe.report.names import model_names
     from shoe.report.study_metric import against_dict, against_latex, print_against
@@ -126,8 +119,7 @@ def metric(
         tell("holding measures against people")
         found = gathered.against_people()
     if latex is not None:
-        with replacing(latex) as stream:
-            stream.write(against_latex(found).encode())
+        write_text(latex, against_latex(found))
     if figures is not None:
         from shoe.plots.ranking import draw_against
 
