@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -93,7 +93,7 @@ def compare(
     from shoe.comparison.compare import compare as compared
     from shoe.comparison.sweeps import FIGURES, survival
     from shoe.comparison.sweeps import sweep as swept
-    from shoe.core.errors import OptionError
+    from shoe.core.errors import MissingExtraError, OptionError
     from shoe.engines.choose import engine_of
     from shoe.report.apart import apart_dict, classes_csv, print_apart
     from shoe.report.comparison import comparison_csv, comparison_dict
@@ -108,11 +108,14 @@ def compare(
     refuse_overwrite((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
-    refuse_for_runs(
-        models, {name for name in context.params if _was_given(context, name)}, ground_truth=ground_truth is not None
-    )
-    if images is not None:
-        _check_images(images, html)
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+    refuse_for_runs(models, given, ground_truth=ground_truth is not None)
+    if images is not None and html is None:
+        raise OptionError("--images: found no --html, the page that shows them")
+    check_folder(images, "the folder of the dataset's images")
+    if images is not None and find_spec("PIL") is None:
+        raise MissingExtraError("pictures", "plots")
     scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
@@ -132,8 +135,7 @@ def compare(
     with telling() as tell:
         runs = runs_of(models, scoring, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
-        how: Any = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
-        found = compared(runs, **how, engine=by, tell=tell)
+        found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different, engine=by, tell=tell)
         scored = [(reports or {})[name] for name in found.names] if sweep else []
         points = swept(scored, by, tell) if sweep else []
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
@@ -175,19 +177,3 @@ def _people(study: Path, dataset: str, similarity: str) -> Markup:
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
     found = analyse(with_map(replace(read_study(study), weights=None), name, study))
     return people_part(found, beside_people(found.study, name, study))
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    """Whether an option was named, though it may be as its default is."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def _check_images(images: Path, html: Path | None) -> None:
-    from shoe.core.errors import MissingExtraError, OptionError
-
-    if html is None:
-        raise OptionError("--images: found no --html, the page that shows them")
-    check_folder(images, "the folder of the dataset's images")
-    if find_spec("PIL") is None:
-        raise MissingExtraError("pictures", "plots")

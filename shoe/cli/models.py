@@ -34,17 +34,8 @@ def runs_of(
 ) -> list[Run]:
     """Read runs, and score predictions, in the order of their files.
 
-    Args:
-        paths: runs, by their ending, and prediction files.
-        scoring: how to score.
-        no_confidence: whether to score each prediction file with equal scores, too.
-        bounds: whether to estimate what the map leaves open.
-        tell: hears what is being done.
-        reports: gets the report behind each run that was scored here, by the model's name; it holds all predictions.
-
-    Raises:
-        InputError: for a file that is given twice, or that cannot be read.
-        OptionError: for predictions without a ground truth.
+    With ``no_confidence`` each prediction file is scored with equal scores, too. ``reports`` gets the report behind
+    each run that was scored here, by the model's name.
     """
     from shoe import evidence
 
@@ -85,11 +76,7 @@ def runs_of(
 
 
 def check_once(paths: Sequence[Path]) -> None:
-    """See that each file is given once.
-
-    Raises:
-        InputError: naming one that is given twice, by whatever name.
-    """
+    """Raise an InputError for a file that is given twice, by whatever name."""
     real = [os.path.realpath(path) for path in paths]
     twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
     if twice is not None:
@@ -109,16 +96,7 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Refuse options that runs, which were scored before, cannot follow.
-
-    Args:
-        paths: of the models.
-        given: names of the options that were given.
-        ground_truth: whether there is a ground truth, which some of the options are about.
-
-    Raises:
-        OptionError: naming the first such option.
-    """
+    """Raise an OptionError for an option, of those ``given``, that runs cannot follow: they were scored before."""
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:
         return

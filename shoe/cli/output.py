@@ -13,12 +13,7 @@ from shoe.io.files import replacing
 
 
 def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
-    """See that nothing is written over what was read, nor over another output, nor where nothing can be written.
-
-    Raises:
-        InputError: naming a target that is an input, by whatever name, that is given twice, "-" as a path, a folder, or
-            a file in a folder that is not there or cannot be written to.
-    """
+    """Raise an InputError for a target that is an input, by whatever name, is given twice, or cannot be written."""
     taken = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for target in targets:
         if target is None or target == "-":
@@ -60,7 +55,7 @@ def write_json(data: bytes, target: str) -> None:
 
 
 def put_json(content: Mapping[str, Any], target: str | None) -> bool:
-    """Write figures as JSON where it is wanted; True if that takes up the output."""
+    """Write a report as JSON if a target is given; return whether that is standard output."""
     from shoe.io.json import encode
 
     if target is not None:
@@ -70,7 +65,7 @@ def put_json(content: Mapping[str, Any], target: str | None) -> bool:
 
 @contextmanager
 def telling() -> Iterator[Callable[[str], None]]:
-    """Shows what is being done, where somebody looks."""
+    """Yield a progress callback, which shows its line on a terminal."""
     from rich.console import Console
     from rich.text import Text
 

@@ -9,9 +9,8 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.map.again import treat_sigterm_as_interrupt
 from shoe.cli.output import confirm, put_json, refuse_overwrite, say
-from shoe.cli.workers import asking_engine, cluster_of
+from shoe.cli.workers import asking_engine, cluster_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,11 +201,7 @@ def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> No
 
 
 def _check_all(states: Any, path: Path, reason: str | None) -> None:
-    """See that every question has an answer: predictions without some would pass for whole.
-
-    Raises:
-        ShoeError: if not.
-    """
+    """Raise a ShoeError if a question has no answer: predictions without some would pass for whole."""
     from shoe.core.errors import ShoeError
 
     if states["unasked"]:

@@ -13,7 +13,6 @@ from shoe.cli import options
 from shoe.cli.output import telling
 
 if TYPE_CHECKING:
-    from shoe.client.client import Client
     from shoe.client.states import RunState
 
 TOKEN = "SHOE_TOKEN"  # noqa: S105 - the name of the variable
@@ -55,10 +54,14 @@ def submit(
     """
     from shoe.cli.output import refuse_overwrite, write_json
     from shoe.client.client import Client
+    from shoe.core.errors import ServiceError, printable
+    from shoe.version import __version__
 
     refuse_overwrite((predictions, token_file), save, json)
     with Client(server, token=_token(token_file)) as client:
-        _tell_of_version(client)
+        if client.version.shoe != __version__:
+            theirs = printable(client.version.shoe)
+            print(f"shoe: the service scores as shoe {theirs} does, this is {__version__}", file=sys.stderr)
         run: RunState | None = None
         try:
             with telling() as tell:
@@ -82,7 +85,8 @@ def submit(
             kept = f"the run goes on, see {_page(server, run)}" if run else "asked again, it goes on where it was"
             print(f"shoe: interrupted; {kept}", file=sys.stderr)
             raise
-        _see_that_it_is_done(run)
+        if not run.ended_well:
+            raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))
         if not run.outputs and save is None and json is None:
             print(f"done; results of the leaderboard {run.board} are hidden for now\nrun        {_page(server, run)}")
             return
@@ -116,26 +120,8 @@ def _token(file: Path | None) -> str | None:
     return token
 
 
-def _tell_of_version(client: Client) -> None:
-    from shoe.core.errors import printable
-    from shoe.version import __version__
-
-    if client.version.shoe != __version__:
-        print(
-            f"shoe: the service scores as shoe {printable(client.version.shoe)} does, this is {__version__}",
-            file=sys.stderr,
-        )
-
-
 def _progress(state: RunState) -> str:
     if state.state == "queued":
         return f"queued, {state.position}. in line" if state.position else "queued"
     share = f": {state.progress:.0%}" if state.progress is not None else ""
     return f"{state.stage or state.state}{share}"
-
-
-def _see_that_it_is_done(run: RunState) -> None:
-    from shoe.core.errors import ServiceError
-
-    if not run.ended_well:
-        raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))

@@ -8,6 +8,7 @@ certain.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from pathlib import Path
 from threading import Thread
@@ -50,8 +51,6 @@ class Fence:
 
 def is_written(path: Path) -> bool:
     """Whether a process that can be seen from here has a ledger open to write it."""
-    import fcntl  # a shared lock, which filelock does not have: two processes that look at once do not see each other
-
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

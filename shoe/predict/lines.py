@@ -5,6 +5,7 @@ A file from elsewhere may lack the first line.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -108,16 +109,13 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
 
 def _opened(path: str | Path) -> int:
     """Open a file that no other process writes meanwhile."""
-    from filelock import lock_descriptor
-
     while True:
         try:
             handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise _unwritable(path, error) from None
         try:
-            if not lock_descriptor(handle, blocking=False):
-                raise BlockingIOError
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(handle), os.stat(path)):
                     return handle

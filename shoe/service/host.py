@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import sys
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from filelock import lock_descriptor
 
 from shoe.core.errors import ShoeError
 from shoe.llm.fence import Fence
@@ -125,21 +125,24 @@ def _own_folder() -> Path:
     if found.st_uid != os.getuid() or found.st_mode & 0o77 or above.is_symlink():
         raise ShoeError(f"found {above} open to others, expected a folder of this user alone")
     with (above / "lock").open("a") as turn:
-        lock_descriptor(turn.fileno())  # so that no folder is seen before it is locked
+        fcntl.flock(turn, fcntl.LOCK_EX)  # so that no folder is seen before it is locked
         for other in above.glob("host-*"):
             if not _is_locked(other):
                 shutil.rmtree(other, ignore_errors=True)
         own = Path(tempfile.mkdtemp(dir=above, prefix="host-"))
-        lock_descriptor(os.open(own, os.O_RDONLY))
+        fcntl.flock(os.open(own, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_EX)
     return own
 
 
 def _is_locked(folder: Path) -> bool:
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:  # its host has just left
         return False
     try:
-        return not lock_descriptor(handle, blocking=False)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
     finally:
         os.close(handle)
+    return False

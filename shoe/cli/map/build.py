@@ -9,9 +9,8 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.map.again import states_of, treat_sigterm_as_interrupt
 from shoe.cli.output import confirm, put_json, say
-from shoe.cli.workers import asking_engine, cluster_of
+from shoe.cli.workers import asking_engine, cluster_of, states_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

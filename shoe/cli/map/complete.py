@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.cli import options
-from shoe.cli.map.again import states_of, treat_sigterm_as_interrupt
 from shoe.cli.output import put_json
+from shoe.cli.workers import states_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

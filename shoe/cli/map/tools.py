@@ -218,18 +218,7 @@ def export(
 
 
 def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str, dataset: str) -> Report | None:
-    """Score a prediction file under a map, and say on stderr how it was read; None where no file is given.
-
-    Args:
-        predictions: what ``--for`` names, in any format.
-        ground_truth: what ``--ground-truth`` names.
-        map_name: shipped name or folder of the map.
-        dataset: whose classes both have.
-
-    Raises:
-        OptionError: if only one of the two files is given.
-        InputError: for a file that is broken.
-    """
+    """Score a prediction file under a map, and say on stderr how it was read; None if no file is given."""
     from shoe.core.errors import OptionError
     from shoe.evidence.facts import box_check
     from shoe.maps.diff import scored
