@@ -138,13 +138,11 @@ def compare(
         found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different, engine=by, tell=tell)
         scored = [(reports or {})[name] for name in found.names] if sweep else []
         points = swept(scored, by, tell) if sweep else []
-    for path, text in ((latex, as_latex), (markdown, as_markdown)):
+    tables = (latex, as_latex), (markdown, as_markdown), (csv, comparison_csv), (per_class, classes_csv)
+    for path, table in tables:
         if path is not None:
-            write(text(found), str(path))
-    if csv is not None:
-        write(comparison_csv(found).decode(), str(csv))
-    if per_class is not None:
-        write(classes_csv(found), str(per_class))
+            text = table(found)
+            write(text if isinstance(text, str) else text.decode(), str(path))
     made, told = apart(found), comparison_dict(found)
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
     if html is not None:
