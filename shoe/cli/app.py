@@ -101,9 +101,5 @@ def app(*names: str) -> typer.Typer:
     made.callback(
         epilog="shoe --version prints the version; shoe --lexicon FILE COMMAND uses other words than WordNet 3.0's.",
         context_settings=_CONTEXT,
-    )(_root)
+    )(lambda: None)
     return made
-
-
-def _root() -> None:
-    pass

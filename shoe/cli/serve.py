@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,7 +28,7 @@ class _Group(typer.core.TyperGroup):
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
-            _see_that_a_folder_is_meant(args[0], self.commands)
+            _refuse_misspelt_command(args[0], self.commands)
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 
@@ -80,7 +81,14 @@ def start(
         settings = Settings(host=host, port=port, names=names, always_tokens=tokens)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         cluster = _cluster(engine)
-        serve(Folder.open(folder), settings, children=jobs, limits=limits, cluster=cluster, tell=_say)
+        serve(
+            Folder.open(folder),
+            settings,
+            children=jobs,
+            limits=limits,
+            cluster=cluster,
+            tell=partial(print, flush=True),
+        )
 
 
 @app.command()
@@ -107,7 +115,7 @@ def demo(
         place = Folder.open(folder or Path(temporary) / "demo")
         with telling() as tell:
             fill(place, tell)
-        serve(place, Settings(host=host, port=port), tell=_say)
+        serve(place, Settings(host=host, port=port), tell=partial(print, flush=True))
 
 
 @app.command("add-truth")
@@ -271,8 +279,8 @@ def doctor(
         print("nothing is lost or broken")
 
 
-def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
-    """Refuse to make a folder of a name that is nearly a command's."""
+def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
+    """Raise an OptionError for a name that is nearly a command's, instead of making a folder of it."""
     from shoe.core.errors import OptionError, meant, quote
 
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
@@ -299,7 +307,3 @@ def _host_name(said: str) -> str:
     if not re.fullmatch(r"[\w.-]+", said, re.ASCII):
         raise OptionError(f"--name: found {quote(said)}, expected a host name alone, as shoe.example.org")
     return said.lower()
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
