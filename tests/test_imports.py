@@ -23,6 +23,15 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     main()
 """
 
+_NOT_UNIX = """
+import os, signal, sys
+for module in ("fcntl", "grp", "pwd", "resource", "termios"):
+    sys.modules[module] = None
+for name in ("O_CLOEXEC", "O_NONBLOCK", "fchmod", "getuid", "posix_fallocate", "pread", "sched_getaffinity"):
+    delattr(os, name)
+del signal.SIGHUP, signal.SIGKILL, signal.pthread_sigmask
+"""
+
 
 def modules_after(code: str) -> set[str]:
     """Names of all modules that a fresh interpreter has loaded after running code."""
@@ -50,3 +59,8 @@ def test_the_demo_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
     loaded = modules_after(_DEMO)
     assert "shoe.scoring.score" in loaded
     assert not loaded & HEAVY
+
+
+def test_scoring_needs_no_part_of_python_that_only_unix_has() -> None:
+    assert "shoe.similarity.writing" in modules_after(_NOT_UNIX + _SCORE)
+    assert "shoe.scoring.score" in modules_after(_NOT_UNIX + _DEMO)

@@ -6,6 +6,8 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,25 @@ def test_generated_parts_of_other_pages_say_what_will_stand_there() -> None:
     pages = {page: text for page, text in PAGES.items() if page.startswith("docs/")}
     stale = [page for page, text in pages.items() if generated.unfilled(text) != text]
     assert stale == [], "run scripts/update-readme"
+
+
+def test_a_check_of_generated_parts_names_what_is_stale_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = SourceFileLoader("update_readme", str(ROOT / "scripts" / "update-readme"))
+    script = module_from_spec(ModuleSpec(loader.name, loader))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    loader.exec_module(script)
+    (stale := tmp_path / "stale.md").write_text("old")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script, "contents", lambda: iter([(stale, "new"), (tmp_path / "absent.json", "new")]))
+    monkeypatch.setattr(sys, "argv", ["update-readme", "--check"])
+    with pytest.raises(SystemExit, match=r"stale: stale.md, absent.json: run"):
+        script.main()
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("stale.md", "old")]
+    monkeypatch.setattr(sys, "argv", ["update-readme"])
+    script.main()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"stale.md": "new", "absent.json": "new"}
 
 
 def test_every_generated_table_is_known() -> None:

@@ -2,15 +2,13 @@
 
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
-from types import FunctionType
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from shoe.cli.parameters import Option, declared, names_of
 from shoe.core.errors import OptionError, quote
 
 COMMANDS = (
@@ -99,27 +97,9 @@ def app(*names: str) -> typer.Typer:
         if name in _GROUPS:
             made.add_typer(module.app, name=name)
         else:
-            made.command(name)(_typed(getattr(module, name)))
+            made.command(name)(getattr(module, name))
     made.callback(
         epilog="shoe --version prints the version; shoe --lexicon FILE COMMAND uses other words than WordNet 3.0's.",
         context_settings=_CONTEXT,
-    )(_root)
+    )(lambda: None)
     return made
-
-
-def _root() -> None:
-    pass
-
-
-def _typed(command: Callable[..., None]) -> Callable[..., None]:
-    """Say to typer what a command declares without it; other commands are as they are."""
-    if "typer" in command.__globals__ or not command.__annotations__.keys() - {"return"}:
-        return command
-    copy = FunctionType(command.__code__, command.__globals__, command.__name__, command.__defaults__)
-    copy.__doc__ = command.__doc__
-    for name, (kind, how) in declared(command).items():
-        said: Any = typer.Argument(help=how.help, readable=False)  # who reads a file says it better
-        if isinstance(how, Option):
-            said = typer.Option(*names_of(name, how), help=how.help, readable=False)
-        copy.__annotations__[name] = Annotated[kind, said]
-    return copy

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def average(
@@ -13,7 +14,7 @@ def average(
     beside: Annotated[
         Path | None, typer.Option(help="The report of another split, as the original one, to stand beside the mean.")
     ] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Average figures over splits: mean and standard deviation, strict and semantic.
 
@@ -21,12 +22,12 @@ def average(
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """
-    from shoe.cli.output import spare
+    from shoe.cli.output import refuse_overwrite
     from shoe.report.average import average as averaged
     from shoe.report.average import print_average
     from shoe.report.terminal import console
 
-    spare((*reports, beside), json)
+    refuse_overwrite((*reports, beside), json)
     made = averaged(reports, beside)
     if not put_json(made, json):
         print_average(made, console())

@@ -8,15 +8,13 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, spare
+from shoe.cli import options
+from shoe.cli.output import check_folder, put_json, refuse_overwrite
 
 app = typer.Typer(
     help="Bongard problems: six pictures show a concept, six show its object otherwise; does a query show it?",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
-_Problems = Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")]
 _Dataset = Annotated[str, typer.Option(help="Whose classes and image names the file has.")]
 _Similarity = Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder; dataset: its own.")]
 
@@ -54,7 +52,7 @@ def build(
         float, typer.Option(min=0.0, help="Share of a concept's regions that show another one, which then is its part.")
     ] = 0.5,
     smallest: Annotated[float, typer.Option(min=0.0, help="Least area of a box, in square pixels.")] = 32 * 32,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Make problems of an annotated dataset: curate, group by what training shows, sample.
 
@@ -78,13 +76,13 @@ def build(
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
 
-    spare((ground_truth, *(seen or ())), json)
+    refuse_overwrite((ground_truth, *(seen or ())), json)
     truth = read_ground_truth(ground_truth, dataset, split=split)
     begins = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
     if Path(begins).name != begins:
         raise OptionError(f"--name: found {quote(begins)}, expected a name without folders; --out is the folder")
     if out.is_dir():
-        spare((ground_truth, *(seen or ())), *(out / f"{begins}_{group}.json" for group in GROUPS))
+        refuse_overwrite((ground_truth, *(seen or ())), *(out / f"{begins}_{group}.json" for group in GROUPS))
     ways = [Seen.in_problems(read_problems(*seen))] if seen else []
     if hold_out:
         ways.append(Seen.holding_out(truth.classes, hold_out, seed))
@@ -113,7 +111,7 @@ def build(
 @app.command()
 def score(
     predictions: Annotated[Path, typer.Argument(help="Prediction file for whole images, in any format.")],
-    problems: Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")],
+    problems: options.Problems,
     dataset: Annotated[str, typer.Option(help="Whose class numbers and image names the predictions have.")] = DEFAULT,
     similarity: _Similarity = "dataset",
     region: Annotated[str, typer.Option(help="Predictions that count: crop, those in it; image, all.")] = "crop",
@@ -126,11 +124,9 @@ def score(
             "--images-in-predictions", help="Leave out problems of which PREDICTIONS does not name all images."
         ),
     ] = False,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    json: Json = None,
+    format: options.Format = None,
+    boxes: options.Boxes = None,
+    json: options.Json = None,
 ) -> None:
     """Answer problems from a detector's predictions: what only the positives show, by majority, is the concept.
 
@@ -159,7 +155,7 @@ def score(
     for what, given, known in (("region", region, REGIONS), ("votes", votes, VOTES)):
         if given not in known:
             raise unknown_name(what, given, known)
-    spare((predictions, *problems), json)
+    refuse_overwrite((predictions, *problems), json)
     of = benchmark(dataset)
     counting = Counting(region=cast(Region, region), top=top, min_score=min_score)
     report = score_problems(
@@ -177,7 +173,7 @@ def score(
 
 @app.command()
 def show(
-    problems: _Problems,
+    problems: options.Problems,
     html: Annotated[Path, typer.Option(help="The page to write.")],
     images: Annotated[
         Path | None, typer.Option(help="Folder with the images; without it, boxes stand on blank crops.")
@@ -190,14 +186,12 @@ def show(
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """
     from shoe.bongard.files import read_problems
-    from shoe.core.errors import InputError
     from shoe.page.bongard import write_problem_page
     from shoe.report.bongard import print_counts
     from shoe.report.terminal import console
 
-    spare(problems, html)
-    if images is not None and not images.is_dir():
-        raise InputError(images, found="no such folder", expected="a folder with images")
+    refuse_overwrite(problems, html)
+    check_folder(images, "a folder with images")
     read = read_problems(*problems)
     write_problem_page(html, read, images, count, seed)
     print_counts(read, console())

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def calibration(
@@ -18,27 +19,17 @@ def calibration(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset; runs need none.")
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
-    similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
+    dataset: options.Dataset = DEFAULT,
+    protocol: options.Protocols = None,
+    similarity: options.Similarity = "dataset",
+    option: options.ProtocolOptions = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
     bins: Annotated[int, typer.Option(help="Bins of scores, of equal width.", min=1, max=1000)] = 15,
     figures: Annotated[
         Path | None, typer.Option(help="Draw the reliability diagrams into this folder, as PDF and PNG.")
     ] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Compare scores with the share of predictions that are right: calibration error and ties, beside the mAP.
 
@@ -49,33 +40,27 @@ def calibration(
     Example: shoe calibration mean.jsonl product.jsonl --ground-truth instances_test2015.json
     """
     from shoe.cli.models import runs_of
-    from shoe.cli.output import spare, telling
+    from shoe.cli.output import refuse_overwrite, telling
     from shoe.evidence.calibration import CalibrationReport
     from shoe.plots.style import check_plots
     from shoe.report.calibration import calibrated, print_calibration
     from shoe.report.terminal import console
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
-    spare((*predictions, ground_truth), json)
+    refuse_overwrite((*predictions, ground_truth), json)
     if figures is not None:
         check_plots()
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
-        format=None,
-        classes=None,
-        subset=None,
-        images_in_predictions=False,
-        split=None,
-        image_labels=None,
     )
     with telling() as tell:
-        runs = runs_of(predictions, asked, tell=tell)
+        runs = runs_of(predictions, scoring, tell=tell)
     found = CalibrationReport([calibrated(run, bins) for run in runs])
     if figures is not None:
         from shoe.plots.reliability import draw_reliability

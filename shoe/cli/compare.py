@@ -6,12 +6,13 @@ import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, telling
+from shoe.cli import options
+from shoe.cli.output import check_folder, put_json, refuse_overwrite, telling
 
 if TYPE_CHECKING:
     from shoe.page.markup import Markup
@@ -24,37 +25,18 @@ def compare(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file; not needed for runs alone.")
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
-    similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    subset: Annotated[
-        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
-    ] = None,
+    dataset: options.Dataset = DEFAULT,
+    protocol: options.Protocols = None,
+    similarity: options.Similarity = "dataset",
+    option: options.ProtocolOptions = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
+    subset: options.Subset = None,
     images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
-        ),
-    ] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
+    split: options.Split = None,
+    image_labels: options.ImageLabels = None,
     no_confidence: Annotated[
         bool, typer.Option("--no-confidence", help="Also score each file with all its scores equal.")
     ] = False,
@@ -77,7 +59,7 @@ def compare(
     study: Annotated[
         Path | None, typer.Option(help="People's ratings (shoe study collect) to hold the map against, for --html.")
     ] = None,
-    per_class: Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")] = None,
+    per_class: options.PerClass = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also vary each choice of the metric: does the ranking survive?")
     ] = False,
@@ -87,7 +69,7 @@ def compare(
             help="Who resamples and sweeps: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS."
         ),
     ] = "serial",
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
 
@@ -98,38 +80,40 @@ def compare(
     Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
     """
     from shoe.cli.models import refuse_for_runs, runs_of
-    from shoe.cli.output import spare
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
     from shoe.comparison.sweeps import FIGURES, survival
     from shoe.comparison.sweeps import sweep as swept
-    from shoe.core.errors import OptionError
+    from shoe.core.errors import MissingExtraError, OptionError
     from shoe.engines.choose import engine_of
     from shoe.report.apart import classes_csv, print_apart
     from shoe.report.comparison import Compare, Sweep, comparison_csv
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.sweeps import print_sweep
     from shoe.report.terminal import console
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
     if study is not None and html is None:
         raise OptionError("--study: found no --html, the page that shows it")
     by = engine_of(engine)
-    spare((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
+    refuse_overwrite((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
-    refuse_for_runs(
-        models, {name for name in context.params if _was_given(context, name)}, ground_truth=ground_truth is not None
-    )
-    if images is not None:
-        _check_images(images, html)
-    asked = Asked(
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+    refuse_for_runs(models, given, ground_truth=ground_truth is not None)
+    if images is not None and html is None:
+        raise OptionError("--images: found no --html, the page that shows them")
+    check_folder(images, "the folder of the dataset's images")
+    if images is not None and find_spec("PIL") is None:
+        raise MissingExtraError("pictures", "plots")
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
         format=format,
@@ -141,19 +125,16 @@ def compare(
     )
     reports: dict[str, Report] | None = {} if html is not None or sweep else None
     with telling() as tell:
-        runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
+        runs = runs_of(models, scoring, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
-        how: Any = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
-        found = compared(runs, **how, engine=by, tell=tell)
+        found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different, engine=by, tell=tell)
         scored = [(reports or {})[name] for name in found.names] if sweep else []
         points = swept(scored, by, tell) if sweep else []
-    for path, text in ((latex, as_latex), (markdown, as_markdown)):
+    tables = (latex, as_latex), (markdown, as_markdown), (csv, comparison_csv), (per_class, classes_csv)
+    for path, table in tables:
         if path is not None:
-            write(text(found), str(path))
-    if csv is not None:
-        write(comparison_csv(found).decode(), str(csv))
-    if per_class is not None:
-        write(classes_csv(found), str(per_class))
+            text = table(found)
+            write(text if isinstance(text, str) else text.decode(), str(path))
     made = apart(found)
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
     if html is not None:
@@ -186,20 +167,3 @@ def _people(study: Path, dataset: str, similarity: str) -> Markup:
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
     found = analyse(with_map(replace(read_study(study), weights=None), name, study))
     return people_part(found, beside_people(found.study, name, study))
-
-
-def _was_given(context: typer.Context, name: str) -> bool:
-    """Whether an option was named, though it may be as its default is."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def _check_images(images: Path, html: Path | None) -> None:
-    from shoe.core.errors import InputError, MissingExtraError, OptionError
-
-    if html is None:
-        raise OptionError("--images: found no --html, the page that shows them")
-    if not images.is_dir():
-        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
-    if find_spec("PIL") is None:
-        raise MissingExtraError("pictures", "plots")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import options
 
 
 def convert(
@@ -20,9 +21,7 @@ def convert(
         str | None,
         typer.Option(metavar="CONVENTION", help="Box convention of IN, where it is not its format's own."),
     ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
+    scores: options.Scores = None,
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")
     ] = None,
@@ -37,14 +36,14 @@ def convert(
 
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
-    from shoe.cli.output import spare
+    from shoe.cli.output import refuse_overwrite
     from shoe.core.coordinates import Coordinates
     from shoe.predictions import read_predictions_with_notes, write_predictions
     from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE, format_of_name, writable
     from shoe.predictions.truth import read_ground_truth
 
-    spare((), target)
+    refuse_overwrite((), target)
     written = writable(to) if to else format_of_name(target)
     truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
     table, notes = read_predictions_with_notes(

@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import options
 
 
 def diagnose(
     predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one per model; or of pairs alone.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
     variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",
     choice: Annotated[
         str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or greedy.")
@@ -37,29 +38,18 @@ def diagnose(
         str, typer.Option(help="exclude or keep the classes that say a person does nothing.")
     ] = "exclude",
     sweep: Annotated[bool, typer.Option("--sweep", help="Also thin out pairs at several thresholds.")] = False,
-    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    figures: options.Figures = None,
     out: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
     images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --out.")] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
-    ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
     images_in_predictions: Annotated[
         bool, typer.Option("--images-in-predictions", help="Diagnose only the images that all PREDICTIONS name.")
     ] = False,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
-        ),
-    ] = None,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+    split: options.Split = None,
+    json: options.Json = None,
 ) -> None:
     """Diagnose predictions: which errors cost mAP, how well pairs are found and verbs named; several models at once.
 
@@ -69,45 +59,45 @@ def diagnose(
 
     Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
     """
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import put_json, spare
-    from shoe.core.errors import InputError, OptionError
+    from shoe.cli.output import check_folder, put_json, refuse_overwrite
+    from shoe.core.errors import OptionError
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
-    from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.diagnosis_json import document
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.names import model_names
     from shoe.report.terminal import console
+    from shoe.scoring.options import ScoringOptions
 
-    spare((*predictions, *(pairs or ()), ground_truth), json)
+    refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)
     if figures or out:
         from shoe.plots.style import check_plots
 
         check_plots()
     if images is not None and out is None:
         raise OptionError("--images: found no --out, the folder that pictures are drawn to")
-    if images is not None and not images.is_dir():
-        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
+    check_folder(images, "the folder of the dataset's images")
     of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
     if len(of_pairs) != len(predictions):
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
         raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
 
-    table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
+    scoring = ScoringOptions(
+        ground_truth=ground_truth,
+        dataset=dataset,
+        boxes=boxes,
+        scores=scores,
+        format=format,
+        classes=classes,
+        split=split,
+    )
+    truth = scoring.truth()
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = [
-        read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
-        if holds_pairs(path)
-        else read_predictions_with_notes(
-            path, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-        )
+        read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes) if holds_pairs(path) else scoring.read(path, truth)
         for path in predictions
     ]
     if images_in_predictions:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import spare
+from shoe.cli.output import refuse_overwrite
 
 if TYPE_CHECKING:
     from shoe.lexicon.building.source import Source
 
 app = typer.Typer(
     help="Make lexicons of other words than WordNet's, and look into them.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 _Lexicon = Annotated[str, typer.Argument(metavar="LEXICON", help="A compiled lexicon, or wordnet.")]
 _File = Annotated[str, typer.Argument(metavar="FILE", help="A compiled lexicon, or a file that one is made of.")]
@@ -62,7 +60,7 @@ def build(
     called = name or out.name.partition(".")[0]
     if not called.isprintable() or any(character in called for character in " |:"):
         raise OptionError(f"name: found {quote(called)}, expected one without blanks, bars and colons")
-    spare((source,), out)
+    refuse_overwrite((source,), out)
     found = read_source(source, format, language)
     if verbs:
         found = found.with_verbs(frozenset(kind.strip() for kind in verbs.split(",")))

@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, OptionError
 from shoe.report.names import model_names
 from shoe.runs.file import is_run, read_run
 from shoe.runs.run import NO_CONFIDENCE, Run
-from shoe.scoring.asked import Asked
+from shoe.scoring.options import ScoringOptions
 from shoe.scoring.score import Report
 
 _OF_EACH = ("sweep", "no_confidence")
@@ -25,7 +25,7 @@ _OF_TRUTH = ("dataset", "classes", "subset", "split", "image_labels")
 
 def runs_of(
     paths: Sequence[Path],
-    asked: Asked,
+    scoring: ScoringOptions,
     *,
     no_confidence: bool = False,
     bounds: bool = False,
@@ -34,36 +34,27 @@ def runs_of(
 ) -> list[Run]:
     """Read runs, and score predictions, in the order of their files.
 
-    Args:
-        paths: runs, by their ending, and prediction files.
-        asked: how to score.
-        no_confidence: whether to score each prediction file with equal scores, too.
-        bounds: whether to estimate what the map leaves open.
-        tell: hears what is being done.
-        reports: gets the report behind each run that was scored here, by the model's name; it holds all predictions.
-
-    Raises:
-        InputError: for a file that is given twice, or that cannot be read.
-        OptionError: for predictions without a ground truth.
+    With ``no_confidence`` each prediction file is scored with equal scores, too. ``reports`` gets the report behind
+    each run that was scored here, by the model's name.
     """
     from shoe import evidence
 
     check_once(paths)
     names = dict(zip(paths, model_names(paths), strict=True))
     predicted = [path for path in paths if not is_run(path)]
-    if asked.ground_truth is not None or predicted:
-        tell(f"reading {asked.ground_truth}")
-        truth = asked.truth()
+    if scoring.ground_truth is not None or predicted:
+        tell(f"reading {scoring.ground_truth}")
+        truth = scoring.truth()
         tables = {}
         for path in predicted:
             tell(f"reading {path}")
-            tables[path] = asked.read(path, truth)
-        truth = asked.part(truth, [table for table, _ in tables.values()])
+            tables[path] = scoring.read(path, truth)
+        truth = scoring.part(truth, [table for table, _ in tables.values()])
     runs = []
     for path in paths:
         if is_run(path):
             runs.append(replace(read_run(path), name=names[path]))
-            if asked.ground_truth is not None:
+            if scoring.ground_truth is not None:
                 _check_truth(path, runs[-1], truth)
             continue
         table, notes = tables.pop(path)
@@ -73,7 +64,7 @@ def runs_of(
             kinds.append((names[path] + NO_CONFIDENCE, replace(table, score=np.ones(len(table)))))
         for name, each in kinds:
             tell(f"scoring {name}")
-            report = asked.score(each, truth, notes)
+            report = scoring.score(each, truth, notes)
             spread, interval = evidence.spread(report), evidence.interval(report) if bounds else None
             runs.append(Run.of(report, name, spread, interval))
             if no_confidence and not surer:
@@ -85,11 +76,7 @@ def runs_of(
 
 
 def check_once(paths: Sequence[Path]) -> None:
-    """See that each file is given once.
-
-    Raises:
-        InputError: naming one that is given twice, by whatever name.
-    """
+    """Raise an InputError for a file that is given twice, by whatever name."""
     real = [os.path.realpath(path) for path in paths]
     twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
     if twice is not None:
@@ -109,16 +96,7 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Refuse options that runs, which were scored before, cannot follow.
-
-    Args:
-        paths: of the models.
-        given: names of the options that were given.
-        ground_truth: whether there is a ground truth, which some of the options are about.
-
-    Raises:
-        OptionError: naming the first such option.
-    """
+    """Raise an OptionError for an option, of those ``given``, that runs cannot follow: they were scored before."""
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:
         return

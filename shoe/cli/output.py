@@ -4,24 +4,16 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError, printable
 from shoe.io.files import replacing
 
-Json = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")]
 
-
-def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
-    """See that nothing is written over what was read, nor over another output, nor where nothing can be written.
-
-    Raises:
-        InputError: naming a target that is an input, by whatever name, that is given twice, "-" as a path, a folder, or
-            a file in a folder that is not there or cannot be written to.
-    """
+def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
+    """Raise an InputError for a target that is an input, by whatever name, is given twice, or cannot be written."""
     taken = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for target in targets:
         if target is None or target == "-":
@@ -47,6 +39,12 @@ def _obstacle(path: Path) -> str | None:
     return None if os.access(path.parent, os.W_OK | os.X_OK) else f"a folder that is closed to you: {path.parent}"
 
 
+def check_folder(folder: Path | None, expected: str) -> None:
+    """Raise an InputError if a folder is given and there is none."""
+    if folder is not None and not folder.is_dir():
+        raise InputError(folder, found="no such folder", expected=expected)
+
+
 def write_json(data: bytes, target: str) -> None:
     """Write JSON to a file, or to standard output for "-"."""
     if target == "-":
@@ -57,7 +55,7 @@ def write_json(data: bytes, target: str) -> None:
 
 
 def put_json(content: Any, target: str | None) -> bool:
-    """Write figures as JSON where it is wanted; True if that takes up the output."""
+    """Write a report as JSON if a target is given; return whether that is standard output."""
     from shoe.io.json import encode
 
     if target is not None:
@@ -67,11 +65,9 @@ def put_json(content: Any, target: str | None) -> bool:
 
 @contextmanager
 def telling() -> Iterator[Callable[[str], None]]:
-    """Shows what is being done, where somebody looks."""
+    """Yield a progress callback, which shows its line on a terminal."""
     from rich.console import Console
     from rich.text import Text
-
-    from shoe.core.errors import printable
 
     talk = Console(stderr=True)
     if not talk.is_terminal:
@@ -79,3 +75,41 @@ def telling() -> Iterator[Callable[[str], None]]:
         return
     with talk.status("") as status:
         yield lambda line: status.update(Text(printable(line)))
+
+
+def progress_bar(description: str) -> Callable[..., Any]:
+    """Return a function that goes through a sequence with a progress bar on the terminal, if there is one."""
+    from rich.console import Console
+    from rich.progress import track
+
+    talk = Console(stderr=True)
+    return partial(track, description=description, console=talk, transient=True, disable=not talk.is_terminal)
+
+
+def say(line: str) -> None:
+    """Write a line for the user to standard error."""
+    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
+
+
+def confirm(question: str, refusal: str, detail: Callable[[], object] = lambda: None) -> None:
+    """Ask on the terminal before money is spent; "no" ends the command with exit code 0.
+
+    Args:
+        question: without its question mark.
+        refusal: message of the error if nobody can be asked.
+        detail: prints what the question is about, before it is asked.
+
+    Raises:
+        OptionError: if there is no terminal.
+    """
+    import typer
+
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise OptionError(refusal)
+    detail()
+    try:
+        agreed = typer.confirm(f"{question}?", err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        raise typer.Exit(0)

@@ -22,18 +22,15 @@ def find_pairs(
     files: Files,
     say: Callable[[str], None],
 ) -> Pairs | None:
-    """Find the pairs that are asked about; None where whole pictures are.
+    """Return the pairs that are asked about; None if whole pictures are.
 
     Args:
-        pictures: of the run, or of its part.
-        every: those of all parts, which files from elsewhere are about.
-        choices: of the run.
+        pictures: pictures of the run, or of its part.
+        every: pictures of all parts, which files from elsewhere are about.
+        choices: settings of the run.
         pairs: file of pairs in place of boxes and a rule.
-        files: where boxes and pairs are kept.
-        say: takes a line for the user.
-
-    Raises:
-        OptionError: if there is no pair, unless it is one part of several.
+        files: files in which boxes and pairs are kept.
+        say: callback for a line to the user.
     """
     from shoe.predict.questions import WHOLE
     from shoe.predict.steps import boxes_of, check_pairs, pairs_by_rule, pairs_of_file
@@ -41,7 +38,7 @@ def find_pairs(
     if choices.way.name == WHOLE:
         return None
     whole = files.whole or files
-    remark = say if files.whole is None else _nothing  # the run for all parts says it
+    remark = say if files.whole is None else lambda _: None  # the run for all parts says it
     if pairs:
         found = pairs_of_file(every, pairs, choices.names, choices.benchmark).of(pictures)
     else:
@@ -93,7 +90,3 @@ def tell_pairs(
     if figures.recall is not None:
         shares = f"{figures.human_recall or 0:.1%} of its persons, {figures.object_recall or 0:.1%} of its objects"
         say(f"{figures.recall:.1%} of {many(figures.truths, 'true pair')} are asked about (boxes: {shares})")
-
-
-def _nothing(_: str) -> None:
-    """Say nothing."""

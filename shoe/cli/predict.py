@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
-from shoe.cli.output import Json, put_json, spare
-from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
+from shoe.cli import options
+from shoe.cli.output import confirm, put_json, refuse_overwrite, say
+from shoe.cli.workers import asking_engine, cluster_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,16 +62,16 @@ def predict(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Say how many true pairs are asked about.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
+    max_cost: options.MaxCost = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
-    shard: ShardText = None,
-    engine: EngineText = "serial",
-    gpus: Gpus = 0,
+    shard: options.ShardText = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
-    json: Json = None,
+    yes: options.Yes = False,
+    json: options.Json = None,
 ) -> None:
     """Find boxes, pair persons with objects, and ask a vision-language model what each pair does.
 
@@ -102,8 +101,8 @@ def predict(
     from shoe.predict.running import Run
     from shoe.predict.steps import all_pictures
 
-    end_by_any_signal_as_by_ctrl_c()
-    spare((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
+    treat_sigterm_as_interrupt()
+    refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
     part, asking = None if shard is None else Shard.parse(shard), asking_engine(engine, gpus)
     choices = chosen(
         benchmark=benchmark(dataset),
@@ -123,26 +122,26 @@ def predict(
     )
     if gpus and choices.model.asks:
         raise OptionError(f"--gpus {gpus:g}: found --backend {backend}, expected a model that workers run")
-    files, every_picture = Files.beside(out, detections, answers), all_pictures(images, _say)
+    files, every_picture = Files.beside(out, detections, answers), all_pictures(images, say)
     pictures = every_picture
     if part:
         files, pictures = files.of_part(part), of_part(every_picture, part)
-    found = find_pairs(pictures, every_picture, choices, pairs, files, _say)
+    found = find_pairs(pictures, every_picture, choices, pairs, files, say)
     by = how_asked(choices.way, choices.visual, choices.model, choices.scoring)
     facts: dict[str, Any] = {"part": str(part)} if part else {}
     facts["pictures"] = len(pictures)
     if found:
         by = how_paired(found.boxes, found.rule, found.settings, found.records) | by
         facts["pairs"] = found.count
-        tell_pairs(found, None if part else ground_truth, dataset, facts, _say)
+        tell_pairs(found, None if part else ground_truth, dataset, facts, say)
     of_picture = {record.image: record for record in found.records} if found else {}
 
     def every() -> Any:
         return questions(pictures, of_picture, choices.way, choices.visual, choices.benchmark)
 
     kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
-    if merged := kept.merge(_say):
-        _say(f"{merged:,} lines of other files of answers were taken over")
+    if merged := kept.merge(say):
+        say(f"{merged:,} lines of other files of answers were taken over")
     plan = kept.plan(every)
     _tell_plan(plan, choices.model, facts)
     if choices.model.asks and not dry_run and not yes:
@@ -163,12 +162,12 @@ def predict(
         states = None if dry_run else run.ask()
     files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":
-        _say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
+        say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
         raise KeyboardInterrupt
     if states is not None:
         _check_all(states, kept.path, budget.reason)
         if part:
-            _say(_done_of(part, plan.total, len(pictures), len(every_picture), out))
+            say(_done_of(part, plan.total, len(pictures), len(every_picture), out))
         else:
             _write(out, kept.of(every()), pictures, choices, by, facts)
     put_json({"by": by, **facts}, json)
@@ -184,12 +183,11 @@ def _tell_plan(plan: Planned, config: BackendConfig, facts: dict[str, Any]) -> N
         price = f", at most {plan.cost:,.4g} in the currency of the price" if plan.cost else ", of no known price"
     asked = f"{many(plan.total, 'question')}, {plan.known:,} of them answered"
     tokens = f"{plan.text_tokens:,} tokens to read and {plan.answer_tokens:,} to write"
-    _say(f"{asked}; at most about {tokens}{price}" if plan.total > plan.known else asked)
+    say(f"{asked}; at most about {tokens}{price}" if plan.total > plan.known else asked)
 
 
 def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> None:
     """Ask before money is spent, or what nobody knows at the official endpoint."""
-    from shoe.core.errors import OptionError
     from shoe.llm.endpoint import OFFICIAL
 
     unknown = config.price.is_free and getattr(config, "base_url", "").rstrip("/") == OFFICIAL
@@ -198,23 +196,12 @@ def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> No
     about = (
         'what nobody has said (--set vlm.price=\'{"input": 2.5, "output": 10}\')' if unknown else f"{plan.cost:,.2f}"
     )
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(f"this run may cost {about}: --yes spends it, --dry-run says more")
     bound = "" if max_cost is None else f", {max_cost:g} at most"
-    try:
-        agreed = typer.confirm(f"Spend up to {about}{bound}?", err=True)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    if not agreed:
-        raise typer.Exit(0)
+    confirm(f"Spend up to {about}{bound}", f"this run may cost {about}: --yes spends it, --dry-run says more")
 
 
 def _check_all(states: Any, path: Path, reason: str | None) -> None:
-    """See that every question has an answer: predictions without some would pass for whole.
-
-    Raises:
-        ShoeError: if not.
-    """
+    """Raise a ShoeError if a question has no answer: predictions without some would pass for whole."""
     from shoe.core.errors import ShoeError
 
     if states["unasked"]:
@@ -244,10 +231,4 @@ def _write(
     tied = f", {written.tied / written.predictions:.1%} of them tied" if written.scores else ""
     lost = "".join(f", {count:,} answers {what}" for count, what in
                    ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
-    _say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")
-
-
-def _say(line: str) -> None:
-    from shoe.core.errors import printable
-
-    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
+    say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")

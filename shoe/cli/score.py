@@ -3,65 +3,80 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from shoe.benchmarks import DEFAULT
-from shoe.cli.parameters import Argument, Option
+from shoe.cli import options
 
 if TYPE_CHECKING:
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
 
 def score(
-    predictions: Annotated[list[Path], Argument("Prediction file, or several; formats are recognised by content.")],
-    ground_truth: Annotated[Path, Option("Annotation file of the dataset.", ("-g",))],
-    dataset: Annotated[str, Option("Whose classes the ground truth has.")] = DEFAULT,
+    predictions: Annotated[
+        list[Path], typer.Argument(help="Prediction file, or several; formats are recognised by content.")
+    ],
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None,
-        Option("Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.", ("-p",)),
+        typer.Option(
+            "--protocol",
+            "-p",
+            help="Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.",
+        ),
     ] = None,
-    similarity: Annotated[
-        str, Option("Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
+    similarity: options.Similarity = "dataset",
     option: Annotated[
-        list[str] | None, Option("NAME=VALUE: change one choice of a protocol; help: list all.", ("-o",))
+        list[str] | None,
+        typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol; help: list all."),
     ] = None,
-    boxes: Annotated[
-        str | None, Option("Box convention of the predictions, where it is not their format's own.")
-    ] = None,
+    boxes: options.Boxes = None,
     scores: Annotated[
         str | None,
-        Option("How to bring scores to 0..1 that are no confidences: sigmoid (of logits), percent, minmax or rank."),
+        typer.Option(
+            help="How to bring scores to 0..1 that are no confidences: sigmoid (of logits), percent, minmax or rank."
+        ),
     ] = None,
-    format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
-    classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,
-    subset: Annotated[str | None, Option("Score on a named part of the images: single-hoi, single-pair.")] = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
+    subset: options.Subset = None,
     images_in_predictions: Annotated[
-        bool, Option("Score only the images that PREDICTIONS names; the split's name then says so.")
+        bool,
+        typer.Option(
+            "--images-in-predictions",
+            help="Score only the images that PREDICTIONS names; the split's name then says so.",
+        ),
     ] = False,
-    split: Annotated[
-        str | None,
-        Option("A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."),
-    ] = None,
-    image_labels: Annotated[
-        Path | None, Option("Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
+    split: options.Split = None,
+    image_labels: options.ImageLabels = None,
     words: Annotated[
-        Path | None, Option("Write every wording, what it was taken to say, and what was not read to this CSV file.")
+        Path | None,
+        typer.Option(help="Write every wording, what it was taken to say, and what was not read to this CSV file."),
     ] = None,
-    per_class: Annotated[Path | None, Option("Write the figures of each class to this CSV file.")] = None,
+    per_class: options.PerClass = None,
     save: Annotated[
-        Path | None, Option("Keep what was measured in this file (NAME.shoe), for shoe compare and shoe verify.")
+        Path | None,
+        typer.Option(help="Keep what was measured in this file (NAME.shoe), for shoe compare and shoe verify."),
     ] = None,
     results: Annotated[
-        Path | None, Option("Score one or many files, and keep in this folder what --json writes for each of them.")
+        Path | None,
+        typer.Option(help="Score one or many files, and keep in this folder what --json writes for each of them."),
     ] = None,
     shard: Annotated[
-        str | None, Option("With --results: score one part of the files, as 3/16, by a hash of their content.")
+        str | None,
+        typer.Option(help="With --results: score one part of the files, as 3/16, by a hash of their content."),
     ] = None,
     engine: Annotated[
-        str, Option("With --results, who scores: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS.")
+        str,
+        typer.Option(
+            help="With --results, who scores: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS."
+        ),
     ] = "serial",
-    bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
-    json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Also say what the map leaves open; takes several times as long.")
+    ] = False,
+    json: options.Json = None,
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
@@ -72,22 +87,22 @@ def score(
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
     """
-    from shoe.cli.output import spare, write_json
+    from shoe.cli.output import refuse_overwrite, write_json
     from shoe.evidence.collect import Evidence
     from shoe.evidence.wordings import wordings
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.terminal import console, print_report
     from shoe.report.wordings import write_wordings
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
-    spare((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
-    asked = Asked(
+    refuse_overwrite((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=dataset,
-        protocols=tuple(protocol or ()),
+        protocols=protocol or (),
         similarity=similarity,
-        options=tuple(option or ()),
+        options=option or (),
         boxes=boxes,
         scores=scores,
         format=format,
@@ -99,10 +114,10 @@ def score(
     )
     if results is not None or len(predictions) > 1 or shard is not None or engine != "serial":
         one = {"--words": words, "--per-class": per_class, "--save": save, "--json": json}
-        _score_many(predictions, asked, results, engine, shard, [name for name in one if one[name]], bounds=bounds)
+        _score_many(predictions, scoring, results, engine, shard, [name for name in one if one[name]], bounds=bounds)
         return
     (path,) = predictions
-    report, notes = asked.report(path)
+    report, notes = scoring.report(path)
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
         write_wordings(wordings(report), notes.unparsed, words)
@@ -121,7 +136,7 @@ def score(
 
 def _score_many(
     files: list[Path],
-    asked: "Asked",
+    scoring: "ScoringOptions",
     folder: Path | None,
     engine: str,
     shard: str | None,
@@ -145,7 +160,7 @@ def _score_many(
         raise OptionError(f"{of_one[0]}: found --results, whose files hold one report each; expected one of the two")
     part = None if shard is None else Shard.parse(shard)
     with telling() as tell:
-        found = score_many(files, asked, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
+        found = score_many(files, scoring, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
     for line in found.failed.values():
         print(f"shoe: {line}", file=sys.stderr)
     if part is None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import options
 from shoe.cli import tokens as of_tokens
 from shoe.cli.serving import FolderPath, opened, serving
 
@@ -26,7 +28,7 @@ class _Group(typer.core.TyperGroup):
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
-            _see_that_a_folder_is_meant(args[0], self.commands)
+            _refuse_misspelt_command(args[0], self.commands)
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 
@@ -35,12 +37,9 @@ app = typer.Typer(
     cls=_Group,
     help="Run a metric service: predictions come in over HTTP, results are seen in a browser. "
     "shoe serve FOLDER starts one; options of that: shoe serve start --help.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 app.add_typer(of_tokens.app, name="token")
 
-_Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 _PORT = 8017
@@ -82,7 +81,14 @@ def start(
         settings = Settings(host=host, port=port, names=names, always_tokens=tokens)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         cluster = _cluster(engine)
-        serve(Folder.open(folder), settings, children=jobs, limits=limits, cluster=cluster, tell=_say)
+        serve(
+            Folder.open(folder),
+            settings,
+            children=jobs,
+            limits=limits,
+            cluster=cluster,
+            tell=partial(print, flush=True),
+        )
 
 
 @app.command()
@@ -109,7 +115,7 @@ def demo(
         place = Folder.open(folder or Path(temporary) / "demo")
         with telling() as tell:
             fill(place, tell)
-        serve(place, Settings(host=host, port=port), tell=_say)
+        serve(place, Settings(host=host, port=port), tell=partial(print, flush=True))
 
 
 @app.command("add-truth")
@@ -117,14 +123,12 @@ def add_truth(
     folder: FolderPath,
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     file: Annotated[Path, typer.Argument(help="Annotation file; it is copied.")],
-    dataset: _Dataset = DEFAULT,
+    dataset: options.Dataset = DEFAULT,
     split: Annotated[
         str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")
     ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
+    classes: options.Classes = None,
+    image_labels: options.ImageLabels = None,
     shown: Annotated[
         bool, typer.Option("--shown", help="Let its boxes and labels be seen in reports; else they stay here.")
     ] = False,
@@ -163,15 +167,11 @@ def add_board(
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     truth: Annotated[str, typer.Option("--truth", "-t", help="Its ground truth.")],
     title: Annotated[str | None, typer.Option(help="What people read.")] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
+    protocol: options.Protocols = None,
     similarity: Annotated[
         str, typer.Option(help="Similarity map: shoe's own, a registered one, or 'dataset': the dataset's own.")
     ] = "dataset",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
+    option: options.ProtocolOptions = None,
     figure: Annotated[str, typer.Option(help="That ranks, as strict:hico-det:full.")] = "semantic:map",
     quota: Annotated[
         int | None, typer.Option(min=1, help="Submissions of a team in a day; failed ones are free.")
@@ -279,8 +279,8 @@ def doctor(
         print("nothing is lost or broken")
 
 
-def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
-    """Refuse to make a folder of a name that is nearly a command's."""
+def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
+    """Raise an OptionError for a name that is nearly a command's, instead of making a folder of it."""
     from shoe.core.errors import OptionError, meant, quote
 
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
@@ -307,7 +307,3 @@ def _host_name(said: str) -> str:
     if not re.fullmatch(r"[\w.-]+", said, re.ASCII):
         raise OptionError(f"--name: found {quote(said)}, expected a host name alone, as shoe.example.org")
     return said.lower()
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)

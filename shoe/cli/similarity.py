@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def similarity(
@@ -20,7 +21,7 @@ def similarity(
     pos: Annotated[str | None, typer.Option(help="verb or object, for a word that is both.")] = None,
     combine: Annotated[str, typer.Option(help="arithmetic, geometric or minimum of verb and object.")] = "arithmetic",
     weight: Annotated[float, typer.Option(help="Weight of the verb, 0 to 1.")] = 0.5,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Explain how similar a class and a word are: senses, ratings of each rater, what was never rated.
 

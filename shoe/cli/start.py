@@ -88,6 +88,8 @@ def _run_with(lexicon: str, words: list[str]) -> None:
 
 def _load_numpy() -> None:
     """Import NumPy without being interrupted: an exception in its C code becomes a "bad install", or a crash."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        return
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         import numpy  # noqa: F401 - it is loaded for all that imports it later

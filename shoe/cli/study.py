@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, spare
+from shoe.cli import options
+from shoe.cli.output import check_folder, put_json, refuse_overwrite
 from shoe.cli.study_metric import metric, sheet
 from shoe.cli.study_service import fetch, publish
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Have people rate how similar interactions are, and see how far they agree.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
 _Folder = Annotated[Path, typer.Argument(help="Folder to make.")]
@@ -85,7 +84,8 @@ def new(
     made, drawn = new_study(of, by, items, raters, seed, of_score)
     pictures: dict[str, bytes] = {}
     if ground_truth is not None and images is not None:
-        made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), _there(images))
+        check_folder(images, "a folder with images")
+        made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), images)
     largest = _write(folder, made, pictures)
     print_plan(folder, made, drawn, console())
     print(largest)
@@ -94,7 +94,7 @@ def new(
 @app.command()
 def bongard(
     folder: _Folder,
-    problems: Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")],
+    problems: options.Problems,
     images: Annotated[Path, typer.Option(help="Folder with the images.")],
     raters: _Raters = 3,
     testers: Annotated[int, typer.Option(min=1, help="Raters who are asked each problem.")] = 3,
@@ -121,7 +121,8 @@ def bongard(
 
     read, solved = read_problems(*problems), read_problems(examples) if examples else None
     made = new_problem_study(read, problems, raters, testers, seed, solved)
-    pictures = problem_pictures(read, _there(images))
+    check_folder(images, "a folder with images")
+    pictures = problem_pictures(read, images)
     if solved:
         pictures |= problem_pictures(solved, images, len(read.regions))
     largest = _write(folder, made, pictures)
@@ -130,18 +131,10 @@ def bongard(
     print(largest)
 
 
-def _there(images: Path) -> Path:
-    from shoe.core.errors import InputError
-
-    if not images.is_dir():
-        raise InputError(images, found="no such folder", expected="a folder with images")
-    return images
-
-
 def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
     from shoe.core.errors import many
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.page.pictures import address
     from shoe.page.study import default_texts, read_texts, shown_to_all, write_rater_page
     from shoe.study.kept import write_study
@@ -149,8 +142,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     write_study(folder, made, pictures)
     for name, text in default_texts(made).items():
         if not (folder / name).exists():
-            with replacing(folder / name) as stream:
-                stream.write(text.encode())
+            write_text(folder / name, text)
     shown = shown_to_all(made, read_texts(folder, made))
     pages = [folder / f"{name}.html" for name in made.names]
     for number, path in enumerate(pages):
@@ -165,7 +157,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
 def collect(
     folder: Annotated[Path, typer.Argument(help="Folder of the study.")],
     files: Annotated[list[Path], typer.Argument(help="Files that raters sent back.")],
-    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    out: options.Table,
     kept: Annotated[
         Path | None, typer.Option(help="Folder for the problems that at least one tester solves, of Bongard problems.")
     ] = None,
@@ -178,18 +170,17 @@ def collect(
     """
     from shoe.core.errors import OptionError, many
     from shoe.io.delimited import delimited_text
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.study.collected import answers_of, kept_problems, table_of
     from shoe.study.kept import FILE, load_study
     from shoe.study.problems import ProblemStudy
 
-    spare((folder / FILE, *files), out)
+    refuse_overwrite((folder / FILE, *files), out)
     study = load_study(folder)
     if kept is not None and not isinstance(study, ProblemStudy):
         raise OptionError(f"--kept: found a study of pairs in {folder}, expected one of Bongard problems")
     answers = answers_of(study, files)
-    with replacing(out) as stream:
-        stream.write(delimited_text(table_of(study, answers)).encode())
+    write_text(out, delimited_text(table_of(study, answers)))
     print(f"{out}: {many(len(answers), 'answer')} of {many(len({rater for rater, _ in answers}), 'rater')}")
     if kept is not None and isinstance(study, ProblemStudy):
         from shoe.bongard.files import write_problems
@@ -213,10 +204,10 @@ def report(
     population: Annotated[
         bool, typer.Option("--population", help="Count each item as the pairs that it stands for: column weight.")
     ] = False,
-    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
-    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    latex: options.Latex = None,
+    figures: options.Figures = None,
     html: Annotated[Path | None, typer.Option(help="Write one page to this file.")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Print how far raters agree with each other, with themselves, and with a map or another measure.
 
@@ -239,7 +230,7 @@ def report(
     from dataclasses import replace
 
     from shoe.core.errors import OptionError
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.report.study import print_study, study_dict, study_latex
     from shoe.report.terminal import console
     from shoe.study.analysis import analyse
@@ -248,7 +239,7 @@ def report(
     from shoe.study.reference import with_map
     from shoe.study.testers import is_trials
 
-    spare((file,), latex, html, json)
+    refuse_overwrite((file,), latex, html, json)
     if figures is not None:
         from shoe.plots.style import check_plots
 
@@ -264,8 +255,7 @@ def report(
     counted = ratings if population else replace(ratings, weights=None)
     found = analyse(counted if similarity is None else with_map(counted, similarity, file))
     if latex is not None:
-        with replacing(latex) as stream:
-            stream.write(study_latex(found).encode())
+        write_text(latex, study_latex(found))
     beside = None if similarity is None else beside_people(found.study, similarity, file)
     if figures is not None:
         from shoe.plots.people import draw_study
@@ -282,7 +272,7 @@ def report(
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:
     from shoe.core.errors import OptionError
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.report.terminal import console
     from shoe.report.testers import found_in, print_testers, testers_dict, testers_latex
     from shoe.study.testers import read_trials
@@ -291,8 +281,7 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
         raise OptionError(f"--similarity: {file} is of Bongard problems, which have none")
     found = found_in(read_trials(file), file)
     if latex is not None:
-        with replacing(latex) as stream:
-            stream.write(testers_latex(found).encode())
+        write_text(latex, testers_latex(found))
     if not put_json(testers_dict(found), json):
         print_testers(found, console())
 

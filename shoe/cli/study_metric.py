@@ -6,27 +6,21 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json, spare, telling
-
-_Truth = Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")]
-_Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
-_Boxes = Annotated[
-    str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-]
-_Format = Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")]
+from shoe.cli import options
+from shoe.cli.output import put_json, refuse_overwrite, telling
 
 
 def sheet(
     models: Annotated[list[Path], typer.Argument(help="Prediction files that are to be judged.")],
-    ground_truth: _Truth,
-    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    ground_truth: options.GroundTruth,
+    out: options.Table,
     images: Annotated[int, typer.Option(min=1, help="Images, the same ones for all models.")] = 50,
     most: Annotated[int, typer.Option(min=1, help="Predictions of a model on an image, best scores first.")] = 3,
     raters: Annotated[int, typer.Option(min=1, max=1000, help="People who judge them.")] = 3,
     seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
-    dataset: _Dataset = DEFAULT,
-    boxes: _Boxes = None,
-    format: _Format = None,
+    dataset: options.Dataset = DEFAULT,
+    boxes: options.Boxes = None,
+    format: options.Format = None,
 ) -> None:
     """Draw predictions that people are to judge: a table with a line for each and rater, whose rating they fill in.
 
@@ -40,51 +34,40 @@ def sheet(
     from shoe.cli.models import check_once
     from shoe.core.errors import many
     from shoe.io.delimited import delimited_text
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.matching.task import Task
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
+    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.sheet import sheet as drawn
 
-    spare((ground_truth, *models), out)
+    refuse_overwrite((ground_truth, *models), out)
     check_once(models)
-    truth = read_ground_truth(ground_truth, dataset)
-
-    def task(path: Path) -> Task:
-        table, _ = read_predictions_with_notes(
-            path, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
-        )
-        return Task(table, truth)
-
-    rows, number = drawn(list(map(task, models)), images, most, raters, seed)
-    with replacing(out) as stream:
-        stream.write(delimited_text(rows).encode())
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, format=format)
+    truth = scoring.truth()
+    tasks = [Task(scoring.read(path, truth)[0], truth) for path in models]
+    rows, number = drawn(tasks, images, most, raters, seed)
+    write_text(out, delimited_text(rows))
     print(f"{out}: {many(number, 'prediction')} on {many(images, 'image')}, {many(raters, 'rater')}")
 
 
 def metric(
     judgements: Annotated[Path, typer.Argument(help="Table, CSV or TSV: image, prediction, rater, rating 0 to 4.")],
     models: Annotated[list[Path], typer.Argument(help="Prediction files that were judged.")],
-    ground_truth: _Truth,
-    dataset: _Dataset = DEFAULT,
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: the dataset's.")
     ] = None,
-    similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
-    ] = "dataset",
+    similarity: options.Similarity = "dataset",
     vary: Annotated[
         list[str] | None,
         typer.Option(help="NAME=VALUE[,NAME=VALUE]: a further measure, with other choices; again for more."),
     ] = None,
-    boxes: _Boxes = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: _Format = None,
-    latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    latex: options.Latex = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for a figure, as PDF and PNG.")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Hold ways to score predictions against what people say of these: which ranks as people do?
 
@@ -103,18 +86,17 @@ def metric(
     [[better, worse]]}. What is undefined has no key.
     """
     from shoe.cli.models import check_once
-    from shoe.io.files import replacing
+    from shoe.io.files import write_text
     from shoe.matching.task import Task
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.names import model_names
     from shoe.report.study_metric import against_dict, against_latex, print_against
     from shoe.report.terminal import console
+    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.gathered import Gathered
     from shoe.study.metric.judgements import read_judgements
     from shoe.study.metric.measures import measures_of
 
-    spare((judgements, ground_truth, *models), latex, json)
+    refuse_overwrite((judgements, ground_truth, *models), latex, json)
     if figures is not None:
         from shoe.plots.style import check_plots, make_folder
 
@@ -123,23 +105,21 @@ def metric(
     names = model_names(models)
     check_once(models)
     table = read_judgements(judgements, names)
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, format=format)
     with telling() as tell:
         tell(f"reading {ground_truth}")
-        truth = read_ground_truth(ground_truth, dataset)
+        truth = scoring.truth()
         gathered = Gathered(
             table, measures_of(truth, protocol or (), similarity, vary or ()), truth.interactions.images
         )
         for name, path in zip(names, models, strict=True):
             tell(f"scoring {name}")
-            read, notes = read_predictions_with_notes(
-                path, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-            )
+            read, notes = scoring.read(path, truth)
             gathered.add(name, Task(read, truth), notes)
         tell("holding measures against people")
         found = gathered.against_people()
     if latex is not None:
-        with replacing(latex) as stream:
-            stream.write(against_latex(found).encode())
+        write_text(latex, against_latex(found))
     if figures is not None:
         from shoe.plots.ranking import draw_against
 

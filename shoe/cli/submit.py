@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoe.cli.output import Json, telling
+from shoe.cli import options
+from shoe.cli.output import telling
 
 if TYPE_CHECKING:
-    from shoe.client.client import Client
     from shoe.client.states import RunState
 
 TOKEN = "SHOE_TOKEN"  # noqa: S105 - the name of the variable
@@ -20,28 +20,18 @@ _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
 
 
 def submit(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
+    predictions: options.Predictions,
     server: Annotated[str, typer.Option(envvar="SHOE_SERVER", help="Address of the service.")],
     truth: Annotated[
         str | None, typer.Option("--truth", "-t", help="Name of the ground truth there, where it has several.")
     ] = None,
-    protocol: Annotated[
-        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
-    ] = None,
+    protocol: options.Protocols = None,
     similarity: Annotated[str | None, typer.Option(help="Name of a similarity map at the service.")] = None,
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    subset: Annotated[
-        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
-    ] = None,
+    option: options.ProtocolOptions = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    subset: options.Subset = None,
     name: Annotated[str | None, typer.Option(help="What the predictions are called; else as their file.")] = None,
     board: Annotated[
         str | None, typer.Option(help="Leaderboard to stand in; it says truth, protocols and options.")
@@ -51,7 +41,7 @@ def submit(
         Path | None, typer.Option(help=f"File with the token that the service gave; or set {TOKEN}.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Keep what was measured in this file (NAME.shoe).")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Have predictions scored by a service, and print what shoe score prints. A file that it has is not sent again.
 
@@ -60,12 +50,16 @@ def submit(
 
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
     """
-    from shoe.cli.output import spare, write_json
+    from shoe.cli.output import refuse_overwrite, write_json
     from shoe.client.client import Client
+    from shoe.core.errors import ServiceError, printable
+    from shoe.version import __version__
 
-    spare((predictions, token_file), save, json)
+    refuse_overwrite((predictions, token_file), save, json)
     with Client(server, token=_token(token_file)) as client:
-        _tell_of_version(client)
+        if client.version.shoe != __version__:
+            theirs = printable(client.version.shoe)
+            print(f"shoe: the service scores as shoe {theirs} does, this is {__version__}", file=sys.stderr)
         run: RunState | None = None
         try:
             with telling() as tell:
@@ -89,7 +83,8 @@ def submit(
             kept = f"the run goes on, see {_page(server, run)}" if run else "asked again, it goes on where it was"
             print(f"shoe: interrupted; {kept}", file=sys.stderr)
             raise
-        _see_that_it_is_done(run)
+        if not run.ended_well:
+            raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))
         if not run.outputs and save is None and json is None:
             print(f"done; results of the leaderboard {run.board} are hidden for now\nrun        {_page(server, run)}")
             return
@@ -123,26 +118,8 @@ def _token(file: Path | None) -> str | None:
     return token
 
 
-def _tell_of_version(client: Client) -> None:
-    from shoe.core.errors import printable
-    from shoe.version import __version__
-
-    if client.version.shoe != __version__:
-        print(
-            f"shoe: the service scores as shoe {printable(client.version.shoe)} does, this is {__version__}",
-            file=sys.stderr,
-        )
-
-
 def _progress(state: RunState) -> str:
     if state.state == "queued":
         return f"queued, {state.position}. in line" if state.position else "queued"
     share = f": {state.progress:.0%}" if state.progress is not None else ""
     return f"{state.stage or state.state}{share}"
-
-
-def _see_that_it_is_done(run: RunState) -> None:
-    from shoe.core.errors import ServiceError
-
-    if not run.ended_well:
-        raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))

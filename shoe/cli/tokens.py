@@ -10,8 +10,6 @@ from shoe.cli.serving import FolderPath, opened
 
 app = typer.Typer(
     help="Make, list and revoke tokens: who may read, submit, and run the service.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
 

@@ -8,25 +8,22 @@ from typing import Annotated
 
 import typer
 
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def verify(
     run: Annotated[Path, typer.Argument(help="The run (NAME.shoe) that score --save wrote.")],
     predictions: Annotated[Path, typer.Argument(help="The predictions that it is of.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
+    ground_truth: options.GroundTruth,
     similarity: Annotated[
         str | None, typer.Option(help="Similarity map, where the run's is no shipped one: its folder.")
     ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
-    ] = None,
-    json: Json = None,
+    boxes: options.Boxes = None,
+    format: options.Format = None,
+    classes: options.Classes = None,
+    image_labels: options.ImageLabels = None,
+    json: options.Json = None,
 ) -> None:
     """Compute a run again from its predictions: equal, or what differs and why.
 
@@ -38,7 +35,7 @@ def verify(
     """
     from shoe import evidence
     from shoe.benchmarks import benchmark
-    from shoe.cli.output import spare
+    from shoe.cli.output import refuse_overwrite
     from shoe.core.errors import InputError, quote
     from shoe.matching.task import Task
     from shoe.predictions.scores import SCORES
@@ -48,12 +45,12 @@ def verify(
     from shoe.runs.run import Run
     from shoe.runs.verify import options_of
     from shoe.runs.verify import verify as verified
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
     from shoe.scoring.score import score_by
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
 
-    spare((run, predictions, ground_truth, classes, image_labels), json)
+    refuse_overwrite((run, predictions, ground_truth, classes, image_labels), json)
     kept = read_run(run)
     of_run = kept.facts.get("map", "hico-det")
     if similarity is None and of_run not in (*shipped_maps(), *COMPUTED):
@@ -62,12 +59,10 @@ def verify(
     of = benchmark(kept.facts["data"])
     split, *parts = kept.facts["split"].split("/")
     scores = kept.facts.get("scores", "").split(", ")[-1]
-    asked = Asked(
+    scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=kept.facts["data"],
-        protocols=(),
         similarity=similarity or of_run,
-        options=(),
         boxes=boxes,
         scores=scores if scores in SCORES else None,
         format=format,
@@ -79,12 +74,12 @@ def verify(
         ),
         image_labels=image_labels,
     )
-    truth = asked.truth()
+    truth = scoring.truth()
     if kept.class_split is not None and truth.class_split is None:  # of a file, whose classes the run has
         truth = replace(truth, class_split=kept.class_split)
-    table, notes = asked.read(predictions, truth)
-    truth = asked.part(truth, [table])
-    report = score_by(options_of(kept), Task(table, truth), asked.similarity, notes)
+    table, notes = scoring.read(predictions, truth)
+    truth = scoring.part(truth, [table])
+    report = score_by(options_of(kept), Task(table, truth), scoring.similarity, notes)
     spread = None if kept.spread is None else evidence.spread(report)
     interval = None if kept.interval is None else evidence.interval(report)
     verdict = verified(kept, Run.of(report, kept.name, spread, interval))

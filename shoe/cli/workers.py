@@ -1,38 +1,51 @@
-"""What the commands share whose work can be divided: ``--shard``, ``--engine``, ``--gpus``."""
+"""Shared parts of the commands that ask models: ``--engine``, ``--gpus``, ``--ask-again``, and signals."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.engines.base import Engine
     from shoe.engines.cluster import Cluster
 
-ShardText = Annotated[
-    str | None,
-    typer.Option("--shard", metavar="I/N", help="Do one part of N, and write no OUT: without it, all are merged."),
-]
-EngineText = Annotated[
-    str,
-    typer.Option(
-        "--engine", help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."
-    ),
-]
-Gpus = Annotated[float, typer.Option(min=0.0, max=64.0, help="With --engine ray: GPUs of each worker's local model.")]
+_STATES = ("unparsable", "refused")
+
+
+def treat_sigterm_as_interrupt() -> None:
+    """Have SIGTERM of a cluster and SIGHUP of a closed terminal interrupt: what is in flight is awaited and kept."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    terminals = [stream for stream in (1, 2) if os.isatty(stream)]
+
+    def hung_up(*_: object) -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell sends it, too
+        for stream in terminals:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup does
+        signal.signal(signal.SIGHUP, hung_up)
+
+
+def states_of(given: str | None) -> list[str]:
+    """Return the states that ``--ask-again`` names; an OptionError for one that does not exist."""
+    states = [name.strip() for name in given.split(",")] if given is not None else []
+    for name in states:
+        if name not in _STATES:
+            raise unknown_name("state", name, _STATES)
+    return states
 
 
 def asking_engine(text: str, gpus: float) -> Engine:
-    """Make the engine of a command that asks; nothing is started yet.
-
-    Raises:
-        OptionError: for one that does not ask, GPUs without one that has workers, or an address where there is nothing.
-        MissingExtraError: if Ray is wanted, and not installed.
-    """
-    from shoe.core.errors import OptionError, quote
+    """Return the engine of a command that asks models; nothing is started yet."""
     from shoe.engines.choose import engine_of
     from shoe.engines.cluster import Ray
 
@@ -49,12 +62,7 @@ def asking_engine(text: str, gpus: float) -> Engine:
 
 @contextmanager
 def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
-    """Within it, the cluster whose workers ask; None where this process does.
-
-    Raises:
-        ShoeError: if there is no such cluster, or no machine in it for a worker.
-    """
-    from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
+    """Yield the cluster whose workers ask; None if this process asks. A ShoeError if no machine has room for one."""
     from shoe.engines.cluster import Cluster, Ray
     from shoe.engines.connection import connected
 
@@ -62,7 +70,7 @@ def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[
         yield None
         return
     with connected(engine.address) as connection:
-        end_by_any_signal_as_by_ctrl_c()  # Ray has its own mind about signals
+        treat_sigterm_as_interrupt()  # Ray has its own mind about signals
         cluster = Cluster(connection, gpus, models)
         cluster.workers(1, is_local=True)
         yield cluster

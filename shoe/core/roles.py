@@ -70,10 +70,6 @@ class RoleTruth:
         """(p, R) whether there is a box with this role."""
         return self.role >= 0
 
-    def role_boxes(self) -> Single:
-        """(p, R, 4) the boxes with a role; NaN where there is none."""
-        return np.where(self.has_role[..., None], self.boxes[self.role], np.float32(np.nan))
-
     def select_images(self, keep: Indices) -> RoleTruth:
         """Keep some images, by ascending indices."""
         counts = np.diff(self.box_offsets)

@@ -170,6 +170,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise InputError(path, found=found, expected="a place that can be written to") from None
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file, which appears whole or not at all; errors as of :func:`replacing`."""
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)

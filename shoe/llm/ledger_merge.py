@@ -5,7 +5,6 @@ A merge is a union of lines: in any order, and however often, it gives the same 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -173,7 +172,9 @@ def _in_order(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes
 
 def remove(part: Path) -> None:
     """Remove a file that was taken over, unless a process writes it, and its folder if that is empty."""
+    from filelock import lock_descriptor
+
     with suppress(OSError), part.open("r+b") as stream:  # some systems give the lock only to who may write
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        part.unlink()
-        part.parent.rmdir()
+        if lock_descriptor(stream.fileno(), blocking=False):
+            part.unlink()
+            part.parent.rmdir()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import mmap
 import os
 import time
@@ -192,15 +191,15 @@ def _is_still(path: Path, handle: int) -> bool:
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
     """Wait for the lock; False if it came to stopping first. The system frees it when its process ends, however."""
+    from filelock import lock_descriptor
+
     told = False
     while True:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if lock_descriptor(handle, blocking=False):
+                return True
         except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
-                raise _unwritable(path, error) from None
-        else:
-            return True
+            raise _unwritable(path, error) from None
         if stopping():
             return False
         if not told:

@@ -27,7 +27,7 @@ from shoe.lexicon.store import lexicon
 from shoe.report.json import Score, as_json
 from shoe.report.names import model_names
 from shoe.report.text import percent, table
-from shoe.scoring.asked import Asked
+from shoe.scoring.options import ScoringOptions
 from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
@@ -58,7 +58,7 @@ class Outcome:
 class _Common:
     """What scoring each of the files takes; nothing else is read for it, wherever it is done."""
 
-    asked: Asked
+    asked: ScoringOptions
     truth: GroundTruth
     similarity: Similarity
     bounds: bool
@@ -66,7 +66,7 @@ class _Common:
 
 def score_many(
     files: Sequence[Path],
-    asked: Asked,
+    asked: ScoringOptions,
     folder: Path,
     engine: Engine,
     *,
@@ -141,7 +141,7 @@ def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
         return str(error)
 
 
-def _settings(asked: Asked, similarity: Similarity, *, bounds: bool) -> bytes:
+def _settings(asked: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
     """A digest of all that results follow from but for the predictions: contents, not names, of files."""
     said: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
     split = Path(asked.split) if asked.split else None

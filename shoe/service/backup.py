@@ -6,7 +6,6 @@ are only removed when nothing has referred to them for long, so that all that th
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -146,14 +145,13 @@ def clean(folder: Path) -> int:
 
 def is_in_use(folder: Path) -> bool:
     """Whether a server has the folder."""
+    from filelock import lock_descriptor
+
     try:
         with (folder / _LOCK).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return not lock_descriptor(lock.fileno(), blocking=False)
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _of_database(db: sqlite3.Connection) -> Iterator[Finding]:

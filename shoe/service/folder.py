@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from pathlib import Path
@@ -72,12 +71,12 @@ class Folder:
         Raises:
             OptionError: if another one has it.
         """
-        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        from filelock import lock_descriptor
+
+        handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        if not lock_descriptor(handle, blocking=False):
             os.close(handle)
-            raise OptionError(f"{self.path}: another shoe serve has this folder") from None
+            raise OptionError(f"{self.path}: another shoe serve has this folder")
         self._lock = handle
 
     def close(self) -> None:

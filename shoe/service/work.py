@@ -19,7 +19,7 @@ from shoe.service.truths import Kept
 
 if TYPE_CHECKING:
     from shoe.runs.run import Run
-    from shoe.scoring.asked import Asked
+    from shoe.scoring.options import ScoringOptions
 
 MEDIA = {
     ".csv": "text/csv",
@@ -89,14 +89,14 @@ class _Place:
         """The client's file."""
         return self.file(asked.predictions, _PREDICTIONS)
 
-    def asked(self, of: Scoring) -> Asked:
+    def asked(self, of: Scoring) -> ScoringOptions:
         """The options of the command line."""
-        from shoe.scoring.asked import Asked
+        from shoe.scoring.options import ScoringOptions
 
         def kept(folder: str, file: Kept | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
-        return Asked(
+        return ScoringOptions(
             ground_truth=kept("truth", of.truth.truth),
             dataset=of.truth.dataset,
             protocols=of.protocols,

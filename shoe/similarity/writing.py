@@ -8,7 +8,6 @@ that what a killed process left is told from what another one is at.
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import hashlib
 import os
@@ -140,19 +139,16 @@ def clear_leftovers(folder: Path) -> None:
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
     """A locked folder of one's own beside a map, removed afterwards."""
-    beside, handle = _locked_folder(folder)
+    handle = None
+    while handle is None:
+        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
+        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
+            handle = _lock(beside)
     try:
         yield beside
     finally:
         shutil.rmtree(beside)
         os.close(handle)
-
-
-def _locked_folder(folder: Path) -> tuple[Path, int]:
-    while True:
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
-        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
-            return beside, _lock(beside)
 
 
 def _lock(beside: Path) -> int:
@@ -161,9 +157,12 @@ def _lock(beside: Path) -> int:
     Raises:
         BlockingIOError: if another process holds it.
     """
-    handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    from filelock import lock_descriptor  # here: scoring imports this module and locks nothing
+
+    handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not lock_descriptor(handle, blocking=False):
+            raise BlockingIOError
     except OSError:
         os.close(handle)
         raise

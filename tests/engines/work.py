@@ -9,9 +9,9 @@ import numpy as np
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.lexicon.store import lexicon
-from shoe.scoring.asked import Asked
+from shoe.scoring.options import ScoringOptions
 
-ASKED = Asked(
+ASKED = ScoringOptions(
     ground_truth=TRUTH,
     dataset="hico-det",
     protocols=(),

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def check(
     folder: Annotated[Path, typer.Argument(help="The folder that holds a dataset's files.")],
     dataset: Annotated[list[str] | None, typer.Option(help="Whose files are wanted; again for more.")] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Say what a folder has, what is missing, where to get that, and what can be scored with what is there.
 

@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 _File = Annotated[
     Path, typer.Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
@@ -15,7 +16,7 @@ _Dataset = Annotated[str, typer.Option(help="The dataset whose class numbers the
 _Split = Annotated[str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")]
 
 
-def list_(json: Json = None) -> None:
+def list_(json: options.Json = None) -> None:
     """List the datasets: what they are, how large, and which splits of their classes there are.
 
     Example: shoe dataset list. The JSON has the key datasets [{name, title, licence, classes, verbs, objects,
@@ -34,7 +35,7 @@ def info(
     what: Annotated[str, typer.Argument(help="A dataset's name, a split of its classes (rf-uc), or a file of it.")],
     dataset: _Dataset = DEFAULT,
     split: _Split = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Print what a dataset is and where to get it, what a split of classes holds out, or what a file holds.
 
@@ -85,7 +86,7 @@ def info(
             print_summary(what, facts, console())
 
 
-def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: Json = None) -> None:
+def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
     """Print how many triplets and images each object, verb and class has, the most frequent first.
 
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and

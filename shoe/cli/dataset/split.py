@@ -62,7 +62,7 @@ def split(
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import Rules
     from shoe.benchmarks.systematic_files import CARD, FORMATS, PARTS, split_files
-    from shoe.cli.output import put_json, spare, telling
+    from shoe.cli.output import put_json, refuse_overwrite, telling
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.split import print_split
@@ -80,7 +80,7 @@ def split(
         raise OptionError(f"--out: found the file {out}, expected a folder")
     given = {"train": train} | ({"test": test} if test is not None else {})
     made = [out / CARD, *(out / f"{part}{FORMATS[format]}" for part in PARTS)] if out.is_dir() else []
-    spare(given.values(), *made, json)
+    refuse_overwrite(given.values(), *made, json)
     read = {part: (path, read_ground_truth(path, of)) for part, path in given.items()}
     found = load_similarity(similarity or of.similarity)
     similar = f"{found.name} {found.digest}", class_similarity(of.classes, found)

@@ -1,7 +1,5 @@
 """``shoe map``: similarity maps, in thin commands."""
 
-from collections.abc import Callable
-
 import typer
 
 from shoe.cli.map import tools
@@ -11,19 +9,7 @@ from shoe.cli.map.learn import learn
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "build": build,
-    "complete": complete,
-    "learn": learn,
-    "import": tools.import_,
-    "merge": tools.merge,
-    "info": tools.info,
-    "diff": tools.diff,
-    "ablate": tools.ablate,
-    "export": tools.export,
-}
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(_command)
+_OF_WHOLE_MAPS = tools.import_, tools.merge, tools.info, tools.diff, tools.ablate, tools.export
+for _command in (build, complete, learn, *_OF_WHOLE_MAPS):
+    app.command(_command.__name__.rstrip("_"))(_command)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
-from shoe.cli.output import Json, put_json
-from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
+from shoe.cli import options
+from shoe.cli.output import confirm, put_json, say
+from shoe.cli.workers import asking_engine, cluster_of, states_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +31,7 @@ PARTS = "verb,object"
 
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the map; its name is the map's.")],
-    raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
+    raters: options.Raters,
     dataset: Annotated[str, typer.Option(help="Whose classes are to be rated.")] = DEFAULT,
     predictions: Annotated[
         list[Path] | None,
@@ -62,15 +61,15 @@ def build(
     prompts: Annotated[
         Path | None, typer.Option(help="Folder of prompts of your own: verb.txt, object.txt, interaction.txt.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
+    max_cost: options.MaxCost = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
-    ask_again: AskAgain = None,
-    shard: ShardText = None,
-    engine: EngineText = "serial",
-    gpus: Gpus = 0,
+    ask_again: options.AskAgain = None,
+    shard: options.ShardText = None,
+    engine: options.EngineText = "serial",
+    gpus: options.Gpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
-    json: Json = None,
+    yes: options.Yes = False,
+    json: options.Json = None,
 ) -> None:
     """Have raters say how similar pairs of senses are, and write their ratings as a map that shoe score uses.
 
@@ -110,7 +109,7 @@ def build(
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
-    end_by_any_signal_as_by_ctrl_c()
+    treat_sigterm_as_interrupt()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
@@ -120,8 +119,8 @@ def build(
     if not part:
         check_place(out, MARK if whole else BUILT)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
-    if merged := session.merge(_say):
-        _say(f"{merged:,} lines of other ledgers were taken over")
+    if merged := session.merge(say):
+        say(f"{merged:,} lines of other ledgers were taken over")
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
@@ -135,20 +134,20 @@ def build(
     else:
         plans, rules = _plans(classes, tables, parts, steps, object_words)
     if not any(map(len, plans.values())):
-        _say("there is no pair to rate: no word of the predictions has a sense in WordNet")
+        say("there is no pair to rate: no word of the predictions has a sense in WordNet")
     before = known(session, plans)
     if dry_run:
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json({"estimate": estimate_json(expected)}, json):
             console().print(estimate_table(expected))
             if planned:
-                _say(planned.rule)
+                say(planned.rule)
         return
     configs = session.file.raters
     unpriced = [c for c in configs if isinstance(c, OpenAI) and not (c.price.input or c.price.output)]
     if unpriced and max_cost is not None:
         names = ", ".join(config.name for config in unpriced)
-        _say(f"--max-cost does not bound {names}: raters.toml has no price there")
+        say(f"--max-cost does not bound {names}: raters.toml has no price there")
     charged = [config.name for config in unpriced if config.base_url.rstrip("/") == OFFICIAL]
     if (
         not yes
@@ -158,32 +157,32 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         _confirm(expected, charged, max_cost)
     if again:
-        session.ask_again(again, _say)
+        session.ask_again(again, say)
     budget = Budget(max_cost, max_requests)
     with cluster_of(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
         session.spread_over(cluster)
         outcome = rate(session, plans, budget, progress)
     if budget.reason == "interrupted":
-        _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
+        say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
     if part:
         put_json(outcome_json(session, outcome, budget, rules), json)
-        _say(_done_of(part, session, outcome))
+        say(_done_of(part, session, outcome))
         return
     if planned:
         write_whole(out, source, session, outcome, planned)
     else:
         write_built(out, dataset, session, outcome, rules)
     if again and is_complete(outcome):
-        session.ask_again((), _say)
+        session.ask_again((), say)
     if not put_json(outcome_json(session, outcome, budget, rules), json):
         print_outcome(session, outcome, console())
-    _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
+    say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
     if budget.reason in ("cost", "requests"):
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "all that may be spent"
-        _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
+        say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
     elif missing := left(outcome):
-        _say(f"{missing:,} questions have no answer yet; the same command asks them again")
+        say(f"{missing:,} questions have no answer yet; the same command asks them again")
 
 
 def _done_of(part: Shard, session: Raters, outcome: Outcome) -> str:
@@ -234,7 +233,6 @@ def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> 
     """Ask before money is spent, also by raters that are ``charged`` for what nobody knows."""
     from rich.console import Console
 
-    from shoe.core.errors import OptionError
     from shoe.report.map_build import estimate_table
 
     if not (charged or expected.cost.high):
@@ -242,19 +240,9 @@ def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> 
     about = f"about {expected.cost.likely:,.2f} {expected.currency}"
     if charged:
         about += f" and what {', '.join(charged)} will take, of which raters.toml has no price"
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise OptionError(f"this run will cost {about}: --yes spends it, --dry-run says more")
-    Console(stderr=True, highlight=False).print(estimate_table(expected))
     bound = "" if max_cost is None else f", {max_cost:g} at most"
-    try:
-        agreed = typer.confirm(f"Spend {about}{bound}?", err=True)
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    if not agreed:
-        raise typer.Exit(0)
-
-
-def _say(line: str) -> None:
-    from shoe.core.errors import printable
-
-    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
+    confirm(
+        f"Spend {about}{bound}",
+        f"this run will cost {about}: --yes spends it, --dry-run says more",
+        lambda: Console(stderr=True, highlight=False).print(estimate_table(expected)),
+    )

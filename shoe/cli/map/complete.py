@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
+from shoe.cli.workers import states_of, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 
 
 def complete(
-    map: Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")],
+    map: options.Map,
     predictions: Annotated[Path, typer.Option("--for", metavar="PREDICTIONS", help="The predictions to be scored.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
+    ground_truth: options.GroundTruth,
+    raters: options.Raters,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the completed map; MAP's name with -completed if absent.")
     ] = None,
     tolerance: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Width of the interval that will do: 0.001 is a tenth of a point.")
     ] = 0.001,
-    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
+    max_cost: options.MaxCost = None,
     ledger: Annotated[
         Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
     ] = None,
-    ask_again: AskAgain = None,
+    ask_again: options.AskAgain = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the first round would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Have those pairs rated that the SHOE-mAP of some predictions depends on, most influential first, and no others.
 
@@ -82,7 +83,7 @@ def complete(
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
-    end_by_any_signal_as_by_ctrl_c()
+    treat_sigterm_as_interrupt()
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
-
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import put_json
 
 
 def learn(
-    map: Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")],
-    json: Json = None,
+    map: options.Map,
+    json: options.Json = None,
 ) -> None:
     """Predict all pairs that a map does not rate from those that it rates, and put the predictions beside it.
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json
+from shoe.cli import options
+from shoe.cli.output import progress_bar, put_json
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
     from shoe.similarity import SimilarityMap
 
-_Map = Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")]
 _Truth = Annotated[Path | None, typer.Option("--ground-truth", "-g", help="Annotation file for --for.")]
 
 
@@ -61,7 +61,7 @@ def import_(
 
 
 def merge(
-    map: _Map,
+    map: options.Map,
     others: Annotated[
         list[str], typer.Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import --help).")
     ],
@@ -80,7 +80,7 @@ def merge(
     _tell_made(merge_maps(out, [map, *others]))
 
 
-def info(map: _Map, json: Json = None) -> None:
+def info(map: options.Map, json: options.Json = None) -> None:
     """Describe a map: its raters and their ratings, how far they agree, which classes are covered, where it is from.
 
     Example: shoe map info hico-det
@@ -111,7 +111,7 @@ def diff(
         Path | None, typer.Option("--for", metavar="PREDICTIONS", help="Also score this prediction file under both.")
     ] = None,
     ground_truth: _Truth = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Compare two maps: pairs shared or not, correlation, largest disagreements, and what they do to a score.
 
@@ -147,7 +147,7 @@ def diff(
 
 
 def ablate(
-    map: _Map,
+    map: options.Map,
     predictions: Annotated[
         Path | None, typer.Option("--for", metavar="PREDICTIONS", help="Score this prediction file under each subset.")
     ] = None,
@@ -155,7 +155,7 @@ def ablate(
     human: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Human ratings, CSV or TSV, to compare each subset with.")
     ] = None,
-    json: Json = None,
+    json: options.Json = None,
 ) -> None:
     """Take a map apart by its raters: correlations, and the score and human agreement of every subset of them.
 
@@ -175,11 +175,6 @@ def ablate(
     score); human {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be
     measured is left out.
     """
-    from functools import partial
-
-    from rich.console import Console
-    from rich.progress import track
-
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
     from shoe.report.map_compare import ablation_dict, print_ablation
@@ -192,15 +187,13 @@ def ablate(
     subsets_of(len(similarity.raters))  # before minutes of reading, not after
     ratings = read_people(human) if human else []
     report = evaluated(predictions, ground_truth, map, similarity.dataset)
-    talk = Console(stderr=True)
-    bar = partial(track, description="subsets of raters", console=talk, transient=True, disable=not talk.is_terminal)
-    found = ablate_map(similarity, report, ratings, bar)
+    found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
     if not put_json(ablation_dict(found), json):
         print_ablation(found, console())
 
 
 def export(
-    map: _Map,
+    map: options.Map,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="File to write: .npz, .csv or .tsv.")],
 ) -> None:
     """Write a map as dense arrays (.npz) or as one long table (.csv, .tsv); whole or not at all.
@@ -225,18 +218,7 @@ def export(
 
 
 def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str, dataset: str) -> Report | None:
-    """Score a prediction file under a map, and say on stderr how it was read; None where no file is given.
-
-    Args:
-        predictions: what ``--for`` names, in any format.
-        ground_truth: what ``--ground-truth`` names.
-        map_name: shipped name or folder of the map.
-        dataset: whose classes both have.
-
-    Raises:
-        OptionError: if only one of the two files is given.
-        InputError: for a file that is broken.
-    """
+    """Score a prediction file under a map, and say on stderr how it was read; None if no file is given."""
     from shoe.core.errors import OptionError
     from shoe.evidence.facts import box_check
     from shoe.maps.diff import scored

@@ -1,4 +1,4 @@
-"""How files are read and scored, by the options of the command line."""
+"""Options for reading and scoring files, as the command line has them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoe.benchmarks import benchmark
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.classes import read_classes
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
@@ -14,26 +14,26 @@ from shoe.core.interactions import Interactions
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.predictions.truth import read_ground_truth
 from shoe.scoring.score import Report, score
-from shoe.similarity import Similarity
+from shoe.similarity import OF_DATASET, Similarity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """How files are to be read and scored: the options of ``shoe score`` by their names."""
+class ScoringOptions:
+    """Options for reading and scoring files: those of ``shoe score``, by the same names."""
 
     ground_truth: Path | None
-    dataset: str
-    protocols: tuple[str, ...]
-    similarity: str
-    options: tuple[str, ...]
-    boxes: str | None
-    scores: str | None
-    format: str | None
-    classes: Path | None
-    subset: str | None
-    images_in_predictions: bool
-    split: str | None
-    image_labels: Path | None
+    dataset: str = DEFAULT
+    protocols: Sequence[str] = ()
+    similarity: str = OF_DATASET
+    options: Sequence[str] = ()
+    boxes: str | None = None
+    scores: str | None = None
+    format: str | None = None
+    classes: Path | None = None
+    subset: str | None = None
+    images_in_predictions: bool = False
+    split: str | None = None
+    image_labels: Path | None = None
 
     def truth(self) -> GroundTruth:
         """Read the ground truth; which part of it counts, :meth:`part` says."""
