@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,7 +56,7 @@ def write_json(data: bytes, target: str) -> None:
         stream.write(data)
 
 
-def put_json(content: Mapping[str, Any], target: str | None) -> bool:
+def put_json(content: Any, target: str | None) -> bool:
     """Write figures as JSON where it is wanted; True if that takes up the output."""
     from shoe.io.json import encode
 

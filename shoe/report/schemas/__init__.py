@@ -9,15 +9,19 @@ from typing import Any
 
 import msgspec
 
+from shoe.maps.ablate import MapAblate
+from shoe.maps.diff import MapDiff
+from shoe.maps.info import MapInfo
+from shoe.maps.teach import MapLearned
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
 from shoe.report.schemas.calibration import CalibrationReport
 from shoe.report.schemas.cards import ClassSplitInfo, DatasetCard, DatasetCheck, DatasetList
 from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
-from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
+from shoe.report.schemas.maps import Similarity
 from shoe.report.schemas.predict import Predict
-from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
+from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted
 from shoe.report.schemas.scoring import Audit, Explain, Score
 from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
 
@@ -55,6 +59,19 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
 def json_schema(command: str) -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of what a command writes under ``--json``."""
     kinds, definitions = msgspec.json.schema_components(SCHEMAS[command], ref_template="#/$defs/{name}")
+    for definition in definitions.values():
+        definition["description"] = definition.get("description", "").split("\n\n")[0]
+        properties = definition["properties"]
+        properties |= {name: _without_default(kind) for name, kind in properties.items()}
     one = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"shoe {command} --json"}
     return {**head, **one, "$defs": definitions}
+
+
+def _without_default(kind: dict[str, Any]) -> dict[str, Any]:
+    """The kind of a key that is left out where its value is the default, None among these."""
+    kept = {name: value for name, value in kind.items() if name != "default"}
+    if kind.get("default", ...) is None:
+        kinds = [each for each in kept.pop("anyOf") if each != {"type": "null"}]
+        return kept | (kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
+    return kept

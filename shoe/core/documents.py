@@ -1,0 +1,29 @@
+"""JSON documents: the kinds of values that they hold, and the base class of the results that are written as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+Count = Annotated[int, Meta(ge=0)]
+Amount = Annotated[float, Meta(ge=0)]
+Fraction = Annotated[float, Meta(ge=0, le=1)]
+Gain = Annotated[float, Meta(ge=-1, le=1, description="difference of fractions")]
+Correlation = Annotated[float, Meta(ge=-1, le=1)]
+Span = Annotated[Sequence[Fraction], Meta(min_length=2, max_length=2, description="lowest and highest")]
+GainSpan = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="lowest and highest difference")]
+Rating = Annotated[int, Meta(ge=0, le=4)]
+Pair = Annotated[Sequence[str], Meta(min_length=2, max_length=2)]
+Box = Annotated[Sequence[float], Meta(min_length=4, max_length=4, description="x1, y1, x2, y2")]
+
+
+class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A JSON object with these keys and no others. A field that has its default is left out, so no key has null."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object as it is written to JSON: dicts, lists, text and numbers."""
+        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return made
