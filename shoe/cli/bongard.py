@@ -62,9 +62,6 @@ def build(
     concept nowhere. Prints what each step of the curation left, and the problems by group.
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
-
-    JSON keys: files; steps [{step, concepts, regions, labels}]; merged [{action, object}];
-    concepts_with_too_few_images; groups [{group, concepts, problems, images}].
     """
     from shoe.benchmarks.class_splits import SEEN
     from shoe.bongard.build import Seen, build_problems
@@ -138,10 +135,6 @@ def score(
     intervals over resampled concepts; the average is the plain mean of the groups.
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
-
-    JSON keys: signature, problems, concepts, images, named_images; oracle and soft_oracle {average, interval, groups
-    [{group, concepts, problems, accuracy, interval, outcomes {right, nothing_detected, nothing_left, missed,
-    falsely_found}}]}; notes. Fractions 0..1; what cannot be measured is left out.
     """
     from typing import cast
 

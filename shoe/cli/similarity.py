@@ -26,10 +26,6 @@ def similarity(
 
     Examples: shoe similarity ride straddling; shoe similarity "ride horse" "straddle pony"; shoe similarity ride.v.01
     mount --similarity wup
-
-    JSON keys: similarity {name, digest, ensemble}, parts [{part, class_word, class_synset, word, value, basis, sense,
-    candidates [{synset, lemma, reason, value, predicted, ratings}]}], interaction {combine, weight, value}. What was
-    never rated has no value, and a predicted one where the map predicts it.
     """
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.report.similarity import similarity_lines, similarity_of

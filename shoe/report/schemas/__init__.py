@@ -9,13 +9,15 @@ from typing import Any
 
 import msgspec
 
+from shoe.benchmarks.cards import DatasetCard, DatasetList
 from shoe.maps.ablate import MapAblate
 from shoe.maps.diff import MapDiff
 from shoe.maps.info import MapInfo
 from shoe.maps.teach import MapLearned
+from shoe.report.class_splits import ClassSplitInfo
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
 from shoe.report.schemas.calibration import CalibrationReport
-from shoe.report.schemas.cards import ClassSplitInfo, DatasetCard, DatasetCheck, DatasetList
+from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
