@@ -36,7 +36,7 @@ def similarity(
     if not put_json(found, json):
         print("\n".join(similarity_lines(found)))
         classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
-        if "interaction" not in found and f"{a} {b}" in classes.labels:
+        if found.interaction is None and f"{a} {b}" in classes.labels:
             print(
                 f'"{a} {b}" is a class: compare interactions as shoe similarity "{a} {b}" "VERB OBJECT"',
                 file=sys.stderr,

@@ -21,11 +21,11 @@ from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
-from shoe.report.schemas.maps import Similarity
 from shoe.report.schemas.predict import Predict
 from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted
 from shoe.report.schemas.scoring import Audit, Explain, Score
 from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
+from shoe.report.similarity import ExplainedSimilarity
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
@@ -38,7 +38,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "average": (Average,),
     "verify": (Verify,),
     "predict": (Predict,),
-    "similarity": (Similarity,),
+    "similarity": (ExplainedSimilarity,),
     "dataset list": (DatasetList,),
     "dataset info": (DatasetInfo, DatasetCard, ClassSplitInfo),
     "dataset check": (DatasetCheck,),
