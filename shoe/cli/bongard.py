@@ -64,14 +64,14 @@ def build(
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
     from shoe.benchmarks.class_splits import SEEN
-    from shoe.bongard.build import Seen, build_problems
+    from shoe.bongard.build import BongardBuild, Seen, build_problems
     from shoe.bongard.curation import Curation
     from shoe.bongard.files import read_problems, write_problems
     from shoe.bongard.problems import GROUPS
     from shoe.bongard.sampling import TEST_OVERLAP, TRAIN_OVERLAP, Sampling
     from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
-    from shoe.report.bongard import built_dict, print_built
+    from shoe.report.bongard import print_built
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
 
@@ -103,7 +103,7 @@ def build(
         "train" if train else "test",
     )
     files = [str(path) for path in write_problems(built.problems, out, begins, images)]
-    if not put_json(built_dict(built, files), json):
+    if not put_json(BongardBuild.from_built(built, files), json):
         print_built(built, files, console())
 
 

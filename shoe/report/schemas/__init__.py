@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from shoe.benchmarks.cards import DatasetCard, DatasetList
+from shoe.bongard.build import BongardBuild
 from shoe.maps.ablate import MapAblate
 from shoe.maps.diff import MapDiff
 from shoe.maps.info import MapInfo
 from shoe.maps.teach import MapLearned
 from shoe.report.class_splits import ClassSplitInfo
-from shoe.report.schemas.bongard import BongardBuild, BongardScore
+from shoe.report.schemas.bongard import BongardScore
 from shoe.report.schemas.calibration import CalibrationReport
 from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.comparison import Average, Compare, Verify
