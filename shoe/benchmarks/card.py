@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from shoe.core.documents import Document
 from shoe.io.json import read_typed
 
 IMAGE_LABELS = "image labels"
 """What a file of image-level labels holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardFile:
+class CardFile(Document, frozen=True):
     """A file of a dataset as it is handed out.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from shoe.bongard.curation import Curated, Curation, Step, curated, without
 from shoe.bongard.problems import GROUPS, SIDE, Problems
 from shoe.bongard.sampling import Pool, Sampling, sample
 from shoe.core.arrays import Indices, Mask
+from shoe.core.documents import Count, Document
 from shoe.core.seeded import random_numbers
 from shoe.similarity.table import Similarity
 
@@ -90,6 +91,38 @@ class Built:
     steps: tuple[Step, ...]
     merged: tuple[tuple[str, str], ...]
     too_few: int
+
+
+class MergedConcept(Document, frozen=True):
+    """A concept of several actions that are alike."""
+
+    action: str
+    object: str
+
+
+class BongardGroup(Document, frozen=True):
+    """How many problems of a group were made."""
+
+    group: str
+    concepts: Count
+    problems: Count
+    images: Count
+
+
+class BongardBuild(Document, frozen=True):
+    """How problems came about."""
+
+    files: list[str]
+    steps: Sequence[Step]
+    merged: list[MergedConcept]
+    concepts_with_too_few_images: Count
+    groups: list[BongardGroup]
+
+    @classmethod
+    def from_built(cls, built: Built, files: list[str]) -> BongardBuild:
+        """Collect how problems that were written to files came about."""
+        groups = [BongardGroup(name, *numbers) for name, numbers in built.problems.counts().items()]
+        return cls(files, built.steps, [MergedConcept(*pair) for pair in built.merged], built.too_few, groups)
 
 
 def build_problems(

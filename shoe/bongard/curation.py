@@ -19,6 +19,7 @@ from shoe.bongard.concepts import Concepts, concepts_of, parts_by_annotation
 from shoe.bongard.problems import Regions
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.documents import Count, Document
 from shoe.similarity.table import Similarity
 
 _MARGIN = 0.05
@@ -42,14 +43,13 @@ class Curation:
     smallest: float = 32 * 32
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What was left after a step: concepts with regions, regions, and labels of regions."""
+class Step(Document, frozen=True):
+    """What a step of the curation left: concepts with regions, regions, and labels of regions."""
 
-    name: str
-    concepts: int
-    regions: int
-    labels: int
+    step: str
+    concepts: Count
+    regions: Count
+    labels: Count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

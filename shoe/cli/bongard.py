@@ -60,19 +60,16 @@ def build(
     concept nowhere. Prints what each step of the curation left, and the problems by group.
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
-
-    JSON keys: files; steps [{step, concepts, regions, labels}]; merged [{action, object}];
-    concepts_with_too_few_images; groups [{group, concepts, problems, images}].
     """
     from shoe.benchmarks.class_splits import SEEN
-    from shoe.bongard.build import Seen, build_problems
+    from shoe.bongard.build import BongardBuild, Seen, build_problems
     from shoe.bongard.curation import Curation
     from shoe.bongard.files import read_problems, write_problems
     from shoe.bongard.problems import GROUPS
     from shoe.bongard.sampling import TEST_OVERLAP, TRAIN_OVERLAP, Sampling
     from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
-    from shoe.report.bongard import built_dict, print_built
+    from shoe.report.bongard import print_built
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
 
@@ -104,7 +101,7 @@ def build(
         "train" if train else "test",
     )
     files = [str(path) for path in write_problems(built.problems, out, begins, images)]
-    if not put_json(built_dict(built, files), json):
+    if not put_json(BongardBuild.from_built(built, files), json):
         print_built(built, files, console())
 
 
@@ -134,10 +131,6 @@ def score(
     intervals over resampled concepts; the average is the plain mean of the groups.
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
-
-    JSON keys: signature, problems, concepts, images, named_images; oracle and soft_oracle {average, interval, groups
-    [{group, concepts, problems, accuracy, interval, outcomes {right, nothing_detected, nothing_left, missed,
-    falsely_found}}]}; notes. Fractions 0..1; what cannot be measured is left out.
     """
     from typing import cast
 

@@ -81,10 +81,6 @@ def predict(
     on where it ended, asking nothing twice. Another --confidence or --detector-power needs no model: all answers are
     there. The first line of OUT names every choice. With --shard it does one part of the pictures; without, it first
     takes over what the parts did. docs/predict.md has settings by group, and recipes.
-
-    JSON keys: by; part; pictures, pairs, ceiling {recall, human_recall, object_recall, truths}; questions {total,
-    known, text_tokens, answer_tokens, cost}; seconds_per_question; once all is asked: predictions, tied, refused,
-    unread.
     """
     from shoe.benchmarks import benchmark
     from shoe.cli.pairing import find_pairs, tell_pairs

@@ -27,10 +27,6 @@ def similarity(
 
     Examples: shoe similarity ride straddling; shoe similarity "ride horse" "straddle pony"; shoe similarity ride.v.01
     mount --similarity wup
-
-    JSON keys: similarity {name, digest, ensemble}, parts [{part, class_word, class_synset, word, value, basis, sense,
-    candidates [{synset, lemma, reason, value, predicted, ratings}]}], interaction {combine, weight, value}. What was
-    never rated has no value, and a predicted one where the map predicts it.
     """
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.report.similarity import similarity_lines, similarity_of
@@ -41,7 +37,7 @@ def similarity(
     if not put_json(found, json):
         print("\n".join(similarity_lines(found)))
         classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
-        if "interaction" not in found and f"{a} {b}" in classes.labels:
+        if found.interaction is None and f"{a} {b}" in classes.labels:
             print(
                 f'"{a} {b}" is a class: compare interactions as shoe similarity "{a} {b}" "VERB OBJECT"',
                 file=sys.stderr,

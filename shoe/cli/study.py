@@ -217,15 +217,6 @@ def report(
     an item stands for), stratum (where it was drawn from).
 
     Example: shoe study report answers.csv --similarity hico-det --latex agreement.tex
-
-    JSON keys: holes, rules, raters {rater {levels, kappas {rater}, ceiling, excluded}}, by_majority, all {items,
-    raters, ratings, alpha {ordinal, interval, nominal}, kappa, ceiling, spread, standard_error, reference {items,
-    spearman, agreement, fisher, bonett_wright, bootstrap, p}}; where they apply population {pairs, effective},
-    without_excluded and parts {part} as all, retest {answers, exact, kappa}, picture {answers, changed, size}, beside
-    {items, raters [{name, person, bias, noise, rho}], ensembles [{raters, agreement, among_best}], left_out}. A figure
-    is {value, interval [low, high]}. Of Bongard problems: all, and groups {group} where there are several {problems,
-    testers [fewest, most], right, positive, negative, alpha, kept, dropped, waiting, kept_by_guessing}, testers {tester
-    {problems, right, solved, seconds}}.
     """
     from dataclasses import replace
 

@@ -79,11 +79,6 @@ def metric(
     protocol=shoe-robust, strict.threshold=0.3, or several with commas.
 
     Example: shoe study metric judged.csv a.json b.json -g instances_test2015.json --vary combine=minimum
-
-    JSON keys: images, raters, ratings, holes, people, models {model}, measures {measure}, scores {row {model}}, levels
-    {prediction, image, model {number, figures {measure {figure {value, interval}}}, differences [{figure, first,
-    second, value, interval, p, adjusted, significant}], nearest {figure {measure, not_told_apart}}}}, opposite {row
-    [[better, worse]]}. What is undefined has no key.
     """
     from shoe.cli.models import check_once
     from shoe.io.files import write_text

@@ -15,6 +15,7 @@ Gain = Annotated[float, Meta(ge=-1, le=1, description="difference of fractions")
 Correlation = Annotated[float, Meta(ge=-1, le=1)]
 Span = Annotated[Sequence[Fraction], Meta(min_length=2, max_length=2, description="lowest and highest")]
 GainSpan = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="lowest and highest difference")]
+Rating = Annotated[int, Meta(ge=0, le=4)]
 Pair = Annotated[Sequence[str], Meta(min_length=2, max_length=2)]
 Box = Annotated[Sequence[float], Meta(min_length=4, max_length=4, description="x1, y1, x2, y2")]
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 
 import numpy as np
+from msgspec import structs
 
+from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures
 from shoe.lexicon.expressions import Part
@@ -22,33 +25,112 @@ MOST_RATERS, LEAST_SHARE = 10, 0.5
 """Raters at most, and the share of people's pairs that an ensemble has to have a value for to be the nearest of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subset:
+class Subset(Document, frozen=True):
     """Some raters of a map.
 
     Attributes:
-        raters: their columns, ascending.
-        rated: per part of speech, the pairs that at least one of them rated.
-        map, mf1: SHOE-mAP and SHOE-mF1 under them; None where nothing was scored, or cannot be.
+        raters: their names, in the map's order.
+        rated: number of verb pairs and of object pairs that at least one of them rated.
+        map, mf1: SHOE-mAP and SHOE-mF1 under them; None if nothing was scored, or cannot be.
         human: per kind of human ratings, how far they agree with them.
     """
 
-    raters: tuple[int, ...]
-    rated: dict[Part, int]
-    map: float | None
-    mf1: float | None
-    human: dict[HumanKind, HumanAgreement]
+    raters: list[str]
+    rated: dict[str, Count]
+    map: Fraction | None = None
+    mf1: Fraction | None = None
+    human: dict[HumanKind, HumanAgreement] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SubsetSpread:
-    """Some subsets' figures: n of them, mean, standard deviation (n - 1; None for one), lowest and highest."""
+class SubsetSpread(Document, frozen=True, kw_only=True):
+    """How a figure varies over subsets; the standard deviation is of a sample (n - 1), None for one subset."""
 
-    subsets: int
+    subsets: Count
     mean: float
-    standard_deviation: float | None
+    standard_deviation: float | None = None
     lowest: float
     highest: float
+
+
+class Spreads(Document, frozen=True):
+    """Figures over subsets."""
+
+    map: SubsetSpread | None = None
+    mf1: SubsetSpread | None = None
+    human_agreement: dict[HumanKind, SubsetSpread] | None = None
+
+
+class SizeSpreads(Document, frozen=True):
+    """The subsets of one size."""
+
+    size: Count
+    subsets: Count
+    map: SubsetSpread | None = None
+    mf1: SubsetSpread | None = None
+    human_agreement: dict[HumanKind, SubsetSpread] | None = None
+
+
+class RaterCorrelation(Document, frozen=True):
+    """Correlation of two raters on the pairs that both rated."""
+
+    raters: list[str]
+    pairs: Count
+    pearson: Correlation | None = None
+
+
+class NumberOfRatings(Document, frozen=True):
+    """How many ratings of people there are."""
+
+    pairs: Count
+    ratings: Count
+
+
+class MapAblate(Document, frozen=True):
+    """What each subset of a map's raters would have made of it."""
+
+    name: str
+    digest: str
+    ensemble: str
+    raters: list[str]
+    correlations: dict[str, list[RaterCorrelation]]
+    subsets: list[Subset]
+    sizes: list[SizeSpreads]
+    all_subsets: Spreads
+    signature: str | None = None
+    human: dict[HumanKind, NumberOfRatings] | None = None
+
+    @classmethod
+    def from_ablation(cls, ablation: Ablation) -> MapAblate:
+        """Collect the figures of an ablation."""
+
+        def spreads(size: int | None = None) -> Spreads:
+            people = {kind: found for kind in ablation.human if (found := ablation.spread(agreement_with(kind), size))}
+            of_map, of_mf1 = (ablation.spread(attrgetter(name), size) for name in ("map", "mf1"))
+            return Spreads(of_map, of_mf1, people or None)
+
+        similarity, report = ablation.similarity, ablation.report
+        return cls(
+            name=similarity.name,
+            digest=similarity.digest,
+            ensemble=similarity.ensemble,
+            raters=[rater.name for rater in similarity.raters],
+            correlations={
+                f"{part}s": [RaterCorrelation(each.raters, each.pairs, each.pearson) for each in found]
+                for part, found in ablation.correlations.items()
+            },
+            subsets=ablation.subsets,
+            sizes=[
+                SizeSpreads(size, number, *structs.astuple(spreads(size))) for size, number in ablation.sizes.items()
+            ],
+            all_subsets=spreads(),
+            signature=str(report.signature) if report else None,
+            human={kind: NumberOfRatings(len(of.values), of.lines) for kind, of in ablation.human.items()} or None,
+        )
+
+
+def agreement_with(kind: HumanKind) -> Callable[[Subset], float | None]:
+    """Return what gives a subset's agreement with one kind of human ratings."""
+    return lambda subset: subset.human[kind].agreement if subset.human else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +167,13 @@ def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
     if not len(values):
         return None
     deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-    return SubsetSpread(len(values), float(values.mean()), deviation, float(values.min()), float(values.max()))
+    return SubsetSpread(
+        subsets=len(values),
+        mean=float(values.mean()),
+        standard_deviation=deviation,
+        lowest=float(values.min()),
+        highest=float(values.max()),
+    )
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
@@ -117,7 +205,7 @@ def ablate(
     Raises:
         OptionError: for more than 10 raters.
     """
-    subsets = []
+    subsets, names = [], [rater.name for rater in similarity.raters]
     chosen_sets = subsets_of(len(similarity.raters))
     beside = {ratings.kind: _beside(ratings, similarity, chosen_sets) for ratings in human}
     for number, chosen in enumerate(track(chosen_sets)):
@@ -125,16 +213,16 @@ def ablate(
         semantic = semantic_of(under(report, fewer)) if report else None
         subsets.append(
             Subset(
-                raters=chosen,
-                rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
+                raters=[names[column] for column in chosen],
+                rated={f"{part}s": int(table.rated.sum()) for part, table in fewer.tables.items()},
                 map=semantic.map if semantic else None,
                 mf1=semantic.mf1 if semantic else None,
-                human={kind: found[number] for kind, found in beside.items()},
+                human={kind: found[number] for kind, found in beside.items()} or None,
             )
         )
     return Ablation(
         similarity=similarity,
-        correlations={part: rater_agreements(table.ratings) for part, table in similarity.tables.items()},
+        correlations={part: rater_agreements(table.ratings, names) for part, table in similarity.tables.items()},
         subsets=subsets,
         report=report,
         human={ratings.kind: ratings for ratings in human},
@@ -150,5 +238,5 @@ def _beside(human: HumanRatings, similarity: SimilarityMap, subsets: Sequence[tu
     near = near[~np.isnan(near).any(axis=1)]
     if len(near) > 1 and len(wide) > 1:
         for place, among in zip(wide.tolist(), nearest_measures(near)[1].tolist(), strict=True):
-            found[place] = replace(found[place], among_best=among)
+            found[place] = structs.replace(found[place], among_best=among)
     return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
+from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import InputError
 from shoe.core.statistics import pearson, spearman
 from shoe.lexicon.expressions import Part
@@ -18,46 +20,117 @@ from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.similarity import SimilarityMap
 
 _LARGEST = 10
+_MOVES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ValueDifference:
-    """One pair, and its value 0..1 in each of two maps."""
+class ValueDifference(Document, frozen=True):
+    """A pair of senses that two maps value differently."""
 
     class_synset: str
     synset: str
-    a: float
-    b: float
+    a: Fraction
+    b: Fraction
+    lemmas: list[str]
+    glosses: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartDiff:
-    """One part of speech in two maps; a pair counts as a map's where one of its raters rated it.
+class PartDiff(Document, frozen=True, kw_only=True):
+    """The pairs of one part of speech in two maps.
+
+    A pair counts as a map's if one of its raters rated it.
 
     Attributes:
-        shared, only_a, only_b: pairs of both maps, and of one of them.
+        shared, only_a, only_b: number of pairs of both maps, and of one of them.
         pearson, spearman: of the values of the shared pairs.
-        mean_difference: of the values of the shared pairs, without sign; None without any.
+        mean_difference: mean absolute difference of the values of the shared pairs; None without any.
         largest: the shared pairs whose values differ most, the largest difference first.
     """
 
-    shared: int
-    only_a: int
-    only_b: int
-    pearson: float | None
-    spearman: float | None
-    mean_difference: float | None
+    shared: Count
+    only_a: Count
+    only_b: Count
+    pearson: Correlation | None = None
+    spearman: Correlation | None = None
+    mean_difference: float | None = None
     largest: list[ValueDifference]
 
 
-@dataclass(frozen=True, slots=True)
-class ClassMove:
-    """One HOI class under two maps: its label, its ground truths, its average precision under each."""
+class ClassMove(Document, frozen=True):
+    """A class whose average precision moves."""
 
     label: str
-    ground_truths: int
-    a: float
-    b: float
+    ground_truths: Count
+    a: Fraction
+    b: Fraction
+
+
+class MapSide(Document, frozen=True):
+    """One of two maps."""
+
+    name: str
+    digest: str
+    raters: list[str]
+    ensemble: str | None = None  # not written: the published schema allows it
+
+
+class ScoredBy(Document, frozen=True, kw_only=True):
+    """SHOE under one of two maps."""
+
+    map: Fraction | None = None
+    mf1: Fraction | None = None
+    signature: str
+
+
+class ScoreDiff(Document, frozen=True):
+    """A file scored under both maps."""
+
+    a: ScoredBy
+    b: ScoredBy
+    classes: list[ClassMove]
+
+
+class MapDiff(Document, frozen=True):
+    """Two maps beside each other."""
+
+    a: MapSide
+    b: MapSide
+    ensemble: str
+    verbs: PartDiff
+    objects: PartDiff
+    score: ScoreDiff | None = None
+
+    @classmethod
+    def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> MapDiff:
+        """Compare two maps pair by pair, and the scores of a file under both."""
+        parts = compare(a, b)
+        of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
+        moved = None
+        if reports:
+            scores = ((semantic_of(each), str(each.signature)) for each in reports)
+            under_a, under_b = (ScoredBy(map=of.map, mf1=of.mf1, signature=signature) for of, signature in scores)
+            moved = ScoreDiff(under_a, under_b, class_moves(*reports)[:_MOVES])
+        return cls(of_a, of_b, a.ensemble, parts["verb"], parts["object"], moved)
+
+    @property
+    def parts(self) -> dict[Part, PartDiff]:
+        """Both parts of speech."""
+        return {"verb": self.verbs, "object": self.objects}
+
+    def with_glosses(self) -> MapDiff:
+        """Return the same with WordNet's definition of every synset among the largest disagreements.
+
+        Raises:
+            MissingExtraError: if WordNet's files are not there; the message says how to get them.
+        """
+        pairs = (pair for part in self.parts.values() for pair in part.largest)
+        names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
+        defined = glosses(names, "showing WordNet's definitions") if names else {}
+
+        def glossed(part: PartDiff) -> PartDiff:
+            both = ((pair, [defined[pair.class_synset], defined[pair.synset]]) for pair in part.largest)
+            return structs.replace(part, largest=[structs.replace(pair, glosses=texts) for pair, texts in both])
+
+        return structs.replace(self, verbs=glossed(self.verbs), objects=glossed(self.objects))
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
@@ -84,7 +157,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
         pearson=pearson(value_a, value_b),
         spearman=spearman(value_a, value_b),
         mean_difference=float(difference.mean()) if len(pairs) else None,
-        largest=[ValueDifference(*names, of_a, of_b) for names, of_a, of_b in largest],
+        largest=[ValueDifference(*names, of_a, of_b, [*map(lemmas_of, names)]) for names, of_a, of_b in largest],
     )
 
 
@@ -92,16 +165,6 @@ def lemmas_of(synset: str) -> str:
     """The words of a synset, "mount, hop on, ..."."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
-
-
-def glosses_of(parts: dict[Part, PartDiff]) -> dict[str, str]:
-    """WordNet's definition of every synset among the largest disagreements.
-
-    Raises:
-        MissingExtraError: if WordNet's files are not there; the message says how to get them.
-    """
-    names = {name for part in parts.values() for pair in part.largest for name in (pair.class_synset, pair.synset)}
-    return glosses(sorted(names), "showing WordNet's definitions") if names else {}
 
 
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from shoe.core.arrays import Floats, Ints
+from shoe.core.documents import Correlation, Count, Document
 from shoe.core.errors import InputError, quote
 from shoe.core.statistics import pearson, spearman
 from shoe.io.delimited import delimited_rows
@@ -44,22 +45,20 @@ class HumanRatings:
     lines: int
 
 
-@dataclass(frozen=True, slots=True)
-class HumanAgreement:
-    """A map beside people, on the pairs that the map has a value for.
+class HumanAgreement(Document, frozen=True):
+    """Agreement with people.
 
     Attributes:
-        pairs: their number.
+        pairs: number of pairs that the map has a value for.
         agreement: 1 - mean absolute difference of values 0..1.
-        pearson, spearman: correlations.
-        among_best: whether people cannot tell it from the nearest of the maps that were compared; None where it has no
+        among_best: whether people cannot tell it from the nearest of the maps that were compared; None if it has no
             value for half of the pairs.
     """
 
-    pairs: int
-    agreement: float | None
-    pearson: float | None
-    spearman: float | None
+    pairs: Count
+    agreement: float | None = None
+    pearson: Correlation | None = None
+    spearman: Correlation | None = None
     among_best: bool | None = None
 
 

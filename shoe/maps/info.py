@@ -3,95 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from shoe.benchmarks import benchmark
-from shoe.core.arrays import Indices
+from shoe.core.documents import Count, Document
 from shoe.core.errors import OptionError, printable, quote
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.names import ids_of
 from shoe.maps.agreement import RaterAgreement, rater_agreements
-from shoe.similarity import RatedPairs, SimilarityMap
+from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST, MISSING
 
 _NAMED = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartInfo:
-    """One part of speech; R raters.
+class RatedPart(Document, frozen=True):
+    """What a rater gave to pairs of one part of speech; ``histogram`` counts ratings 0 to 4."""
+
+    rated: Count
+    missing: Count
+    histogram: Annotated[list[Count], Meta(min_length=5, max_length=5)]
+
+
+class RaterInfo(Document, frozen=True):
+    """One rater of a map."""
+
+    name: str
+    model: str
+    note: str
+    details: dict[str, Any]
+    weight: float
+    omits: bool
+    verbs: RatedPart
+    objects: RatedPart
+
+    def part(self, part: Part) -> RatedPart:
+        """Return what it gave to one part of speech."""
+        return self.verbs if part == "verb" else self.objects
+
+
+class PartInfo(Document, frozen=True):
+    """The pairs of one part of speech.
 
     Attributes:
-        pairs: rows of the table.
-        rated: rows that at least one rater rated.
-        class_senses: class senses in the table.
-        histograms: (R, 5) how often each rater gave each rating 0..4.
-        agreements: of every two raters.
-        coverage: per class sense of the dataset, in its order, the number of synsets rated with it; None where the
-            dataset's classes are not known.
+        pairs: number of rows of the table.
+        rated_pairs: number of rows that at least one rater rated.
+        class_senses: number of class senses in the table.
+        agreement: of every two raters.
+        coverage: number of synsets rated with each class sense of the dataset, in its order; None if the dataset's
+            classes are not known.
+        classes_without_ratings: class senses of the dataset that no synset was rated with.
     """
 
-    pairs: int
-    rated: int
-    class_senses: int
-    histograms: Indices
-    agreements: list[RaterAgreement]
-    coverage: dict[str, int] | None
-
-    @property
-    def without_ratings(self) -> list[str]:
-        """Class senses of the dataset that no synset was rated with."""
-        return [name for name, rated in (self.coverage or {}).items() if rated == 0]
+    pairs: Count
+    rated_pairs: Count
+    class_senses: Count
+    agreement: list[RaterAgreement]
+    coverage: dict[str, Count] | None = None
+    classes_without_ratings: list[str] | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapInfo:
-    """A whole map.
+class MapInfo(Document, frozen=True):
+    """What a map holds.
 
     Attributes:
-        similarity: the map.
-        parts: its tables.
         warnings: what a user of the map should know, one line each.
     """
 
-    similarity: SimilarityMap
-    parts: dict[Part, PartInfo]
+    name: str
+    dataset: str
+    digest: str
+    ensemble: str
+    raters: list[RaterInfo]
+    verbs: PartInfo
+    objects: PartInfo
+    provenance: dict[str, Any]
     warnings: list[str]
+
+    @property
+    def parts(self) -> dict[Part, PartInfo]:
+        """Both parts of speech."""
+        return {"verb": self.verbs, "object": self.objects}
 
 
 def describe(similarity: SimilarityMap) -> MapInfo:
     """Describe a map."""
-    try:
+    synsets: dict[Part, Sequence[str]] = {}
+    with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes
-    except OptionError:
-        parts = {part: _part(table, None) for part, table in similarity.tables.items()}
-    else:
-        synsets: dict[Part, Sequence[str]] = {"verb": classes.verb_synsets, "object": classes.object_synsets}
-        senses = {part: [name for name in dict.fromkeys(names) if name] for part, names in synsets.items()}
-        parts = {part: _part(table, senses[part]) for part, table in similarity.tables.items()}
-    return MapInfo(similarity, parts, _warnings(similarity, parts))
-
-
-def _part(table: RatedPairs, senses: list[str] | None) -> PartInfo:
-    """Describe a table; ``senses`` are those of the dataset's classes, in its order, None if they are not known."""
-    rated, coverage = table.rated, None
-    histograms = [np.bincount(column[column != MISSING], minlength=HIGHEST + 1) for column in table.ratings.T]
-    if senses is not None:
-        rows = (table.classes.get(sense, slice(0, 0)) for sense in ids_of(senses).tolist())
-        coverage = {name: int(rated[of].sum()) for name, of in zip(senses, rows, strict=True)}
-    return PartInfo(
-        pairs=len(table),
-        rated=int(rated.sum()),
-        class_senses=len(table.classes),
-        histograms=np.array(histograms, np.int64),
-        agreements=rater_agreements(table.ratings),
-        coverage=coverage,
+        synsets = {"verb": classes.verb_synsets, "object": classes.object_synsets}
+    parts = {part: _part(similarity, part, synsets.get(part)) for part in similarity.tables}
+    raters = []
+    for column, rater in enumerate(similarity.raters):
+        rated = []
+        for table in (similarity.tables[part] for part in POS):
+            given = table.ratings[:, column]
+            histogram = np.bincount(given[given != MISSING], minlength=HIGHEST + 1).tolist()
+            rated.append(RatedPart(sum(histogram), len(table) - sum(histogram), histogram))
+        verbs, objects = rated
+        said = rater.name, rater.model, rater.note, dict(rater.details), rater.weight, rater.omits
+        raters.append(RaterInfo(*said, verbs, objects))
+    return MapInfo(
+        name=similarity.name,
+        dataset=similarity.dataset,
+        digest=similarity.digest,
+        ensemble=similarity.ensemble,
+        raters=raters,
+        verbs=parts["verb"],
+        objects=parts["object"],
+        provenance=similarity.provenance,
+        warnings=_warnings(similarity, parts, raters),
     )
 
 
-def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo]) -> list[str]:
+def _part(similarity: SimilarityMap, part: Part, synsets: Sequence[str] | None) -> PartInfo:
+    """Describe a table; ``synsets`` are those of the dataset's classes, in its order, None if they are not known."""
+    table = similarity.tables[part]
+    rated, coverage = table.rated, None
+    if synsets is not None:
+        senses = [name for name in dict.fromkeys(synsets) if name]
+        rows = (table.classes.get(sense, slice(0, 0)) for sense in ids_of(senses).tolist())
+        coverage = {name: int(rated[of].sum()) for name, of in zip(senses, rows, strict=True)}
+    agreement = rater_agreements(table.ratings, [rater.name for rater in similarity.raters])
+    empty = None if coverage is None else [name for name, number in coverage.items() if number == 0]
+    return PartInfo(len(table), int(rated.sum()), len(table.classes), agreement, coverage, empty)
+
+
+def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo], raters: list[RaterInfo]) -> list[str]:
     lines = []
     for part, info in parts.items():
         if info.coverage is None:
@@ -99,13 +141,12 @@ def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo]) -> list[st
             continue
         known = similarity.tables[part].classes
         absent = [n for n, s in zip(info.coverage, ids_of(info.coverage).tolist(), strict=True) if s not in known]
-        empty = [name for name in info.without_ratings if name not in absent]
+        empty = [name for name in info.classes_without_ratings or () if name not in absent]
         for names, what in ((absent, "are not in the map at all"), (empty, "have pairs and no rating")):
             if names:
                 shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
                 found = f"{part}s: {len(names)} class senses of {printable(similarity.dataset)} {what}"
                 lines.append(f"{found}, so that only words for the same sense are similar to them: {shown}")
-        for rater, histogram in zip(similarity.raters, info.histograms, strict=True):
-            if info.pairs and not histogram.any():
-                lines.append(f"{part}s: rater {quote(rater.name)} rated no pair")
+        idle = (rater.name for rater in raters if info.pairs and not rater.part(part).rated)
+        lines += [f"{part}s: rater {quote(name)} rated no pair" for name in idle]
     return lines

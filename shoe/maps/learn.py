@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.documents import Count, Document
 from shoe.core.errors import OptionError
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
@@ -48,9 +49,8 @@ _FORGOTTEN = (0.4, 0.1)
 to do without, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """How well ratings were predicted by trees that had not seen them.
+class Validation(Document, frozen=True):
+    """How well ratings were predicted that had been held out; a correlation that is undefined is null.
 
     Attributes:
         pairs: held out in turn, all of them.
@@ -59,7 +59,7 @@ class Validation:
         calibration: tenths of the pairs by predicted mean: (predicted, found) means.
     """
 
-    pairs: int
+    pairs: Count
     rho: float | None
     kappa: float | None
     off_by: float

@@ -29,23 +29,9 @@ def group_name(name: str) -> str:
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 
-def built_dict(built: Built, files: list[str]) -> dict[str, Any]:
-    """What ``shoe bongard build --json`` writes."""
-    return {
-        "files": files,
-        "steps": [
-            {"step": step.name, "concepts": step.concepts, "regions": step.regions, "labels": step.labels}
-            for step in built.steps
-        ],
-        "merged": [{"action": action, "object": object_} for action, object_ in built.merged],
-        "concepts_with_too_few_images": built.too_few,
-        "groups": _counts(built.problems),
-    }
-
-
 def print_built(built: Built, files: list[str], to: Console) -> None:
     """Print what each step of the curation left, and what was sampled."""
-    rows = ((step.name, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
+    rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
         say(to, f"merged     {', '.join(' '.join(pair) for pair in built.merged)}")
@@ -120,13 +106,6 @@ def _accuracy(found: Accuracy) -> dict[str, Any]:
         for name, group in found.groups.items()
     ]
     return {"average": found.average, "interval": found.interval, "groups": groups}
-
-
-def _counts(problems: Problems) -> list[dict[str, Any]]:
-    return [
-        {"group": name, "concepts": concepts, "problems": number, "images": images}
-        for name, (concepts, number, images) in problems.counts().items()
-    ]
 
 
 def _span(interval: tuple[float, float] | None) -> str:

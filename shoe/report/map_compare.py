@@ -1,139 +1,62 @@
-"""Two maps beside each other, and a map's subsets of raters, in the terminal and as JSON."""
+"""Two maps beside each other, and a map's subsets of raters, in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from shoe.lexicon.expressions import Part
-from shoe.maps.ablate import Ablation, Subset, SubsetSpread
-from shoe.maps.diff import PartDiff, class_moves, lemmas_of, semantic_of
-from shoe.maps.human import HumanKind
+from shoe.maps.ablate import Ablation, Subset, SubsetSpread, agreement_with
+from shoe.maps.diff import MapDiff
 from shoe.report.map_info import heading
-from shoe.report.text import count, fixed, percent, present, say, table, words
+from shoe.report.text import count, fixed, percent, say, table, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
 _MOST_ROWS = 64
-_MOVES = 10
-
-Maps = tuple[SimilarityMap, SimilarityMap]
-Parts = Mapping[Part, PartDiff]
-Reports = tuple[Report, Report]
 
 
-def diff_dict(maps: Maps, parts: Parts, glosses: Mapping[str, str], reports: Reports | None) -> dict[str, Any]:
-    """Collect a comparison in the documented keys; glosses are absent where WordNet is."""
-    a, b = ({"name": m.name, "digest": m.digest, "raters": [rater.name for rater in m.raters]} for m in maps)
-    found: dict[str, Any] = {"a": a, "b": b, "ensemble": maps[0].ensemble}
-    for part, diff in parts.items():
-        found[f"{part}s"] = asdict(diff)
-        for pair in found[f"{part}s"]["largest"]:
-            senses = pair["class_synset"], pair["synset"]
-            pair["lemmas"] = [lemmas_of(sense) for sense in senses]
-            pair["glosses"] = [glosses[sense] for sense in senses] if glosses else None
-    if reports:
-        of_a, of_b = (
-            {"map": s.map, "mf1": s.mf1, "signature": str(r.signature)} for r in reports for s in [semantic_of(r)]
-        )
-        found["score"] = {"a": of_a, "b": of_b, "classes": [asdict(move) for move in class_moves(*reports)[:_MOVES]]}
-    told: dict[str, Any] = present(found)
-    return told
-
-
-def print_diff(maps: Maps, parts: Parts, glosses: Mapping[str, str], reports: Reports | None, to: Console) -> None:
+def print_diff(
+    maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
+) -> None:
     """Print a comparison."""
     for side, similarity in zip("AB", maps, strict=True):
         say(to, f"{side}  {heading(similarity)}", style="bold")
-    say(to, f"value of a pair: {maps[0].ensemble} of the raters that rated it, 0 to 1")
+    say(to, f"value of a pair: {found.ensemble} of the raters that rated it, 0 to 1")
     rows = (
         (
             f"{part}s",
             *map(count, (d.shared, d.only_a, d.only_b)),
             *map(fixed, (d.pearson, d.spearman, d.mean_difference)),
         )
-        for part, d in parts.items()
+        for part, d in found.parts.items()
     )
     to.print(table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|", rows=rows))
-    for part, diff in parts.items():
+    for part, diff in found.parts.items():
         if diff.largest:
             largest = table("A", "B", names=0)
             largest.add_column(f"largest disagreements, {part}s: class")
             largest.add_column("other sense")
             for pair in diff.largest:
-                senses = (_in_words(synset, glosses) for synset in (pair.class_synset, pair.synset))
-                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *senses)
+                senses = zip((pair.class_synset, pair.synset), pair.lemmas, pair.glosses or ("", ""), strict=True)
+                said = (f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses)
+                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *(words(text, longest=300) for text in said))
             to.print(largest)
-    if reports:
-        a, b = map(semantic_of, reports)
+    if found.score and reports:
+        a, b = found.score.a, found.score.b
         scores = (("SHOE-mAP", a.map, b.map), ("SHOE-mF1", a.mf1, b.mf1))
         to.print(table("score", "A", "B", "B - A", rows=((title, *_beside(*figures)) for title, *figures in scores)))
-        if moves := class_moves(*reports)[:_MOVES]:
+        if moves := found.score.classes:
             moved = ((words(m.label), count(m.ground_truths), *_beside(m.a, m.b)) for m in moves)
             to.print(table("classes that move most", "ground truths", "AP under A", "AP under B", "B - A", rows=moved))
         for side, report in zip("AB", reports, strict=True):
             say(to, f"signature {side}  {report.signature.short()}")
 
 
-def _in_words(synset: str, glosses: Mapping[str, str]) -> Text:
-    lemmas = f"{synset} ({lemmas_of(synset)})"
-    return words(f"{lemmas}: {glosses[synset]}" if glosses else lemmas, longest=300)
-
-
 def _beside(a: float | None, b: float | None) -> tuple[str, str, str]:
     """Two fractions in percent, and their difference."""
     return percent(a), percent(b), "–" if a is None or b is None else f"{100 * (b - a):+.2f}"
-
-
-def ablation_dict(ablation: Ablation) -> dict[str, Any]:
-    """Collect an ablation's figures in the documented keys."""
-    similarity, report = ablation.similarity, ablation.report
-    names = [rater.name for rater in similarity.raters]
-    human = {kind: {"pairs": len(of.values), "ratings": of.lines} for kind, of in ablation.human.items()}
-
-    def spreads(size: int | None) -> dict[str, Any]:
-        figures = {"map": lambda subset: subset.map, "mf1": lambda subset: subset.mf1} | {
-            kind: _agreement_with(kind) for kind in ablation.human
-        }
-        found = {name: ablation.spread(figure, size) for name, figure in figures.items()}
-        known = {name: asdict(spread) for name, spread in found.items() if spread}
-        people = {kind: known.pop(kind) for kind in ablation.human if kind in known}
-        return known | {"human_agreement": people or None}
-
-    found: dict[str, Any] = present(
-        {
-            "name": similarity.name,
-            "digest": similarity.digest,
-            "ensemble": similarity.ensemble,
-            "raters": names,
-            "correlations": {
-                f"{part}s": [
-                    {"raters": [names[f.first], names[f.second]], "pairs": f.pairs, "pearson": f.pearson} for f in found
-                ]
-                for part, found in ablation.correlations.items()
-            },
-            "subsets": [
-                {
-                    "raters": [names[column] for column in subset.raters],
-                    "rated": {f"{part}s": number for part, number in subset.rated.items()},
-                    "map": subset.map,
-                    "mf1": subset.mf1,
-                    "human": {kind: asdict(agreement) for kind, agreement in subset.human.items()} or None,
-                }
-                for subset in ablation.subsets
-            ],
-            "sizes": [{"size": size, "subsets": number} | spreads(size) for size, number in ablation.sizes.items()],
-            "all_subsets": spreads(None),
-            "signature": str(report.signature) if report else None,
-            "human": human or None,
-        }
-    )
-    return found
 
 
 def print_ablation(ablation: Ablation, to: Console) -> None:
@@ -153,7 +76,7 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         return [*map(count, subset.rated.values()), *(percent(figure(subset)) for figure in scores.values())]
 
     def agreement(subset: Subset) -> list[str]:
-        found = subset.human[kind]
+        found = (subset.human or {})[kind]
         nearest = {True: "yes", False: "no", None: "–"}[found.among_best]
         return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs), nearest]
 
@@ -164,7 +87,7 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, agreement))
     if more > 0:
         say(to, f"{more:,} more subsets: --json -")
-    figures = scores | {f"agreement, {kind}": _agreement_with(kind) for kind in ablation.human}
+    figures = scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}
     if figures:
         rows = (
             (str(size), count(subsets), *(_mean(ablation.spread(figure, size)) for figure in figures.values()))
@@ -180,17 +103,12 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         say(to, f"signature  {ablation.report.signature.short()}")
 
 
-def _agreement_with(kind: HumanKind) -> Callable[[Subset], float | None]:
-    return lambda subset: subset.human[kind].agreement
-
-
 def _correlation_table(ablation: Ablation) -> Table:
     columns = (column for part in ablation.correlations for column in (f"{part} pairs of both", "Pearson"))
-    raters = ablation.similarity.raters
     made = table("raters", "", *columns, names=2)
     for found in zip(*ablation.correlations.values(), strict=True):
         figures = [text for each in found for text in (count(each.pairs), fixed(each.pearson))]
-        made.add_row(words(raters[found[0].first].name), words(raters[found[0].second].name), *figures)
+        made.add_row(*map(words, found[0].raters), *figures)
     return made
 
 
@@ -198,11 +116,11 @@ def _table_of_subsets(
     ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
 ) -> Table:
     """A row for each subset; of very many for the smallest, and for the whole map."""
-    subsets, raters = ablation.subsets, ablation.similarity.raters
+    subsets = ablation.subsets
     made = table("#", title, *columns, names=2)
     made.columns[1].no_wrap = False
     for subset in subsets if len(subsets) <= _MOST_ROWS else [*subsets[: _MOST_ROWS - 1], subsets[-1]]:
-        names = words(" + ".join(raters[column].name for column in subset.raters), longest=300)
+        names = words(" + ".join(subset.raters), longest=300)
         made.add_row(str(len(subset.raters)), names, *cells(subset))
     return made
 

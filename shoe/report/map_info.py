@@ -1,9 +1,8 @@
-"""What a map holds, in the terminal and as JSON."""
+"""What a map holds, in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from shoe.core.errors import printable
-from shoe.maps.info import MapInfo, PartInfo
-from shoe.report.text import count, fixed, present, say, table, words
+from shoe.maps.info import MapInfo
+from shoe.report.text import count, fixed, say, table, words
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 
@@ -22,52 +21,6 @@ _DEEPEST = 6
 _MOST_ITEMS = 50
 
 
-def info_dict(info: MapInfo) -> dict[str, Any]:
-    """Collect a description's figures in the documented keys."""
-    similarity = info.similarity
-    raters = []
-    for column, rater in enumerate(similarity.raters):
-        entry = asdict(rater) | {"details": dict(rater.details)}
-        for part, of_part in info.parts.items():
-            histogram = of_part.histograms[column].tolist()
-            missing = of_part.pairs - sum(histogram)
-            entry[f"{part}s"] = {"rated": sum(histogram), "missing": missing, "histogram": histogram}
-        raters.append(entry)
-    return {
-        "name": similarity.name,
-        "dataset": similarity.dataset,
-        "digest": similarity.digest,
-        "ensemble": similarity.ensemble,
-        "raters": raters,
-        **{f"{part}s": _part_dict(info, of_part) for part, of_part in info.parts.items()},
-        "provenance": similarity.provenance,
-        "warnings": info.warnings,
-    }
-
-
-def _part_dict(info: MapInfo, of_part: PartInfo) -> Any:
-    names = [rater.name for rater in info.similarity.raters]
-    return present(
-        {
-            "pairs": of_part.pairs,
-            "rated_pairs": of_part.rated,
-            "class_senses": of_part.class_senses,
-            "agreement": [
-                {
-                    "raters": [names[found.first], names[found.second]],
-                    "pairs": found.pairs,
-                    "exact": found.exact,
-                    "pearson": found.pearson,
-                    "quadratic_weighted_kappa": found.kappa,
-                }
-                for found in of_part.agreements
-            ],
-            "coverage": of_part.coverage,
-            "classes_without_ratings": None if of_part.coverage is None else of_part.without_ratings,
-        }
-    )
-
-
 def heading(similarity: SimilarityMap) -> str:
     """A map in one line: name, content, and how its raters are combined."""
     pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
@@ -75,9 +28,8 @@ def heading(similarity: SimilarityMap) -> str:
     return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"
 
 
-def print_info(info: MapInfo, to: Console) -> None:
+def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
     """Print a description; every class of the dataset is in the JSON alone."""
-    similarity = info.similarity
     say(to, heading(similarity), style="bold")
     say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
     to.print(_rater_table(info))
@@ -104,24 +56,21 @@ def print_info(info: MapInfo, to: Console) -> None:
 
 def _rater_table(info: MapInfo) -> Table:
     made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
-    for column, rater in enumerate(info.similarity.raters):
-        for part, of_part in info.parts.items():
-            histogram = of_part.histograms[column]
-            rated = int(histogram.sum())
-            mean = float(histogram @ np.arange(HIGHEST + 1)) / rated if rated else None
-            counts = (rated, of_part.pairs - rated, *histogram.tolist())
-            made.add_row(words(rater.name), f"{part}s", *map(count, counts), fixed(mean, 2))
+    for rater in info.raters:
+        for part, given in (("verbs", rater.verbs), ("objects", rater.objects)):
+            total = sum(rating * number for rating, number in enumerate(given.histogram))
+            mean = fixed(total / given.rated if given.rated else None, 2)
+            made.add_row(words(rater.name), part, *map(count, (given.rated, given.missing, *given.histogram)), mean)
     return made
 
 
 def _agreement_table(info: MapInfo) -> Table:
     made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
-    names = [rater.name for rater in info.similarity.raters]
     for part, of_part in info.parts.items():
-        for found in of_part.agreements:
+        for found in of_part.agreement:
             equal = fixed(None if found.exact is None else 100 * found.exact, 1)
-            figures = (count(found.pairs), equal, fixed(found.pearson), fixed(found.kappa))
-            made.add_row(words(names[found.first]), words(names[found.second]), f"{part}s", *figures)
+            figures = (count(found.pairs), equal, fixed(found.pearson), fixed(found.quadratic_weighted_kappa))
+            made.add_row(*map(words, found.raters), f"{part}s", *figures)
     return made
 
 
@@ -133,7 +82,7 @@ def _coverage_table(info: MapInfo) -> Table:
             rated = list(of_part.coverage.values())
             spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
             cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
-        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated, of_part.class_senses)), *cells)
+        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
     return made
 
 

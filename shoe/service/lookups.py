@@ -36,7 +36,7 @@ def explained(
     for what, word in (("a", a), ("b", b)):
         if not word.strip():
             raise OptionError(f"{what}: found {quote(word)}, expected a word or phrase")
-    return similarity_of(source(folder, name, ensemble), a, b, part, combine, weight)
+    return similarity_of(source(folder, name, ensemble), a, b, part, combine, weight).to_dict()
 
 
 @lru_cache(maxsize=8)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
@@ -31,9 +31,8 @@ class _ClassSense(NamedTuple):
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateSense:
-    """One sense of the word.
+class CandidateSense(Document, frozen=True):
+    """A sense that a word may mean, and how similar it is.
 
     Attributes:
         synset, lemma, reason: the sense, the lemma that it was found by, and how.
@@ -45,13 +44,12 @@ class CandidateSense:
     synset: str
     lemma: str
     reason: str
-    value: float | None
-    predicted: float | None
-    ratings: dict[str, int] | None
+    value: Fraction | None = None
+    predicted: Fraction | None = None
+    ratings: dict[str, Rating] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Document, frozen=True, kw_only=True):
     """A value and all that led to it.
 
     Attributes:
@@ -68,9 +66,9 @@ class Explanation:
     class_word: str
     class_synset: str
     word: str
-    value: float
+    value: Fraction
     basis: str
-    sense: str | None
+    sense: str | None = None
     candidates: list[CandidateSense]
 
 

@@ -109,12 +109,6 @@ def test_a_broken_file_is_refused_and_writes_nothing(tmp_path: Path, command: st
     assert not (tmp_path / "out.json").exists()
 
 
-def test_help_names_the_keys_of_the_json() -> None:
-    text = " ".join(_run("info", "--help").split())
-    facts = orjson.loads(_run("info", PPDM, "--json", "-"))
-    assert [key for key in facts if key not in text] == []
-
-
 @pytest.mark.real_data
 def test_the_real_test_set_is_what_was_published(shared_data: Path) -> None:
     output = _run("info", shared_data / "hico_det" / "instances_test2015.json")

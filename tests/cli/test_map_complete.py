@@ -64,10 +64,6 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
     assert f"(a whole build): {times:,.1f} times fewer" in shown
     raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
     assert raters == [*(rater.name for rater in SimilarityMap.load("hico-det").raters), "path"]
-    assert complete.__doc__ is not None
-    listed = complete.__doc__.partition("JSON keys:")[2]
-    keys = {*found, *found["pairs"], *found["spent"], *found["rounds"][0]}
-    assert [key for key in keys if key not in listed] == []
 
 
 @pytest.mark.slow

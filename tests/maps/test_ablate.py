@@ -8,7 +8,7 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.ablate import ablate, spread_of, subsets_of
+from shoe.maps.ablate import ablate, agreement_with, spread_of, subsets_of
 from shoe.maps.diff import scored, semantic_of
 from shoe.maps.human import read_human_ratings
 from shoe.similarity import SimilarityMap
@@ -37,10 +37,10 @@ def test_mean_and_deviation_are_the_papers() -> None:
 
 def test_rows_say_on_how_many_pairs_they_rest(tmp_path: Path) -> None:
     found = ablate(made(tmp_path / "a"))
-    assert {subset.raters: subset.rated for subset in found.subsets} == {
-        (0,): {"verb": 2, "object": 2},
-        (1,): {"verb": 3, "object": 1},
-        (0, 1): {"verb": 3, "object": 2},
+    assert {tuple(subset.raters): subset.rated for subset in found.subsets} == {
+        ("one",): {"verbs": 2, "objects": 2},
+        ("two",): {"verbs": 3, "objects": 1},
+        ("one", "two"): {"verbs": 3, "objects": 2},
     }
     assert [subset.map for subset in found.subsets] == [None, None, None]
     assert found.correlations["verb"][0].pairs == 2
@@ -53,9 +53,10 @@ def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
     found = ablate(shipped, scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det"))
     tables = [content(shipped.tables["verb"]), content(shipped.tables["object"])]
     for subset in found.subsets[3:4]:
-        rows = {f"{a} {b}": [row[c] for c in subset.raters] for t in tables for (a, b), row in t.items()}
-        folder = tmp_path / "-".join(map(str, subset.raters))
-        made(folder, rows, [shipped.raters[column].name for column in subset.raters])
+        columns = [[rater.name for rater in shipped.raters].index(name) for name in subset.raters]
+        rows = {f"{a} {b}": [row[c] for c in columns] for t in tables for (a, b), row in t.items()}
+        folder = tmp_path / "-".join(subset.raters)
+        made(folder, rows, subset.raters)
         alone = semantic_of(scored(PREDICTIONS["free text"], TRUTH, str(folder), "hico-det"))
         assert (subset.map, subset.mf1) == (alone.map, alone.mf1)
     single = found.spread(lambda subset: subset.map, 1)
@@ -65,10 +66,14 @@ def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
 
 def test_people_are_compared_with_each_subset(tmp_path: Path) -> None:
     found = ablate(made(tmp_path / "a"), human=read_human_ratings(written(tmp_path, PAIRS)))
-    agreements = {subset.raters: subset.human["verbs"] for subset in found.subsets}
-    assert {raters: agreement.pairs for raters, agreement in agreements.items()} == {(0,): 1, (1,): 2, (0, 1): 2}
+    agreements = {tuple(subset.raters): (subset.human or {})["verbs"] for subset in found.subsets}
+    assert {raters: agreement.pairs for raters, agreement in agreements.items()} == {
+        ("one",): 1,
+        ("two",): 2,
+        ("one", "two"): 2,
+    }
     figures = [agreement.agreement or 0 for agreement in agreements.values()]
     assert figures == pytest.approx([0.875, 1 - (0.375 + 0.125) / 2, 0.8125])
-    by_size = found.spread(lambda subset: subset.human["verbs"].agreement, 1)
+    by_size = found.spread(agreement_with("verbs"), 1)
     assert by_size is not None
     assert by_size.mean == pytest.approx((0.875 + 0.75) / 2)

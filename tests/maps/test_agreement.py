@@ -67,10 +67,10 @@ def test_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
 
 def test_raters_are_compared_where_both_rated() -> None:
     ratings = np.array([[3, 2, -1], [0, 0, -1], [-1, 1, -1], [4, 4, -1]], np.int8)
-    first, *others = rater_agreements(ratings)
-    assert (first.first, first.second, first.pairs, first.exact) == (0, 1, 3, 2 / 3)
+    first, *others = rater_agreements(ratings, ["a", "b", "c"])
+    assert (first.raters, first.pairs, first.exact) == (["a", "b"], 3, 2 / 3)
     assert first.pearson == pearson([3, 0, 4], [2, 0, 4])
-    assert first.kappa == quadratic_weighted_kappa(*columns([(3, 2), (0, 0), (4, 4)]))
-    assert [(found.first, found.second) for found in others] == [(0, 2), (1, 2)]
+    assert first.quadratic_weighted_kappa == quadratic_weighted_kappa(*columns([(3, 2), (0, 0), (4, 4)]))
+    assert [found.raters for found in others] == [["a", "c"], ["b", "c"]]
     for found in others:
-        assert (found.pairs, found.exact, found.pearson, found.kappa) == (0, None, None, None)
+        assert (found.pairs, found.exact, found.pearson, found.quadratic_weighted_kappa) == (0, None, None, None)

@@ -10,10 +10,10 @@ import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.maps.diff import (
+    MapDiff,
     ValueDifference,
     class_moves,
     compare,
-    glosses_of,
     lemmas_of,
     scored,
     semantic_of,
@@ -41,8 +41,8 @@ def test_counts_correlations_and_largest_disagreements(tmp_path: Path) -> None:
     assert verbs.pearson == pytest.approx(0.8029551, abs=1e-6)
     assert verbs.spearman == pytest.approx(0.8660254, abs=1e-6)
     assert verbs.largest == [
-        ValueDifference("ride.v.01", "board.v.01", 0.25, 1),
-        ValueDifference("ride.v.01", "straddle.v.01", 0.625, 1),
+        ValueDifference("ride.v.01", "board.v.01", 0.25, 1, [*map(lemmas_of, ("ride.v.01", "board.v.01"))]),
+        ValueDifference("ride.v.01", "straddle.v.01", 0.625, 1, [*map(lemmas_of, ("ride.v.01", "straddle.v.01"))]),
     ]
     objects = parts["object"]
     assert (objects.shared, objects.only_a, objects.only_b, objects.largest) == (0, 2, 0, [])
@@ -58,12 +58,13 @@ def test_a_map_does_not_differ_from_itself() -> None:
 
 
 def test_lemmas_and_glosses(tmp_path: Path, reader: Any) -> None:
-    parts = compare(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"]))
+    found = MapDiff.from_maps(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"])).with_glosses()
     assert lemmas_of("board.v.01") == "board, get on"
-    assert glosses_of(parts) == {
-        name: reader.synset(name).definition() for name in ("ride.v.01", "board.v.01", "straddle.v.01")
-    }
-    assert glosses_of(compare(made(tmp_path / "c"), made(tmp_path / "d"))) == {}
+    assert [pair.glosses for pair in found.verbs.largest] == [
+        [reader.synset(name).definition() for name in ("ride.v.01", other)] for other in ("board.v.01", "straddle.v.01")
+    ]
+    same = MapDiff.from_maps(made(tmp_path / "c"), made(tmp_path / "d"))
+    assert same.with_glosses() == same
 
 
 def test_scores_under_two_maps() -> None:

@@ -17,12 +17,12 @@ from tests.maps.samples import made
 
 def test_counts_of_a_small_map(tmp_path: Path) -> None:
     found = describe(made(tmp_path / "a", provenance="by hand", licence="CC0"))
-    verbs, objects = found.parts["verb"], found.parts["object"]
-    assert (verbs.pairs, verbs.rated, verbs.class_senses) == (4, 3, 2)
-    assert verbs.histograms.tolist() == [[1, 0, 0, 1, 0], [1, 1, 1, 0, 0]]
-    assert objects.histograms.tolist() == [[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
-    assert found.similarity.provenance == {"provenance": "by hand", "licence": "CC0"}
-    (agreement,) = verbs.agreements
+    verbs = found.verbs
+    assert (verbs.pairs, verbs.rated_pairs, verbs.class_senses) == (4, 3, 2)
+    assert [rater.verbs.histogram for rater in found.raters] == [[1, 0, 0, 1, 0], [1, 1, 1, 0, 0]]
+    assert [rater.objects.histogram for rater in found.raters] == [[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
+    assert found.provenance == {"provenance": "by hand", "licence": "CC0"}
+    (agreement,) = verbs.agreement
     assert (agreement.pairs, agreement.exact) == (2, 0.5)
 
 
@@ -31,7 +31,7 @@ def test_coverage_and_warnings(tmp_path: Path) -> None:
     coverage = found.parts["verb"].coverage
     assert coverage is not None
     assert (coverage["ride.v.01"], coverage["feed.v.02"], coverage["board.v.01"], len(coverage)) == (1, 0, 0, 119)
-    assert {name for name in coverage if name not in found.parts["verb"].without_ratings} == {"ride.v.01"}
+    assert {name for name in coverage if name not in (found.verbs.classes_without_ratings or ())} == {"ride.v.01"}
     absent, empty, idle, no_objects = found.warnings
     assert absent.startswith("verbs: 117 class senses of hico-det are not in the map at all, ")
     assert absent.endswith(" and 109 more")
@@ -44,7 +44,7 @@ def test_coverage_and_warnings(tmp_path: Path) -> None:
 def test_an_unknown_dataset_has_no_coverage(tmp_path: Path) -> None:
     found = describe(made(tmp_path / "a", dataset="my-set"))
     assert found.parts["verb"].coverage is None
-    assert found.parts["verb"].without_ratings == []
+    assert found.verbs.classes_without_ratings is None
     assert found.warnings[0] == "verbs: coverage not measured: the classes of 'my-set' are not known"
 
 
@@ -53,12 +53,12 @@ def test_the_shipped_map_agrees_with_what_it_says_of_itself(part: Part) -> None:
     similarity = SimilarityMap.load("hico-det")
     found = describe(similarity)
     assert found.warnings == ["objects: rater 'reading_d' rated no pair"]
-    said, measured = similarity.about["agreement"][f"{part}s"]["pass_a, pass_b"], found.parts[part].agreements[0]
+    said, measured = similarity.about["agreement"][f"{part}s"]["pass_a, pass_b"], found.parts[part].agreement[0]
     assert measured.pairs == said["pairs"]
-    for name, figure in (("exact", measured.exact), ("quadratic_weighted_kappa", measured.kappa)):
+    for name, figure in (("exact", measured.exact), ("quadratic_weighted_kappa", measured.quadratic_weighted_kappa)):
         assert figure == pytest.approx(said[name], abs=5e-4)
     assert measured.pearson == pytest.approx(said["pearson"], abs=5e-4)
-    assert found.parts[part].rated == found.parts[part].pairs == similarity.about[f"{part}s"]["pairs"]
+    assert found.parts[part].rated_pairs == found.parts[part].pairs == similarity.about[f"{part}s"]["pairs"]
     rated = np.array(list((found.parts[part].coverage or {}).values()))
     assert rated.min() > 100
 
@@ -68,7 +68,7 @@ def test_what_map_json_says_of_raters_is_shown(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "a" / "map.json").read_text())
     about["raters"][0] |= {"refused": 3, "unparsable": 1}
     (tmp_path / "a" / "map.json").write_text(json.dumps(about))
-    raters = describe(SimilarityMap.load(tmp_path / "a")).similarity.raters
+    raters = describe(SimilarityMap.load(tmp_path / "a")).raters
     assert [rater.details for rater in raters] == [{"refused": 3, "unparsable": 1}, {}]
 
 

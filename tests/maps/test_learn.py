@@ -26,8 +26,8 @@ def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     figures = teach(str(tmp_path / "map"))
     similarity = SimilarityMap.load(tmp_path / "map")
     assert similarity.learned is not None
-    for part, least in (("verb", 0.45), ("object", 0.7)):
-        assert figures[f"{part}s"]["by_sense"]["rho"] > least
+    for part, learned, least in (("verb", figures.verbs, 0.45), ("object", figures.objects, 0.7)):
+        assert (learned.by_sense.rho or 0) > least
         table = whole.tables[part]  # type: ignore[index]
         withheld = np.arange(len(table)) % 5 == 0
         values = 4 * whole.pair_values(part)[withheld]  # type: ignore[arg-type]

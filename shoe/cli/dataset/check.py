@@ -19,10 +19,6 @@ def check(
     Every file is opened and held to what was published: names decide nothing.
 
     Example: shoe dataset check ~/data/hico
-
-    JSON keys: folder, pictures; files [{file, kind, dataset, format, holds, images, empty_images, triplets, classes,
-    published {split, source, matches, differs}, problem}]; missing [{dataset, holds, files [{name, purpose, place}]}];
-    commands. What does not apply is left out.
     """
     from shoe.benchmarks import benchmark
     from shoe.predictions.inventory import inventory

@@ -19,16 +19,15 @@ _Split = Annotated[str | None, typer.Option(help="test2015 or train2015, if the 
 def list_(json: options.Json = None) -> None:
     """List the datasets: what they are, how large, and which splits of their classes there are.
 
-    Example: shoe dataset list. The JSON has the key datasets [{name, title, licence, classes, verbs, objects,
-    class_splits}]; what is no dataset to score predictions on has a title and a licence alone.
+    Example: shoe dataset list. What is no dataset to score predictions on has a title and a licence alone.
     """
     from shoe.benchmarks.cards import dataset_list
     from shoe.report.cards import print_list
     from shoe.report.terminal import console
 
     found = dataset_list()
-    if not put_json({"datasets": found}, json):
-        print_list(found, console())
+    if not put_json(found, json):
+        print_list(found.datasets, console())
 
 
 def info(
@@ -41,35 +40,28 @@ def info(
 
     Example: shoe dataset info hico-det; shoe dataset info rf-uc; shoe dataset info instances_test2015.json
 
-    Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them. The JSON has
-    the keys name, title, papers, licence, classes, published, class_splits, files, notes.
+    Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them.
 
     Of a split of classes: its parts, verbs and objects that are wholly unseen, and the seen class most similar to each
-    unseen one under the dataset's map. The JSON has the keys split, dataset, about, source, digest, parts {part
-    {classes, no_interaction, rare}}, lost_verbs, lost_objects, similarity, nearest [{class, seen, similarity}],
-    by_nearest_seen [{from, to, classes}].
+    unseen one under the dataset's map.
 
-    Of a file: images, triplets, box pairs, classes and likely duplicates, held to what was published. The JSON has the
-    keys file, format, dataset, split, images, empty_images, triplets, classes, rare_classes, non_rare_classes,
-    no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets, overlapping_triplets, coordinates,
-    and where they apply left_out_images, rare_recounted {classes, as_listed} and published {split, source, matches,
-    differs}.
+    Of a file: images, triplets, box pairs, classes and likely duplicates, held to what was published.
     """
     from shoe.benchmarks import benchmark
-    from shoe.benchmarks.cards import card_dict, cards
+    from shoe.benchmarks.cards import cards, dataset_card
     from shoe.core.errors import unknown_name
     from shoe.report.terminal import console
 
     if not Path(what).is_file() and what in cards():
         from shoe.report.cards import print_card
 
-        card = card_dict(what)
+        card = dataset_card(what)
         if not put_json(card, json):
             print_card(card, console())
     elif not Path(what).is_file() and what in benchmark(dataset).class_splits:
-        from shoe.report.class_splits import print_split, split_dict
+        from shoe.report.class_splits import class_split_info, print_split
 
-        described = split_dict(benchmark(dataset), what)
+        described = class_split_info(benchmark(dataset), what)
         if not put_json(described, json):
             print_split(described, console())
     else:
@@ -89,8 +81,7 @@ def info(
 def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
     """Print how many triplets and images each object, verb and class has, the most frequent first.
 
-    Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and
-    objects of {name, triplets, images}; classes also say rare.
+    Example: shoe dataset stats instances_test2015.json --json counts.json.
     """
     from shoe.benchmarks.summary import statistics
     from shoe.predictions.truth import read_ground_truth

@@ -54,10 +54,6 @@ def split(
 
     Example: shoe dataset split hico-det --train hico-det-instance-level.tar.gz --test instances_test2015.json
     --seed 1 --out sg
-
-    The card split.json, and --json, have the keys shoe, dataset, kind, seed, tries, rules; inputs, original, files,
-    statistics by part; dropped_images, combinations {all, held_out}, shared {combinations, images}, single
-    {objects_of_one_verb, verbs_of_one_object {all, train, absent}}, held_out, nearest {similarity, mean, quartiles}.
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import Rules

@@ -81,11 +81,6 @@ def build(
     where it ended, asking nothing twice. With --shard it asks one part; without, it first takes over what the parts
     answered. raters.toml names kinds of raters (openai, openai-batch, transformers,
     embedding, lexical, table), models, prices and limits; docs/maps.md has an example.
-
-    JSON keys: complete, plan {verbs, objects, interactions {rule, rows, questions, unanswered}}, prefilter {verbs,
-    objects {rater, zeros, sample, seed, disagreement, share_in_the_paper}}, columns [{name, verbs, objects,
-    interactions {rated, refused, unparsable, unrated, not_asked}}], run {requests, cost, currency, raters, stopped_by};
-    with --dry-run {estimate}.
     """
     import gc
 

@@ -49,10 +49,6 @@ def complete(
     Before each round the score is bounded with all unrated pairs at 0 and at 1; when the bounds are as near as
     --tolerance, it is done. The map is written after every round: stop the run however you like, and the same command
     goes on from there. MAP itself stays as it is. The interval and what it does not cover: docs/protocols.md, 10.7.
-
-    JSON keys: out, tolerance, why (decided, tolerance, over, nothing_left), map, map_interval, pairs {rated,
-    unanswered, whole_build, looked_up}, spent {requests, cost}, rounds [{map, map_interval, matches_interval, asked,
-    rated, unanswered, requests, cost}]; with --dry-run map, map_interval, estimate. Fractions 0..1.
     """
     import gc
 

@@ -20,9 +20,6 @@ def learn(
     pairs. How well they predict is measured on senses, then on classes, whose ratings they have not seen; that is
     printed and written to map.json. Scoring takes the predictions for unrated pairs (unrated=learned) and needs no
     trees for it; learning needs shoe-eval[llm] and WordNet's files.
-
-    JSON keys: verbs, objects {classes, senses, by_sense, by_class {pairs, rho, kappa, off_by, bias, calibration}};
-    off_by and bias are in ratings, and calibration lists predicted and found means of tenths of the pairs.
     """
     from shoe.maps.teach import teach
     from shoe.report.map_learn import learned_table

@@ -87,21 +87,16 @@ def info(map: options.Map, json: options.Json = None) -> None:
 
     Agreement of two raters is measured on the pairs that both rated. Coverage is the number of synsets rated with each
     class sense of the map's dataset; classes with none are warned of.
-
-    JSON keys: name, dataset, digest, ensemble; raters [{name, model, note, weight, omits, details, verbs, objects
-    {rated, missing, histogram}}], where weight and omits say how a rater counts (omits: its 0 may be an omission),
-    details is what else map.json says of it, and histogram counts the ratings 0 to 4; verbs, objects {pairs,
-    rated_pairs, class_senses, agreement [{raters, pairs, exact, pearson, quadratic_weighted_kappa}], coverage,
-    classes_without_ratings}; provenance; warnings. What cannot be measured is left out.
     """
     from shoe.maps.info import describe
-    from shoe.report.map_info import info_dict, print_info
+    from shoe.report.map_info import print_info
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
-    found = describe(SimilarityMap.load(map))
-    if not put_json(info_dict(found), json):
-        print_info(found, console())
+    similarity = SimilarityMap.load(map)
+    found = describe(similarity)
+    if not put_json(found, json):
+        print_info(similarity, found, console())
 
 
 def diff(
@@ -120,15 +115,10 @@ def diff(
     A pair is a map's if a rater of it rated the pair; its value is the mean of the ratings, 0 to 1. Boxes of
     PREDICTIONS are taken in their format's own convention; others: shoe convert. Glosses need WordNet's files:
     scripts/setup-wordnet.
-
-    JSON keys: a, b {name, digest, raters}; ensemble; verbs, objects {shared, only_a, only_b, pearson, spearman,
-    mean_difference, largest [{class_synset, synset, a, b, lemmas, glosses}]}; with --for score {a, b {map, mf1,
-    signature}, classes [{label, ground_truths, a, b}]}, the classes whose average precision moves most. Fractions 0..1;
-    what cannot be measured is left out.
     """
     from shoe.core.errors import MissingExtraError
-    from shoe.maps.diff import compare, glosses_of, under
-    from shoe.report.map_compare import diff_dict, print_diff
+    from shoe.maps.diff import MapDiff, under
+    from shoe.report.map_compare import print_diff
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -136,14 +126,13 @@ def diff(
     maps = SimilarityMap.load(a, ENSEMBLE), SimilarityMap.load(b, ENSEMBLE)
     report = evaluated(predictions, ground_truth, a, maps[0].dataset)
     reports = (report, under(report, maps[1])) if report else None
-    parts = compare(*maps)
-    glosses: dict[str, str] = {}
+    found = MapDiff.from_maps(*maps, reports)
     try:
-        glosses = glosses_of(parts)
+        found = found.with_glosses()
     except MissingExtraError as missing:
         print(missing, file=sys.stderr)
-    if not put_json(diff_dict(maps, parts, glosses, reports), json):
-        print_diff(maps, parts, glosses, reports, console())
+    if not put_json(found, json):
+        print_diff(maps, found, reports, console())
 
 
 def ablate(
@@ -167,17 +156,10 @@ def ablate(
     nearest one, at 95 % for all together. Agreement is 1 - mean absolute difference / range, on the pairs that the
     subset has a value for. Standard deviations are of a sample. At most 10 raters. Boxes of PREDICTIONS are taken in
     their format's own convention; others: shoe convert.
-
-    JSON keys: name, digest, ensemble, raters; correlations {verbs, objects [{raters, pairs, pearson}]}; subsets
-    [{raters, rated {verbs, objects}, map, mf1, human {verbs, objects, interactions {pairs, agreement, pearson,
-    spearman, among_best}}}]; sizes [{size, subsets, map, mf1, human_agreement {verbs, objects, interactions}}] and
-    all_subsets, each figure as {subsets, mean, standard_deviation, lowest, highest}; signature (of the whole map's
-    score); human {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be
-    measured is left out.
     """
+    from shoe.maps.ablate import MapAblate, subsets_of
     from shoe.maps.ablate import ablate as ablate_map
-    from shoe.maps.ablate import subsets_of
-    from shoe.report.map_compare import ablation_dict, print_ablation
+    from shoe.report.map_compare import print_ablation
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -188,7 +170,7 @@ def ablate(
     ratings = read_people(human) if human else []
     report = evaluated(predictions, ground_truth, map, similarity.dataset)
     found = ablate_map(similarity, report, ratings, progress_bar("subsets of raters"))
-    if not put_json(ablation_dict(found), json):
+    if not put_json(MapAblate.from_ablation(found), json):
         print_ablation(found, console())
 
 

@@ -10,19 +10,26 @@ from typing import Any
 import msgspec
 
 from shoe.attribution.explain import Explained
+from shoe.benchmarks.cards import DatasetCard, DatasetList
+from shoe.bongard.build import BongardBuild
 from shoe.evidence.audit import Audit
 from shoe.evidence.calibration import CalibrationReport
+from shoe.maps.ablate import MapAblate
+from shoe.maps.diff import MapDiff
+from shoe.maps.info import MapInfo
+from shoe.maps.teach import MapLearned
 from shoe.report.average import Average
+from shoe.report.class_splits import ClassSplitInfo
 from shoe.report.comparison import Compare
 from shoe.report.diagnosis_json import OneModel, SeveralModels
 from shoe.report.json import Score
-from shoe.report.schemas.bongard import BongardBuild, BongardScore
-from shoe.report.schemas.cards import ClassSplitInfo, DatasetCard, DatasetCheck, DatasetList
+from shoe.report.schemas.bongard import BongardScore
+from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
-from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
 from shoe.report.schemas.predict import Predict
-from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
+from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted
 from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
+from shoe.report.similarity import ExplainedSimilarity
 from shoe.runs.verify import Verdict
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
@@ -36,7 +43,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "average": (Average,),
     "verify": (Verdict,),
     "predict": (Predict,),
-    "similarity": (Similarity,),
+    "similarity": (ExplainedSimilarity,),
     "dataset list": (DatasetList,),
     "dataset info": (DatasetInfo, DatasetCard, ClassSplitInfo),
     "dataset check": (DatasetCheck,),

@@ -1,45 +1,10 @@
-"""Schemas of ``shoe bongard build`` and ``shoe bongard score``."""
+"""Schema of ``shoe bongard score``."""
 
 from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
 from shoe.report.schemas.kinds import Closed, Count, Fraction, Span
-
-
-class CurationStep(Closed):
-    """What a step of the curation left."""
-
-    step: str
-    concepts: Count
-    regions: Count
-    labels: Count
-
-
-class MergedConcept(Closed):
-    """A concept of several actions that are alike."""
-
-    action: str
-    object: str
-
-
-class BongardGroup(Closed):
-    """How many problems of a group were made."""
-
-    group: str
-    concepts: Count
-    problems: Count
-    images: Count
-
-
-class BongardBuild(Closed):
-    """How problems came about."""
-
-    files: list[str]
-    steps: list[CurationStep]
-    merged: list[MergedConcept]
-    concepts_with_too_few_images: Count
-    groups: list[BongardGroup]
 
 
 class Outcomes(Closed):

@@ -1,4 +1,4 @@
-"""Schemas of the jobs that rate: ``shoe map build``, ``complete`` and ``learn``."""
+"""Schemas of the jobs that rate: ``shoe map build`` and ``complete``."""
 
 from __future__ import annotations
 
@@ -158,30 +158,3 @@ class CompleteEstimate(Closed):
     map: Fraction
     map_interval: Span
     estimate: Estimate
-
-
-class Validation(Closed):
-    """How well ratings were predicted that had been held out; a correlation that is undefined is null."""
-
-    pairs: Count
-    rho: float | None
-    kappa: float | None
-    off_by: float
-    bias: float
-    calibration: list[tuple[float, float]]
-
-
-class PartLearned(Closed):
-    """What was learned of one part of speech."""
-
-    classes: Count
-    senses: Count
-    by_sense: Validation
-    by_class: Validation
-
-
-class MapLearned(Closed):
-    """What a map's ratings taught."""
-
-    verbs: PartLearned
-    objects: PartLearned

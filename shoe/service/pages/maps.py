@@ -41,27 +41,31 @@ def map_values(name: str, place: str) -> dict[str, Any]:
                 "model": rater.model,
                 "parts": [
                     {
-                        "rated": int(of.histograms[number].sum()),
+                        "rated": rater.part(part).rated,
                         "drawn": drawing.histogram(
-                            of.histograms[number].tolist(), f"how often {rater.name} gave each rating to {part}s"
+                            rater.part(part).histogram, f"how often {rater.name} gave each rating to {part}s"
                         ),
                     }
-                    for part, of in info.parts.items()
+                    for part in info.parts
                 ],
             }
-            for number, rater in enumerate(similarity.raters)
+            for rater in info.raters
         ],
         "agreement": [
             {
                 "name": f"{part}s",
                 "drawn": drawing.matrix(
                     names,
-                    [(found.first, found.second, found.kappa) for found in of.agreements],
+                    [
+                        (names.index(first), names.index(second), two.quadratic_weighted_kappa)
+                        for two in of.agreement
+                        for first, second in [two.raters]
+                    ],
                     f"agreement of raters on {part}s, as quadratic weighted kappa",
                 ),
             }
             for part, of in info.parts.items()
-            if of.agreements
+            if of.agreement
         ],
     }
 
@@ -90,4 +94,4 @@ def _coverage(part: str, of: Any) -> dict[str, Any]:
         rated = list(of.coverage.values())
         with_any = f"{sum(number > 0 for number in rated)} of {len(rated)}"
         spread = [with_any, *(f"{int(figure(rated)):,}" for figure in (min, median, max))]
-    return {"name": f"{part}s", "pairs": of.pairs, "rated": of.rated, "senses": of.class_senses, "spread": spread}
+    return {"name": f"{part}s", "pairs": of.pairs, "rated": of.rated_pairs, "senses": of.class_senses, "spread": spread}
