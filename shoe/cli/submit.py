@@ -13,7 +13,7 @@ from shoe.cli.output import Json, telling
 
 if TYPE_CHECKING:
     from shoe.client.client import Client
-    from shoe.client.states import RunState
+    from shoe.service.types import Run
 
 TOKEN = "SHOE_TOKEN"  # noqa: S105 - the name of the variable
 _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
@@ -68,7 +68,7 @@ def submit(
     spare((predictions, token_file), save, json)
     with Client(server, token=_token(token_file)) as client:
         _tell_of_version(client)
-        run: RunState | None = None
+        run: Run | None = None
         try:
             with telling() as tell:
                 run = client.submit(
@@ -104,7 +104,7 @@ def submit(
             print(f"run        {_page(server, run)}")
 
 
-def _page(server: str, run: RunState) -> str:
+def _page(server: str, run: Run) -> str:
     """Where people look at a run."""
     return f"{server.rstrip('/')}/runs/{run.id}"
 
@@ -136,15 +136,15 @@ def _tell_of_version(client: Client) -> None:
         )
 
 
-def _progress(state: RunState) -> str:
+def _progress(state: Run) -> str:
     if state.state == "queued":
         return f"queued, {state.position}. in line" if state.position else "queued"
     share = f": {state.progress:.0%}" if state.progress is not None else ""
     return f"{state.stage or state.state}{share}"
 
 
-def _see_that_it_is_done(run: RunState) -> None:
+def _see_that_it_is_done(run: Run) -> None:
     from shoe.core.errors import ServiceError
 
-    if not run.ended_well:
+    if run.state != "done":
         raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))

@@ -350,7 +350,7 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
 
 def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: Any) -> None:
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     add_board(folder, "secret", Request(truth="small"), hidden=True)
     admin = bearer(folder, "root", "admin")
