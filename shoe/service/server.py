@@ -179,6 +179,9 @@ class _Server(uvicorn.Server):
 class _Patient(H11Protocol):
     """HTTP/1.1 whose headers have to come in time, and whose answers have to be read in time."""
 
+    # uvicorn has a time limit only between requests (timeout_keep_alive): a client that never ends its headers, or
+    # never reads its answer, would keep its connection for good. A proxy stops such clients, but none is required.
+
     patience, slowest, most, of_one = 20.0, 1024.0, 1000, 500
     _deadline: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None

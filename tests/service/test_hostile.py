@@ -416,11 +416,13 @@ def test_tokens_end_and_logins_with_them(folder: Any) -> None:
 
 def test_requests_are_counted_by_token(folder: Any) -> None:
     from shoe.service.settings import Rate
+    from shoe.service.tokens import tokens
 
     a, b = bearer(folder), bearer(folder)
     with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,), reads=Rate(0.01, 3)) as client:
         assert [client.get("/v1/runs", headers=a).status_code for _ in range(4)] == [200, 200, 200, 429]
         assert client.get("/v1/runs", headers=b).status_code == 200
+    assert all(token.last_used is not None for token in tokens(folder))
 
 
 # What answers hold
