@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 from bench_cost import CORES, WORKERS, Cost, cluster_of, pays_from
 
+from shoe.engines.cluster import Cluster
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.spread import Cluster, Spread
+from shoe.llm.spread import Spread
 from shoe.llm.worker import Job
 from shoe.rating.session import _client, _parsed
 from tests.rating.asking import PROMPTS, in_groups, questions, rater
@@ -66,8 +67,8 @@ def measure(url: str, pairs: int, ray: Any = None, workers: int = 1) -> Took:
                 backend.rate(asked, recorder)
             else:
                 make = partial(_client, config, PROMPTS)
-                job = Job("m", make, ledger.identity, config.price, config.sampling, limits.concurrency)
-                Spread(Cluster(ray), job, workers, recorder.budget, recorder).run(asked)
+                job = Job.from_recorder(recorder, "m", make, limits.concurrency, is_local=False)
+                Spread(Cluster(ray), job, workers, recorder, path).run(asked)
             writer.flush()
         took = Took(time.perf_counter() - begun, time.process_time() - busy, path.stat().st_size)
         if recorder.tally.done != pairs:

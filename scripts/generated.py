@@ -158,7 +158,9 @@ def _keys_of(command: str) -> str:
             for names, meaning in _ATTRIBUTE.findall(text):
                 said = " ".join(meaning.split()).replace("``", "`").rstrip(".")
                 meanings |= dict.fromkeys(names.split(", "), said)
-        body = [(f"`{each.encode_name}`", meanings.get(each.name, "")) for each in msgspec.structs.fields(kind)]
+        body: list[tuple[str, ...]] = [
+            (f"`{each.encode_name}`", meanings.get(each.name, "")) for each in msgspec.structs.fields(kind)
+        ]
         about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0].replace("``", "`")
         found.append(f"{kind.__name__}: {about}\n\n{rows(('key', ''), body)}")
     return "\n".join(found)

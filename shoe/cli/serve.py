@@ -184,7 +184,7 @@ def add_board(
     """
     with opened(folder, "add-board", name) as place:
         from shoe.service.boards import add_board as add
-        from shoe.service.runs import Request
+        from shoe.service.types import Request
 
         asked = Request(
             truth=truth, protocols=tuple(protocol or ()), similarity=similarity, options=tuple(option or ())

@@ -13,7 +13,7 @@ from shoe.cli import options
 from shoe.cli.output import telling
 
 if TYPE_CHECKING:
-    from shoe.client.states import RunState
+    from shoe.service.types import Run
 
 TOKEN = "SHOE_TOKEN"  # noqa: S105 - the name of the variable
 _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
@@ -60,7 +60,7 @@ def submit(
         if client.version.shoe != __version__:
             theirs = printable(client.version.shoe)
             print(f"shoe: the service scores as shoe {theirs} does, this is {__version__}", file=sys.stderr)
-        run: RunState | None = None
+        run: Run | None = None
         try:
             with telling() as tell:
                 run = client.submit(
@@ -83,7 +83,7 @@ def submit(
             kept = f"the run goes on, see {_page(server, run)}" if run else "asked again, it goes on where it was"
             print(f"shoe: interrupted; {kept}", file=sys.stderr)
             raise
-        if not run.ended_well:
+        if run.state != "done":
             raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))
         if not run.outputs and save is None and json is None:
             print(f"done; results of the leaderboard {run.board} are hidden for now\nrun        {_page(server, run)}")
@@ -97,7 +97,7 @@ def submit(
             print(f"run        {_page(server, run)}")
 
 
-def _page(server: str, run: RunState) -> str:
+def _page(server: str, run: Run) -> str:
     """Where people look at a run."""
     return f"{server.rstrip('/')}/runs/{run.id}"
 
@@ -118,7 +118,7 @@ def _token(file: Path | None) -> str | None:
     return token
 
 
-def _progress(state: RunState) -> str:
+def _progress(state: Run) -> str:
     if state.state == "queued":
         return f"queued, {state.position}. in line" if state.position else "queued"
     share = f": {state.progress:.0%}" if state.progress is not None else ""

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as escaped
 
-import msgspec
+from msgspec.structs import replace
 
 from shoe.client.flow import Call, Flow, Wait, asked, get, post
-from shoe.client.states import ENDED, RunState, Version
 from shoe.client.upload import Told, opened, upload
 from shoe.core.errors import OptionError, ServiceError
+from shoe.service.types import ENDED, Change, NewComparison, NewRun, Run, RunList, Version
 from shoe.version import __version__
 
 API = 1
 _FIRST_PATIENCE = 10.0
 """Seconds to wait for a server that nothing was heard of yet: it may start again, and its address may be wrong."""
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0
-Seen = Callable[[RunState], None]
+Seen = Callable[[Run], None]
 """Called with each state of a run that is waited for."""
 
 
@@ -44,44 +44,40 @@ def version() -> Flow[Version]:
     return found
 
 
-def submit(
-    path: str | Path,
-    truth: str | None,
-    *,
-    name: str | None,
-    wanted: Mapping[str, Any],
-    visibility: str,
-    board: str | None,
-    tell: Told,
-    packed: bool,
-) -> Flow[RunState]:
-    """Bring predictions to the server, unless it has them, and have them scored, unless they are."""
-    if truth is None and board is None:
+def submit(path: str | Path, wanted: NewRun, *, tell: Told, packed: bool) -> Flow[Run]:
+    """Upload the file if needed and create a run.
+
+    Args:
+        path: of the prediction file.
+        wanted: the run; its prediction is filled in, and its truth and name unless given.
+        tell: progress callback.
+        packed: whether the file is compressed for the transfer.
+    """
+    if wanted.truth is None and wanted.board is None:
         names = [str(each["name"]) for each in (yield from truths())]
         if len(names) != 1:
             known = ", ".join(names) or "none"
             raise OptionError(
                 f"truth: found none named, expected one of the ground truths that the server has: {known}"
             )
-        truth = names[0]
+        wanted = replace(wanted, truth=names[0])
     with opened(path) as file:
-        body = {"prediction": file.digest, "truth": truth, "name": name or Path(path).stem, "visibility": visibility}
-        body = _given(body | {"board": board, **wanted})
-        try:  # a file that the server has is not sent, and none for a request that it refuses
-            return (yield from post("/v1/runs", body)).read(RunState)
+        wanted = replace(wanted, prediction=file.digest, name=wanted.name or Path(path).stem)
+        try:  # the file is only sent if the server does not have it and accepts the request
+            return (yield from post("/v1/runs", wanted)).read(Run)
         except ServiceError as error:
             if error.status != 404 or file.digest not in str(error):
                 raise
         yield from upload(file, tell, packed=packed)
-    return (yield from post("/v1/runs", body)).read(RunState)
+    return (yield from post("/v1/runs", wanted)).read(Run)
 
 
-def run(of: str) -> Flow[RunState]:
+def run(of: str) -> Flow[Run]:
     """Ask for a run's state."""
-    return (yield from get(_place(of))).read(RunState)
+    return (yield from get(_place(of))).read(Run)
 
 
-def wait(of: str, seen: Seen, timeout: float | None) -> Flow[RunState]:
+def wait(of: str, seen: Seen, timeout: float | None) -> Flow[Run]:
     """Look at a run until it has ended, ever less often.
 
     Raises:
@@ -99,25 +95,22 @@ def wait(of: str, seen: Seen, timeout: float | None) -> Flow[RunState]:
         pause = min(1.5 * pause, _LONGEST_LOOK)
 
 
-class _Page(msgspec.Struct):
-    runs: list[RunState]
-
-
-def runs(state: str | None, after: str | None, limit: int) -> Flow[list[RunState]]:
+def runs(state: str | None, after: str | None, limit: int) -> Flow[list[Run]]:
     """List runs, the latest first."""
-    query = _given({"state": state, "after": after, "limit": limit})
-    return (yield from get("/v1/runs", **query)).read(_Page).runs
+    query: dict[str, str | int] = {"limit": limit}
+    query |= {name: value for name, value in (("state", state), ("after", after)) if value is not None}
+    return (yield from get("/v1/runs", **query)).read(RunList).runs
 
 
-def act(of: str, what: str) -> Flow[RunState]:
+def act(of: str, what: str) -> Flow[Run]:
     """Cancel, retry or diagnose a run; one that is as it was to become, as after a lost answer, stays so."""
     answer = yield from asked(Call("POST", f"{_place(of)}/{what}"), 409)
-    return answer.read(RunState) if answer.status != 409 else (yield from run(of))
+    return answer.read(Run) if answer.status != 409 else (yield from run(of))
 
 
-def change(of: str, what: Mapping[str, str | None]) -> Flow[RunState]:
-    """Give a run another name or visibility."""
-    return (yield from post(_place(of), _given(what), "PATCH")).read(RunState)
+def change(of: str, what: Change) -> Flow[Run]:
+    """Change the name or the visibility of a run."""
+    return (yield from post(_place(of), what, "PATCH")).read(Run)
 
 
 def delete(of: str) -> Flow[None]:
@@ -135,10 +128,9 @@ def file(of: str, name: str) -> Flow[bytes]:
     return (yield from get(f"{_place(of)}/files/{escaped(name, safe='')}")).content
 
 
-def compare(ids: Sequence[str], resamples: int | None, seed: int) -> Flow[RunState]:
+def compare(wanted: NewComparison) -> Flow[Run]:
     """Have runs compared."""
-    wanted = _given({"runs": list(ids), "seed": seed, "resamples": resamples})
-    return (yield from post("/v1/compare", wanted)).read(RunState)
+    return (yield from post("/v1/compare", wanted)).read(Run)
 
 
 def truths() -> Flow[list[dict[str, Any]]]:
@@ -158,8 +150,3 @@ def board(name: str) -> Flow[dict[str, Any]]:
 
 def _place(of: str) -> str:
     return f"/v1/runs/{escaped(of, safe='')}"
-
-
-def _given(what: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what was said."""
-    return {key: value for key, value in what.items() if value is not None and value != []}

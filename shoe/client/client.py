@@ -9,10 +9,10 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, cast
 from shoe.client import calls
 from shoe.client.calls import Seen
 from shoe.client.flow import Flow
-from shoe.client.states import RunState, Version
 from shoe.client.transport import AsyncSession, Session, is_local
 from shoe.client.upload import Told
 from shoe.io.files import replacing
+from shoe.service.types import Change, NewComparison, NewRun, Run, Version
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,7 +23,7 @@ def _silent(*_: object) -> None:
     pass
 
 
-def _id(run: RunState | str) -> str:
+def _id(run: Run | str) -> str:
     return run if isinstance(run, str) else run.id
 
 
@@ -96,7 +96,7 @@ class Client:
         visibility: str = "team",
         board: str | None = None,
         tell: Told = _silent,
-    ) -> RunState:
+    ) -> Run:
         """Have a prediction file scored.
 
         Args:
@@ -121,12 +121,23 @@ class Client:
             InputError: for a file that cannot be read.
             ServiceError: for a refusal, or a server that cannot be reached.
         """
-        wanted = {"protocols": list(protocols), "options": list(options), "similarity": similarity, "boxes": boxes}
-        wanted |= {"scores": scores, "format": format, "subset": subset}
-        how: dict[str, Any] = {"name": name, "wanted": wanted, "visibility": visibility, "board": board}
-        return self._do(calls.submit(path, truth, **how, tell=tell, packed=self._packed))
+        wanted = NewRun(
+            prediction="",
+            truth=truth,
+            board=board,
+            name=name,
+            visibility=visibility,  # type: ignore[arg-type]  # the server checks it
+            protocols=list(protocols),
+            similarity=similarity or "dataset",
+            options=list(options),
+            boxes=boxes,
+            scores=scores,
+            format=format,
+            subset=subset,
+        )
+        return self._do(calls.submit(path, wanted, tell=tell, packed=self._packed))
 
-    def wait(self, run: RunState | str, *, seen: Seen = _silent, timeout: float | None = None) -> RunState:
+    def wait(self, run: Run | str, *, seen: Seen = _silent, timeout: float | None = None) -> Run:
         """Wait until a run has ended.
 
         Args:
@@ -136,49 +147,49 @@ class Client:
         """
         return self._do(calls.wait(_id(run), seen, timeout))
 
-    def run(self, run: RunState | str) -> RunState:
+    def run(self, run: Run | str) -> Run:
         """Ask for a run's present state."""
         return self._do(calls.run(_id(run)))
 
-    def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[RunState]:
+    def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
         """List runs, the latest first: those of a state, and those that come after the one of an id."""
         return self._do(calls.runs(state, after, limit))
 
-    def result(self, run: RunState | str) -> dict[str, Any]:
+    def result(self, run: Run | str) -> dict[str, Any]:
         """The results of a finished run: the JSON of ``shoe score``, ``compare`` or ``diagnose``."""
         return self._do(calls.result(_id(run)))
 
-    def file(self, run: RunState | str, name: str) -> bytes:
+    def file(self, run: Run | str, name: str) -> bytes:
         """A file that a finished run has made, as ``run.shoe``; their names are in its ``outputs``."""
         return self._do(calls.file(_id(run), name))
 
-    def save(self, run: RunState | str, name: str, path: str | Path) -> None:
+    def save(self, run: Run | str, name: str, path: str | Path) -> None:
         """Write such a file to a path, where it appears whole."""
         content = self.file(run, name)
         with replacing(path) as stream:
             stream.write(content)
 
-    def compare(self, runs: Sequence[RunState | str], *, resamples: int | None = None, seed: int = 0) -> RunState:
+    def compare(self, runs: Sequence[Run | str], *, resamples: int | None = None, seed: int = 0) -> Run:
         """Have 2 to 20 finished runs compared, as ``shoe compare`` does."""
-        return self._do(calls.compare([_id(run) for run in runs], resamples, seed))
+        return self._do(calls.compare(NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)))
 
-    def diagnose(self, run: RunState | str) -> RunState:
+    def diagnose(self, run: Run | str) -> Run:
         """Have a finished run diagnosed, as ``shoe diagnose`` does."""
         return self._do(calls.act(_id(run), "diagnose"))
 
-    def cancel(self, run: RunState | str) -> RunState:
+    def cancel(self, run: Run | str) -> Run:
         """Stop a run; one that has ended stays as it is."""
         return self._do(calls.act(_id(run), "cancel"))
 
-    def retry(self, run: RunState | str) -> RunState:
+    def retry(self, run: Run | str) -> Run:
         """Begin a failed or cancelled run anew; others stay as they are."""
         return self._do(calls.act(_id(run), "retry"))
 
-    def change(self, run: RunState | str, *, name: str | None = None, visibility: str | None = None) -> RunState:
+    def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:
         """Give a run another name, or have it seen by its team or by all ("team", "public")."""
-        return self._do(calls.change(_id(run), {"name": name, "visibility": visibility}))
+        return self._do(calls.change(_id(run), Change(name=name, visibility=visibility)))  # type: ignore[arg-type]
 
-    def delete(self, run: RunState | str) -> None:
+    def delete(self, run: Run | str) -> None:
         """Take a run away."""
         return self._do(calls.delete(_id(run)))
 
@@ -229,7 +240,7 @@ class AsyncClient:
         await self.version()
         return await self._session.run(flow)
 
-    async def save(self, run: RunState | str, name: str, path: str | Path) -> None:
+    async def save(self, run: Run | str, name: str, path: str | Path) -> None:
         """Write a file that a run has made to a path, where it appears whole."""
         content = await self.file(run, name)
         with replacing(path) as stream:

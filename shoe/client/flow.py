@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from shoe.core.errors import ServiceError, printable
+from shoe.service.types import Error
 
 T = TypeVar("T")
 
@@ -87,9 +88,9 @@ def get(path: str, **query: str | int) -> Flow[Answer]:
     return asked(Call("GET", path, query))
 
 
-def post(path: str, content: Mapping[str, Any] | None = None, method: str = "POST") -> Flow[Answer]:
+def post(path: str, content: msgspec.Struct, method: str = "POST") -> Flow[Answer]:
     """Send JSON, until there is an answer."""
-    body = msgspec.json.encode(content or {})
+    body = msgspec.json.encode(content)
     return asked(Call(method, path, content=body, headers={"content-type": "application/json"}))
 
 
@@ -128,18 +129,13 @@ def _told(answer: Answer) -> float:
     return float(told) if told.isdecimal() else 0.0
 
 
-class _Said(msgspec.Struct):
-    error: str
-    hint: str | None = None
-
-
 def _refusal(answer: Answer) -> ServiceError:
     if answer.status is None:
         return ServiceError(f"the server cannot be reached ({answer.content.decode('utf-8', 'replace')})")
     if 300 <= answer.status < 400:
         return ServiceError(f"the server sends elsewhere: use {answer.headers.get('location')}", answer.status)
     try:
-        said = msgspec.json.decode(answer.content, type=_Said)
+        said = msgspec.json.decode(answer.content, type=Error)
     except msgspec.MsgspecError:
         return ServiceError(f"the server answers {answer.status}, and does not say why", answer.status)
     return ServiceError(said.error + (f" ({said.hint})" if said.hint else ""), answer.status)

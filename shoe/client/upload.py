@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
 from shoe.client.flow import Call, Flow, Wait, asked, post
 from shoe.core.errors import ServiceError
 from shoe.io.files import unreadable
+from shoe.service.types import NewUpload, Upload
 
 PART = 8 << 20
 """Bytes of a file that are sent at once: what a lost connection costs at most."""
@@ -24,11 +23,6 @@ _TRIES, _PAUSE = 6, 1.0
 Packer = Callable[[bytes], bytes]
 Told = Callable[[str, float], None]
 """Called with what is being done, and how much of it is done, 0 to 1."""
-
-
-class _Upload(msgspec.Struct):
-    id: str
-    offset: int
 
 
 @contextmanager
@@ -97,10 +91,10 @@ def _whole(file: File, packed: bool) -> Flow[None]:
 
 def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
     """Send what the server does not have yet; where it is of another mind about that, ask it anew."""
-    announced = {"size": file.size, "sha256": file.digest, "name": file.name[:_LONGEST_NAME]}
+    announced = NewUpload(size=file.size, sha256=file.digest, name=file.name[:_LONGEST_NAME])
     best, left = -1, _TRIES
     while left:
-        state = (yield from post("/v1/uploads", announced)).read(_Upload)
+        state = (yield from post("/v1/uploads", announced)).read(Upload)
         offset = state.offset
         while offset < file.size:
             tell("uploading", offset / file.size)
@@ -110,7 +104,7 @@ def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
             answer = yield from asked(Call("PATCH", f"/v1/uploads/{state.id}", content=part, headers=headers), 404, 409)
             if answer.status in (404, 409):
                 break
-            offset = answer.read(_Upload).offset
+            offset = answer.read(Upload).offset
         if (yield from asked(Call("GET", f"/v1/predictions/{file.digest}"), 404)).status != 404:
             tell("uploading", 1.0)
             return

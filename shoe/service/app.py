@@ -16,24 +16,22 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import ShoeError, printable, quote
-from shoe.service import errors
+from shoe.service import audit, errors
 from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs, studies
-from shoe.service.auditing import Auditing
-from shoe.service.bodies import Bodies
-from shoe.service.callers import Desk
+from shoe.service.callers import AppState
 from shoe.service.contract import describe
 from shoe.service.folder import Folder
-from shoe.service.kept import Kept
 from shoe.service.pages import forms, routes
 from shoe.service.pages.answers import NO_PAGE, problem
-from shoe.service.process import Executor, LocalExecutor
+from shoe.service.process import Executor
 from shoe.service.reading import known_parameters
 from shoe.service.refusals import Refused, json_response, too_many
-from shoe.service.security import Guard
+from shoe.service.security import READS, BodyLimit, Guard
 from shoe.service.settings import Settings
-from shoe.service.tokens import note_use
+from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
 _ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, studies, admin, routes, forms)
@@ -48,6 +46,8 @@ _STATUS: dict[type[ShoeError], int] = {
 _WAIT: dict[type[ShoeError], float] = {errors.BusyError: 10, errors.QuotaError: 3600}
 """Seconds after which what is too much now may be asked for again."""
 _TIDY_EVERY = 30.0
+_PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
+"""Requests that come again and again and are not logged: parts of an upload, and answers, which are dated."""
 _SHOULD = re.compile("^(Input|String) should (be |match pattern )?")
 """How the library begins to say what it expects."""
 _say = logging.getLogger(__name__)
@@ -62,14 +62,14 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
         place: where jobs run.
     """
     settings = settings or Settings()
-    desk = Desk(folder, settings, place or LocalExecutor())
+    shared = AppState(folder, settings, place)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        tidying = asyncio.create_task(_tidy(desk))
+        tidying = asyncio.create_task(_tidy(shared))
         yield
         tidying.cancel()
-        note_use(folder, desk.used)
+        note_use(folder, shared.used)
 
     app = FastAPI(
         title="shoe serve",
@@ -80,7 +80,7 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
         lifespan=lifespan,
         redirect_slashes=False,
     )
-    app.state.desk = desk
+    app.state.shared = shared
     for module in _ROUTES:
         app.include_router(module.router, dependencies=[Depends(known_parameters)])
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
@@ -92,20 +92,52 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
     app.add_exception_handler(OSError, _full)
     app.add_exception_handler(sqlite3.OperationalError, _full)
     app.add_middleware(Auditing, folder=folder)
-    app.add_middleware(Bodies, settings=settings)
-    app.add_middleware(Kept, desk=desk)
+    app.add_middleware(BodyLimit, settings=settings)
     app.add_middleware(Guard, settings=settings)
     return app
 
 
-async def _tidy(desk: Desk) -> None:
+class Auditing:
+    """Middleware that adds every change that succeeded to the audit log: who, from where, what."""
+
+    def __init__(self, app: ASGIApp, folder: Folder) -> None:
+        self._app, self._folder = app, folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and log it when its answer begins."""
+        if scope["type"] != "http" or scope["method"] in READS:
+            await self._app(scope, receive, send)
+            return
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await self._note(scope, message["status"])
+            await send(message)
+
+        await self._app(scope, receive, noted)
+
+    async def _note(self, scope: Scope, status: int) -> None:
+        identity: Identity | None = scope.get("state", {}).get("identity")
+        route = scope.get("route")
+        path = getattr(route, "path", scope["path"])
+        if status >= 400 or identity is None or (scope["method"], path) in _PIECES:
+            return
+        actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
+        address = scope["client"][0] if scope.get("client") else None
+        about = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
+        action = f"{scope['method']} {path}"
+        detail = scope.get("state", {}).get("detail")
+        await run_in_threadpool(audit.record, self._folder, actor, action, about, detail, address)
+
+
+async def _tidy(shared: AppState) -> None:
     """Note which tokens were used, and forget uploads that nobody goes on with."""
     while True:
         await asyncio.sleep(_TIDY_EVERY)
-        used, desk.used = desk.used, {}
+        used, shared.used = shared.used, {}
         try:
-            await run_in_threadpool(note_use, desk.folder, used)
-            await run_in_threadpool(desk.uploads.end_old)
+            await run_in_threadpool(note_use, shared.folder, used)
+            await run_in_threadpool(shared.uploads.end_old)
         except Exception:
             _say.exception("tidying")
 

@@ -19,7 +19,7 @@ from typing import IO
 from shoe.core.errors import InputError, many
 from shoe.service.database import VERSION
 from shoe.service.files import Store
-from shoe.service.tidy import referenced
+from shoe.service.runs import referenced
 
 _DATABASE, _FILES, _MAPS, _UPLOADS, _LOCK = "shoe.sqlite", "files", "maps", "uploads", "lock"
 _PRIVATE = 0o700

@@ -9,94 +9,22 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.service.entries import Entry, entries
+from shoe.service.database import read_row, to_json
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.runs import Request
 from shoe.service.truths import Truth, check_name, similarity, truth
+from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
 FIGURE = "semantic:map"
 _OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each run's own."""
-
-
-class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A leaderboard.
-
-    Attributes:
-        name: by which submissions name it.
-        title: what people read.
-        truth: name of its ground truth.
-        request: how its runs are scored.
-        figure: key of the figure that ranks.
-        quota: submissions of a team in a day, but for failed ones; None for any number.
-        hidden: whether only who runs the service sees its results.
-        created: seconds since 1970.
-    """
-
-    name: str
-    title: str
-    truth: str
-    request: Request
-    figure: str
-    created: float
-    quota: int | None = None
-    hidden: bool = False
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run in a table.
-
-    Attributes:
-        lowest, highest: ranks that it may have, from 1: equal where its place is sure.
-        run: its id.
-        team, name: whose it is, and what it is called.
-        created: seconds since 1970.
-        figures: fractions by their keys.
-        intervals: 95 % over images, of those figures that have one.
-        why: error types by what they cost, the costliest first, as fractions of mAP.
-    """
-
-    lowest: int
-    highest: int
-    run: str
-    team: str
-    name: str
-    created: float
-    figures: dict[str, float]
-    intervals: dict[str, tuple[float, float]]
-    why: dict[str, float] = {}
-
-
-class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not stand in the table, and why."""
-
-    run: str
-    team: str
-    name: str
-    why: str
-
-
-class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A leaderboard as it stands.
-
-    Attributes:
-        board: what it is.
-        rows: the best first.
-        left_out: runs that cannot stand beside them, or not yet.
-        signature: of all in the table, but for how predictions were read.
-    """
-
-    board: Board
-    rows: list[Row]
-    left_out: list[LeftOut] = []
-    signature: str | None = None
 
 
 def add_board(
@@ -132,23 +60,13 @@ def add_board(
         raise unknown_name("figure", figure, figures)
     if quota is not None and quota < 1:
         raise OptionError(f"quota: found {quota}, expected 1 or more submissions a day")
-    made = Board(
-        name=name,
-        title=title or name,
-        truth=of.name,
-        request=request,
-        figure=figure,
-        created=time.time(),
-        quota=quota,
-        hidden=hidden,
-    )
-    row = (name, made.title, of.name, msgspec.json.encode(request).decode(), figure, quota, hidden, made.created)
+    row = (name, title or name, of.name, to_json(request), figure, quota, hidden, time.time())
     try:
         with folder.database.write() as db:
             db.execute("INSERT INTO boards VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     except sqlite3.IntegrityError:
         raise OptionError(f"board {quote(name)}: found one of this name already, expected another name") from None
-    return made
+    return board(folder, name)
 
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
@@ -166,13 +84,7 @@ def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
 def boards(folder: Folder) -> list[Board]:
     """All leaderboards, by name."""
     with folder.database.read() as db:
-        rows = db.execute("SELECT * FROM boards ORDER BY name").fetchall()
-    return [
-        Board(
-            **{**dict(row), "request": msgspec.json.decode(row["request"], type=Request), "hidden": bool(row["hidden"])}
-        )
-        for row in rows
-    ]
+        return [read_row(row, Board) for row in db.execute("SELECT * FROM boards ORDER BY name")]
 
 
 def board(folder: Folder, name: str) -> Board:
@@ -197,18 +109,68 @@ def standing(folder: Folder, name: str) -> Standing:
         NotFoundError: for an unknown one.
     """
     of = board(folder, name)
-    found = entries(folder, name)
+    found = _entries(folder, name)
     ready = [each for each in found if of.figure in each.figures and each.draws is not None]
     shared = _items(ready[-1].signature) if ready else {}
-    apart = {each.run: _unlike(_items(each.signature), shared) for each in ready}
-    kept = [each for each in ready if not apart[each.run]]
-    left_out = [
-        LeftOut(run=each.run, team=each.team, name=each.name, why=apart.get(each.run) or each.missing(of.figure))
-        for each in found
-        if each not in kept
-    ]
+    rows, left_out = [], []
+    for each in found:
+        if each in ready:
+            why = _differences(_items(each.signature), shared)
+        elif each.state != "done":
+            why = each.state
+        else:
+            why = "it is being ranked" if each.draws is None else f"it has no {of.figure}"
+        if why:
+            left_out.append(LeftOut(run=each.run, team=each.team, name=each.name, why=why))
+        else:
+            rows.append(each)
     signature = "|".join(f"{name}:{value}" for name, value in shared.items()) or None
-    return Standing(board=of, rows=_ranked(folder, of.figure, kept), left_out=left_out, signature=signature)
+    return Standing(board=of, rows=_ranked(folder, of.figure, rows), left_out=left_out, signature=signature)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A run that was submitted to a leaderboard; its figures, and the hash of their draws, once they are there."""
+
+    run: str
+    team: str
+    name: str
+    created: float
+    state: str
+    signature: str
+    figures: dict[str, float]
+    draws: str | None
+    why: dict[str, float]
+
+
+def _entries(folder: Folder, name: str) -> list[_Entry]:
+    """Return the runs that were submitted to a leaderboard, the first one first."""
+    with folder.database.read() as db:
+        rows = db.execute(
+            "SELECT runs.id, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
+            "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
+            (name,),
+        ).fetchall()
+        further = {
+            (row["run"], row["kind"]): row
+            for row in db.execute(
+                "SELECT further.run, jobs.kind, jobs.figures, jobs.outputs FROM further JOIN jobs USING (key) "
+                "JOIN runs ON runs.id = further.run "
+                "WHERE board = ? AND state = 'done' AND kind IN ('board', 'diagnose')",
+                (name,),
+            )
+        }
+    found = []
+    for row in rows:
+        ranked, diagnosed = further.get((row["id"], "board")), further.get((row["id"], "diagnose"))
+        draws = msgspec.json.decode(ranked["outputs"], type=dict[str, File])["draws.npz"].sha256 if ranked else None
+        figures = msgspec.json.decode(ranked["figures"]) if ranked else {}
+        errors = msgspec.json.decode(diagnosed["figures"]) if diagnosed else {}
+        why = {key.removeprefix("error:"): cost for key, cost in errors.items() if key.startswith("error:")}
+        why = dict(sorted(why.items(), key=lambda cost: -cost[1]))
+        head = row["id"], row["team"], row["name"], row["created"], row["state"], row["signature"] or ""
+        found.append(_Entry(*head, figures, draws, why))
+    return found
 
 
 def _items(signature: str) -> dict[str, str]:
@@ -217,8 +179,8 @@ def _items(signature: str) -> dict[str, str]:
     return {k: v for k, v in Signature.parse(signature).items if k not in _OF_PREDICTIONS} if signature else {}
 
 
-def _unlike(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
-    """What differs between signatures; nothing for equal ones."""
+def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
+    """Describe the differences between two signatures; empty if they are equal."""
     return "; ".join(
         f"{name}: found {own.get(name, 'nothing')}, expected {shared.get(name, 'nothing')}"
         for name in dict.fromkeys([*shared, *own])
@@ -226,31 +188,30 @@ def _unlike(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
     )
 
 
-def _ranked(folder: Folder, figure: str, kept: Sequence[Entry]) -> list[Row]:
-    measured = _measured(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in kept))
-    rows = []
-    for each, (lowest, highest), at in zip(kept, measured, (each.draws for each in kept), strict=True):
-        rows.append(
-            Row(
-                lowest=lowest,
-                highest=highest,
-                run=each.run,
-                team=each.team,
-                name=each.name,
-                created=each.created,
-                figures=dict(each.figures),
-                intervals=_intervals(folder, str(at), tuple(each.figures.items())),
-                why=dict(each.why),
-            )
-        )
+def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
     from shoe.comparison.ranks import LOWER_IS_BETTER
 
+    ranks = _ranks(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in entries))
+    rows = [
+        Row(
+            lowest=lowest,
+            highest=highest,
+            run=each.run,
+            team=each.team,
+            name=each.name,
+            created=each.created,
+            figures=each.figures,
+            intervals=_intervals(folder, str(each.draws), tuple(each.figures.items())),
+            why=each.why,
+        )
+        for each, (lowest, highest) in zip(entries, ranks, strict=True)
+    ]
     sign = 1 if figure.endswith(LOWER_IS_BETTER) else -1
     return sorted(rows, key=lambda row: (row.lowest, row.highest, sign * row.figures[figure], row.created))
 
 
 @lru_cache(maxsize=64)
-def _measured(folder: Folder, figure: str, of: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
+def _ranks(folder: Folder, figure: str, of: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
     import numpy as np
 
     from shoe.comparison.standing import rank_intervals

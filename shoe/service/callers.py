@@ -2,76 +2,136 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address
+from threading import Lock
 from typing import Annotated
 
 from fastapi import Depends
 from starlette.requests import Request
 
-from shoe.service.changes import Changes
 from shoe.service.folder import Folder
-from shoe.service.limits import Buckets
 from shoe.service.process import Executor, LocalExecutor
 from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
-from shoe.service.settings import Settings
+from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
 from shoe.service.uploads import Uploads
 
-_NOBODY: frozenset[str] = frozenset()
+_MOST_KEYS = 10_000
+_LOOK_EVERY = 0.2
 
 
-@dataclass
-class Desk:
-    """What requests share.
+class Buckets:
+    """Token buckets, one per key: each fills with time, and each request takes one token out.
 
-    Attributes:
-        folder: of the service.
-        settings: of the server.
-        place: where jobs run.
-        uploads: that are unfinished.
-        changes: of the database, to be waited for.
-        streams: of events that are open, by who has them.
-        coming: bytes of files that are coming in whole, by team.
-        used: when tokens were used that is not yet noted, by hash.
+    Args:
+        rate: tokens per second, and the size of a bucket.
+        clock: monotonic clock, in seconds.
     """
 
-    folder: Folder
-    settings: Settings
-    place: Executor = field(default_factory=LocalExecutor)
-    used: dict[str, float] = field(default_factory=dict)
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock, self._lock = rate, clock, Lock()
+        self._full: dict[str, float] = {}  # when each bucket is full again: times in the past say nothing
 
-    def __post_init__(self) -> None:
-        self.uploads = Uploads(self.folder, self.settings)
-        self.changes = Changes(self.folder)
+    def take(self, key: str) -> float:
+        """Take one token; return 0, or the seconds until there will be one."""
+        with self._lock:
+            now, each = self._clock(), 1 / self._rate.per_second
+            full = max(self._full.pop(key, now), now)
+            wait = full - now - (self._rate.at_once - 1) * each
+            self._full[key] = full if wait > 0 else full + each
+            if len(self._full) > _MOST_KEYS:
+                # The dict is ordered by the time of the last request: drop the older half, and all that are full.
+                self._full = {k: at for k, at in list(self._full.items())[_MOST_KEYS // 2 :] if at > now}
+            return max(wait, 0.0)
+
+    def __len__(self) -> int:
+        return len(self._full)
+
+
+class Changes:
+    """Wakes waiting coroutines when any process has written to the database.
+
+    Attributes:
+        stopping: set when the server is about to stop; nothing waits any more then.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder, self._waiting = folder, 0
+        self._version, self._next = -1, asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.stopping = False
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for a change, at most so many seconds; True if there was one, or the server stops."""
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+        self._waiting += 1
+        try:
+            await asyncio.wait_for(self._next.wait(), seconds)
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting -= 1
+        return True
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            version = self._folder.database.version()
+            if version != self._version or self.stopping:
+                self._version = version
+                self._next.set()
+                self._next = asyncio.Event()
+            if not self._waiting:
+                return
+
+
+class AppState:
+    """State shared by all requests.
+
+    Attributes:
+        folder: folder of the service.
+        settings: settings of the server.
+        place: executor that runs jobs.
+        uploads: unfinished uploads.
+        changes: notifies waiters when the database changes.
+        streams: number of open event streams, by caller.
+        coming: bytes of single-request uploads in progress, by team.
+        used: last-used times of tokens not yet written to the database, by token hash.
+    """
+
+    def __init__(self, folder: Folder, settings: Settings, place: Executor | None = None) -> None:
+        self.folder, self.settings, self.place = folder, settings, place or LocalExecutor()
+        self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
         self.coming: Counter[str] = Counter()
-        self.reads = Buckets(self.settings.reads)
-        self.submissions = Buckets(self.settings.submissions)
-        self.guesses = Buckets(self.settings.guesses)
+        self.used: dict[str, float] = {}
+        self.reads, self.submissions = Buckets(settings.reads), Buckets(settings.submissions)
+        self.guesses = Buckets(settings.guesses)
 
-    def note(self, who: Identity) -> None:
-        """Note that somebody's token was used."""
-        if who.key is not None and who.team is not None:
-            self.used[who.key] = time.time()
-
-
-def desk_of(request: Request) -> Desk:
-    """What requests share."""
-    desk: Desk = request.app.state.desk
-    return desk
+    def note(self, identity: Identity) -> None:
+        """Record that a token was used."""
+        if identity.key is not None and identity.team is not None:
+            self.used[identity.key] = time.time()
 
 
-async def _the_desk(request: Request) -> Desk:
-    return desk_of(request)  # in the loop: a function that is no coroutine would go to another thread and back
+def state_of(request: Request) -> AppState:
+    """Return the state shared by all requests."""
+    state: AppState = request.app.state.shared
+    return state
+
+
+async def _state(request: Request) -> AppState:
+    return state_of(request)  # a coroutine: a plain function would go to another thread and back
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from; of IPv6 the network, as a machine has many addresses in it."""
+    """Return the address of a client; the /64 network for IPv6, as one machine has many addresses in it."""
     host = request.client.host if request.client else "unknown"
     try:
         address = ip_address(host)
@@ -83,7 +143,7 @@ def address_of(request: Request) -> str:
 
 
 def identify(request: Request) -> Identity:
-    """Find out who makes a request: by its token, its session, or as it comes from this machine.
+    """Return who makes a request: by its token, its session, or because it comes from this machine.
 
     Raises:
         Refused: 401 for a token that is not valid, 429 after too many of those.
@@ -95,36 +155,36 @@ def identify(request: Request) -> Identity:
 
 
 def _identify(request: Request) -> Identity:
-    desk, given = desk_of(request), request.headers.get("authorization")
+    app, given = state_of(request), request.headers.get("authorization")
     if given is not None and given.strip().lower() != "bearer":  # alone, as of a variable that is not set
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer":
             raise _unauthorized("Authorization: expected Bearer and a token")
-        return verified(request, token.strip(), check)
+        return verified(request, token.strip())
     session = request.cookies.get(COOKIE)
     if session is not None:
-        found = check_session(desk.folder, session)
+        found = check_session(app.folder, session)
         if found is not None:
-            desk.note(found)
+            app.note(found)
             return found
-    if desk.settings.open_to == "local":
+    if app.settings.open_to == "local":
         return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
-    return Identity(None, _NOBODY, "", address_of(request))
+    return Identity(None, frozenset(), "", address_of(request))
 
 
-def verified(request: Request, token: str, by: Callable[[Folder, str], Identity | None]) -> Identity:
-    """Check a token; guesses are slowed down, and lock out nobody behind the same address who has a valid one.
+def verified(request: Request, token: str) -> Identity:
+    """Return whose token it is. Guesses are slowed down; a valid token behind the same address is not locked out.
 
     Raises:
         Refused: 401 where it is not valid, 429 after too many of those.
     """
-    desk = desk_of(request)
-    found = by(desk.folder, token)
+    app = state_of(request)
+    found = check(app.folder, token)
     if found is None:
-        if wait := desk.guesses.take(address_of(request)):
+        if wait := app.guesses.take(address_of(request)):
             raise too_many("too many wrong tokens from this address", wait)
         raise _unauthorized("the token is not valid: it is unknown, expired or revoked")
-    desk.note(found)
+    app.note(found)
     return found
 
 
@@ -133,20 +193,18 @@ def _unauthorized(message: str, hint: str | None = None) -> Refused:
 
 
 def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
-    """Make the dependency that lets through who may do something, as often as they may.
+    """Return the dependency that checks the scope and the rate of requests, and gives the caller's identity.
 
     Args:
-        scope: what is needed; None where it depends on what is asked for.
-        often: whether it comes in many pieces, and is counted as reading.
+        scope: required scope; None if the route itself decides.
+        often: whether requests are counted as reads, because they come in many pieces.
     """
 
     async def allowed(request: Request) -> Identity:
         identity = identify(request)
         if identity.key is not None:
-            desk = desk_of(request)
-            reads = often or request.method in READS
-            wait = (desk.reads if reads else desk.submissions).take(identity.key)
-            if wait:
+            app, reads = state_of(request), often or request.method in READS
+            if wait := (app.reads if reads else app.submissions).take(identity.key):
                 raise too_many("too many requests", wait)
         if scope is not None:
             demand(identity, scope)
@@ -156,10 +214,10 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
 
 
 def demand(identity: Identity, scope: Scope) -> None:
-    """See that somebody may do something.
+    """Check that a caller has a scope.
 
     Raises:
-        Refused: 401 for who has shown no token, else 403.
+        Refused: 401 for a caller without a token, else 403.
     """
     if identity.allows(scope):
         return
@@ -174,4 +232,4 @@ Submitter = Annotated[Identity, Depends(needs("submit"))]
 Uploader = Annotated[Identity, Depends(needs("submit", often=True))]
 Admin = Annotated[Identity, Depends(needs("admin"))]
 Rater = Annotated[Identity, Depends(needs(RATE, often=True))]
-TheDesk = Annotated[Desk, Depends(_the_desk)]
+App = Annotated[AppState, Depends(_state)]

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from shoe.service.api import models
+from shoe.service import types
 from shoe.version import __version__
 
 _PLACE = "#/components/schemas/{name}"
@@ -57,7 +57,7 @@ def contract(
         hidden: whether the schema leaves the route out.
     """
     answers: dict[int, Any] = {
-        code: {"description": why, "content": {"application/json": {"schema": _schema(models.Error)}}}
+        code: {"description": why, "content": {"application/json": {"schema": _schema(types.Error)}}}
         for code, why in _REFUSALS.items()
     }
     for code, kind in {**(also or {}), status: gives}.items():
@@ -88,7 +88,7 @@ def contract(
 def describe(app: FastAPI) -> dict[str, Any]:
     """Make the OpenAPI schema of an application, once."""
     if app.openapi_schema is None:
-        kinds = [kind for kind in vars(models).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
+        kinds = [kind for kind in vars(types).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
         _, components = msgspec.json.schema_components(kinds, ref_template=_PLACE)
         schema = get_openapi(
             title="shoe serve",
@@ -98,7 +98,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
         )
         schema.setdefault("components", {})["schemas"] = components
         schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        schema["security"] = [{"token": []}] if app.state.desk.settings.open_to == "tokens" else [{"token": []}, {}]
+        schema["security"] = [{"token": []}] if app.state.shared.settings.open_to == "tokens" else [{"token": []}, {}]
         app.openapi_schema = schema
     return app.openapi_schema
 

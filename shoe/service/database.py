@@ -6,7 +6,11 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
 
 from shoe.core.errors import InputError
 
@@ -15,6 +19,9 @@ _SCRIPTS = ("schema.sql", "studies.sql")
 VERSION = len(_SCRIPTS)
 _PATIENCE = 30.0
 """Seconds to wait for a writer of another process."""
+_JSON = frozenset({"facts", "figures", "outputs", "request"})
+"""Columns that hold JSON."""
+T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Database:
@@ -118,6 +125,28 @@ class Database:
         reader: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if reader is not None:
             reader.close()
+
+
+def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
+    """Return a row as a struct: each field is the column of its name, unless `values` has one for it."""
+    columns = row.keys()
+    for name, is_bool in _fields(kind):
+        if name in columns and name not in values:
+            value = row[name]
+            if name in _JSON:
+                value = msgspec.json.decode(value)
+            values[name] = bool(value) if is_bool else value
+    return msgspec.convert(values, kind)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, bool]]:
+    return [(field.name, field.type is bool) for field in msgspec.structs.fields(kind)]
+
+
+def to_json(value: Any) -> str:
+    """Encode a value for a column that holds JSON."""
+    return msgspec.json.encode(value).decode()
 
 
 def _statements(script: str) -> Iterator[str]:

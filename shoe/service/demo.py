@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, REPLIES, TRUTH
-from shoe.service import runs, submissions, teamfiles
+from shoe.service import runs, submissions
 from shoe.service.boards import add_board
 from shoe.service.boards import boards as all_boards
 from shoe.service.folder import Folder
 from shoe.service.tokens import LOCAL
 from shoe.service.truths import add_truth, truths
+from shoe.service.types import Request
 from shoe.service.worker import Worker
 
 NAME = "demo"
@@ -30,13 +31,13 @@ def fill(folder: Folder, tell: Callable[[str], None]) -> None:
     if not any(of.name == NAME for of in truths(folder)):
         add_truth(folder, NAME, TRUTH, shown=True)
     if not any(of.name == NAME for of in all_boards(folder)):
-        add_board(folder, NAME, runs.Request(truth=NAME), title=_TITLE)
+        add_board(folder, NAME, Request(truth=NAME), title=_TITLE)
     made = []
     for name, path in {**PREDICTIONS, "raw replies": REPLIES}.items():
         stored = folder.files.put(path)
-        teamfiles.give(folder, LOCAL, path.name, stored)
+        runs.add_file(folder, LOCAL, path.name, stored)
         of = submissions.submit(
-            folder, LOCAL, f"{name} (synthetic)", stored.sha256, runs.Request(truth=NAME), "public", NAME
+            folder, LOCAL, f"{name} (synthetic)", stored.sha256, Request(truth=NAME), "public", NAME
         )
         made.append(of.id)
     worker = Worker(folder)

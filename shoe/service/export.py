@@ -19,8 +19,8 @@ from shoe.service.pages.files import STATIC
 from shoe.service.pages.places import Stored, file_of
 from shoe.service.pages.rendering import render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import Run
 from shoe.service.truths import truths
+from shoe.service.types import Run
 from shoe.service.visible import AGGREGATES, for_all
 
 _ANYBODY = Viewer(reader=True)
@@ -88,7 +88,7 @@ def _public(folder: Folder) -> Iterator[Run]:
     after = None
     while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
         yield from (for_all(folder, run) for run in found)
-        after = found[-1].number
+        after = found[-1].id
 
 
 def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:

@@ -15,7 +15,9 @@ from typing import Any
 
 import msgspec
 
+from shoe.service.database import to_json
 from shoe.service.folder import Folder
+from shoe.service.types import File
 from shoe.version import __version__
 
 PRIORITIES = {"score": 0, "compare": 1, "board": 1, "diagnose": 2, "page": 3}
@@ -56,19 +58,11 @@ class Job:
     deaths: int
 
 
-class Output(msgspec.Struct, frozen=True):
-    """A file that a job made: its hash, its size in bytes, its media type."""
-
-    sha256: str
-    size: int
-    media: str
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a job found: files by name, figures by key, the signature of a scoring."""
 
-    outputs: Mapping[str, Output]
+    outputs: Mapping[str, File]
     figures: Mapping[str, Any] = field(default_factory=dict)
     signature: str | None = None
 
@@ -79,7 +73,7 @@ def add(db: sqlite3.Connection, new: New) -> str:
     Returns:
         Its key.
     """
-    row = (new.key, new.kind, msgspec.json.encode(new.request).decode(), PRIORITIES[new.kind], time.time())
+    row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
         "ON CONFLICT (key) DO UPDATE SET state = 'queued', created = excluded.created, reason = NULL, ended = NULL, "
@@ -109,7 +103,7 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
             "ON CONFLICT (team) DO UPDATE SET served = excluded.served",
             (now, row["key"]),
         )
-        job = Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"])
+        job = _job(row)
         _write_log(db, job, [f"started, attempt {job.attempt}"])
     return job
 
@@ -156,7 +150,7 @@ def finish(
         changed = db.execute(
             "UPDATE jobs SET state = 'done', stage = NULL, progress = 1, lease_until = NULL, deaths = 0, ended = ?, "
             "outputs = ?, figures = ?, signature = ? WHERE key = ? AND attempt = ? AND state = 'running'",
-            (time.time(), _json(outcome.outputs), _json(outcome.figures), outcome.signature, job.key, job.attempt),
+            (time.time(), to_json(outcome.outputs), to_json(outcome.figures), outcome.signature, job.key, job.attempt),
         ).rowcount
         if changed:
             _write_log(db, job, [*lines, "finished"])
@@ -187,9 +181,11 @@ def running(folder: Folder) -> list[Job]:
     """Jobs that somebody claimed."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM jobs WHERE state = 'running'").fetchall()
-    return [
-        Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"]) for row in rows
-    ]
+    return [_job(row) for row in rows]
+
+
+def _job(row: sqlite3.Row) -> Job:
+    return Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"])
 
 
 def requeue_lost(folder: Folder, now: float | None = None) -> int:
@@ -209,18 +205,12 @@ def requeue_lost(folder: Folder, now: float | None = None) -> int:
 def _end(
     folder: Folder, job: Job, state: str, reason: str | None, lines: Iterable[str], deaths: int | None = None
 ) -> bool:
+    deaths = job.deaths if deaths is None else deaths
     with folder.database.write() as db:
         changed = db.execute(
             "UPDATE jobs SET state = ?, reason = ?, stage = NULL, lease_until = NULL, ended = ?, deaths = ? "
             "WHERE key = ? AND attempt = ? AND state = 'running'",
-            (
-                state,
-                reason,
-                None if state == "queued" else time.time(),
-                job.deaths if deaths is None else deaths,
-                job.key,
-                job.attempt,
-            ),
+            (state, reason, None if state == "queued" else time.time(), deaths, job.key, job.attempt),
         ).rowcount
         if changed:
             _write_log(db, job, lines)
@@ -234,7 +224,3 @@ def _write_log(db: sqlite3.Connection, job: Job, lines: Iterable[str]) -> None:
         "INSERT INTO log (key, attempt, seq, at, line) VALUES (?, ?, ?, ?, ?)",
         [(job.key, job.attempt, first + number, now, line) for number, line in enumerate(lines)],
     )
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from shoe.core.errors import InputError, printable, quote
 from shoe.io.json import parse_json
 from shoe.io.typed import explained
-from shoe.service.bodies import read_body
 from shoe.service.refusals import Refused
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -25,7 +24,7 @@ def body(kind: type[T]) -> Any:
     """Make the dependency that reads the JSON of a request as a msgspec struct."""
 
     async def read(request: Request) -> T:
-        return decoded(await read_body(request), kind)
+        return decoded(await request.body(), kind)
 
     return Depends(read)
 

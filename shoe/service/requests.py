@@ -15,8 +15,9 @@ class Scoring(msgspec.Struct, kw_only=True):
     """How predictions are scored: hashes of files, and the options of ``shoe score``.
 
     Attributes:
-        name: what the model is called, where that is said.
-        shown: whether the ground truth may be.
+        name: name of the model.
+        file: name of the client's file.
+        shown: whether the ground truth may be shown.
     """
 
     predictions: str
@@ -31,30 +32,16 @@ class Scoring(msgspec.Struct, kw_only=True):
     images_in_predictions: bool
     bounds: bool
     name: str = "predictions"
+    file: str | None = None
     shown: bool = False
-
-    @property
-    def command(self) -> str:
-        """What one would type to get the same."""
-        words = ["shoe", "score", self.name, "--ground-truth", self.truth.truth.file, "--dataset", self.truth.dataset]
-        words += [word for name in self.protocols for word in ("--protocol", name)]
-        words += ["--similarity", self.similarity["name"]]
-        words += [word for name in self.options for word in ("--option", name)]
-        for name in ("boxes", "scores", "format", "subset"):
-            value = getattr(self, name)
-            words += [f"--{name}", value] if value is not None else []
-        files = {"classes": self.truth.classes, "image-labels": self.truth.image_labels}
-        words += [word for name, of in files.items() if of is not None for word in (f"--{name}", of.file)]
-        words += ["--split", self.truth.split] if self.truth.split else []
-        words += ["--images-in-predictions"] if self.images_in_predictions else []
-        return shlex.join(words + (["--bounds"] if self.bounds else []))
 
 
 class Compared(msgspec.Struct):
-    """A run among others: the hash of its file, and its name there."""
+    """A run among others: the hash of its file, its name in the comparison, and the name of the file as downloaded."""
 
     sha256: str
     name: str
+    file: str | None = None  # absent in jobs that an earlier version queued
 
 
 class Comparing(msgspec.Struct):
@@ -73,6 +60,35 @@ class Ranking(msgspec.Struct):
     run: str
     resamples: int
     seed: int
+
+
+def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> str:
+    """Return the command that prints the JSON of a job of kind score, page or compare.
+
+    Args:
+        kind: kind of the job.
+        request: its request.
+        file: name of the prediction file; the one in the request unless given.
+    """
+    if kind == "compare":
+        compared = msgspec.convert(request, Comparing)
+        words = ["shoe", "compare", *(run.file or f"{run.name}.shoe" for run in compared.runs)]
+        words += ["--resamples", str(compared.resamples)] if compared.resamples else []
+        words += ["--seed", str(compared.seed), *(["--allow-different"] if compared.allow_different else [])]
+        return shlex.join([*words, "--json", "-"])
+    asked = msgspec.convert(request, Scoring)
+    truth = asked.truth
+    values = [("ground-truth", truth.truth.file), ("dataset", truth.dataset), ("split", truth.split)]
+    files = {"classes": truth.classes, "image-labels": truth.image_labels}
+    values += [(name, stored.file) for name, stored in files.items() if stored]
+    values += [("protocol", name) for name in asked.protocols] + [("similarity", asked.similarity["name"])]
+    values += [("option", option) for option in asked.options]
+    values += [(name, getattr(asked, name)) for name in ("boxes", "scores", "format", "subset")]
+    words = ["shoe", "score", file or asked.file or asked.name]
+    words += [word for name, value in values if value is not None for word in (f"--{name}", value)]
+    words += ["--images-in-predictions"] if asked.images_in_predictions else []
+    words += ["--bounds"] if asked.bounds else []
+    return shlex.join([*words, "--json", "-"])
 
 
 def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:

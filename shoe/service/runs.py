@@ -1,147 +1,63 @@
-"""Runs: what teams submitted, each a name for a job that others may have asked for, too."""
+"""Runs: what teams submitted, each a name for a job that others may have asked for, too; and files of predictions."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Sequence
 
 import msgspec
 
-from shoe.core.errors import printable
-from shoe.service.errors import ConflictError, NotFoundError
+from shoe.core.errors import many, printable
+from shoe.service.database import read_row, to_json
+from shoe.service.errors import ConflictError, FullError, NotFoundError
+from shoe.service.files import Stored
 from shoe.service.folder import Folder
-from shoe.service.jobs import Output
+from shoe.service.requests import command
+from shoe.service.truths import Reading
+from shoe.service.types import File, Line, Run, Visibility
 
-Visibility = Literal["team", "public"]
 THE_FILE = "{file}"
-"""Stands for the client's file in the words of a job, which may have come under several names."""
-
-
-class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be measured: the name of a ground truth, and the options of ``shoe score``."""
-
-    truth: str
-    protocols: tuple[str, ...] = ()
-    similarity: str = "dataset"
-    options: tuple[str, ...] = ()
-    boxes: str | None = None
-    scores: str | None = None
-    format: str | None = None
-    subset: str | None = None
-    images_in_predictions: bool = False
-    bounds: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run as it stands.
-
-    Attributes:
-        id: by which it is found.
-        number: rises with each run; lists go on after one.
-        key, kind: of its job.
-        team: whose it is.
-        name: what its team calls it; the name of the file unless changed.
-        state: queued, running, done, failed, cancelled.
-        reason: why it failed, one line.
-        position: in the queue, from 1; None where it is not queued.
-        stage, progress: what is being done, and how much is behind, 0 to 1.
-        attempt: how often it was begun.
-        created, started, ended: seconds since 1970.
-        signature: of its figures.
-        figures: by key, as fractions.
-        outputs: files by name, those of its page and diagnosis among them.
-        further: states of the jobs that follow by their kind.
-        request: what was asked for.
-        prediction: hash of the predictions.
-        truth: name of the ground truth.
-        visibility: team or public.
-        board: name of the leaderboard that it was submitted to.
-    """
-
-    id: str
-    number: int
-    key: str
-    kind: str
-    team: str
-    name: str
-    state: str
-    reason: str | None
-    position: int | None
-    stage: str | None
-    progress: float | None
-    attempt: int
-    created: float
-    started: float | None
-    ended: float | None
-    signature: str | None
-    figures: Mapping[str, Any]
-    outputs: Mapping[str, Output]
-    request: Mapping[str, Any]
-    prediction: str | None
-    truth: str
-    visibility: str
-    board: str | None
-    further: Mapping[str, str] = field(default_factory=dict)
-
-
-class Line(msgspec.Struct, frozen=True):
-    """A line of a run's log: its number, by which reading goes on, when it was written, in which attempt."""
-
-    number: int
-    at: float
-    attempt: int
-    line: str
-
-
-def given(folder: Folder, team: str, sha256: str) -> str | None:
-    """The name under which a team gave a file; None where it did not."""
-    with folder.database.read() as db:
-        row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
-    return row["name"] if row else None
+"""Placeholder in a job's log and reason for the name of the client's file, which may have come under several names."""
+_DAY = 86400.0
 
 
 def run(folder: Folder, id_: str) -> Run:
-    """A run.
+    """Return a run.
 
     Raises:
-        NotFoundError: for an unknown one.
+        NotFoundError: for an unknown ID.
     """
     with folder.database.read() as db:
-        row = db.execute(_RUNS + " WHERE runs.id = ? AND runs.deleted = 0", (id_,)).fetchone()
-        if row is None:
-            raise NotFoundError(f"no run {printable(id_)}")
-        return _runs(db, [row])[0]
+        return _runs(db, [_row(db, id_)])[0]
 
 
 def runs(
     folder: Folder,
     team: str | None = None,
-    after: int | None = None,
+    after: str | None = None,
     limit: int = 50,
     state: str | None = None,
     *,
     name: str | None = None,
     truth: str | None = None,
 ) -> list[Run]:
-    """Runs, the latest first.
+    """Return runs, the latest first.
 
     Args:
         folder: of the service.
-        team: whose runs, and public ones; None for all.
-        after: number of the last run of the list before.
-        limit: most of them.
-        state: in which they are; None for any.
-        name: part of what they are called.
-        truth: name of their ground truth.
+        team: team whose runs are listed beside public ones; None for all runs.
+        after: ID of the last run of the list before.
+        limit: maximum number of runs.
+        state: only runs in this state.
+        name: only runs whose name contains this text.
+        truth: only runs scored on this ground truth.
     """
     with folder.database.read() as db:
         rows = db.execute(
-            _RUNS + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
-            "AND (?2 IS NULL OR runs.number < ?2) "
+            _RUNS  # noqa: S608 - constants of this file
+            + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
+            "AND (?2 IS NULL OR runs.number < (SELECT number FROM runs WHERE id = ?2)) "
             "AND (?3 IS NULL OR ?3 = CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END) "
             "AND (?5 IS NULL OR instr(lower(runs.name), lower(?5))) AND (?6 IS NULL OR runs.truth = ?6) "
             "ORDER BY runs.number DESC LIMIT ?4",
@@ -151,36 +67,48 @@ def runs(
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
-    """Lines of a run's log that come after one, by its number.
+    """Return at most 1,000 lines of a run's log, those whose number is greater than `after`.
 
     Raises:
         NotFoundError: for an unknown run.
     """
-    of = run(folder, id_)
     with folder.database.read() as db:
+        row = _row(db, id_)
         rows = db.execute(
             "SELECT number, at, attempt, line FROM log WHERE key = ? AND number > ? ORDER BY number LIMIT 1000",
-            (of.key, after),
-        ).fetchall()
-        file = file_of(db, of.prediction, of.team, of.name)
-    return [Line(row["number"], row["at"], row["attempt"], row["line"].replace(THE_FILE, file)) for row in rows]
+            (row["key"], after),
+        )
+        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+        return [read_row(each, Line, line=each["line"].replace(THE_FILE, file)) for each in rows]
+
+
+def command_of(folder: Folder, id_: str) -> str:
+    """Return the command that reproduces the result of a run, for who has its files.
+
+    Raises:
+        NotFoundError: for an unknown run.
+    """
+    with folder.database.read() as db:
+        row = _row(db, id_)
+        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+    return command(row["kind"], msgspec.json.decode(row["job"]), file)
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Give a run up; its job goes on if somebody else wants it.
+    """Cancel a run; its job goes on if another run needs it.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: for one that has ended.
     """
-    of = run(folder, id_)
+    run(folder, id_)
     with folder.database.write() as db:
         cancelled = db.execute(
             "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "
             "AND (SELECT state FROM jobs WHERE jobs.key = runs.key) IN ('queued', 'running')",
             (id_,),
         ).rowcount
-        _cancel_unwanted(db, [of.key])
+        _cancel_unwanted(db, [_row(db, id_)["key"]])
     found = run(folder, id_)
     if not cancelled:
         raise ConflictError(f"run {id_}: found it {found.state}, expected one that is queued or running")
@@ -188,7 +116,7 @@ def cancel(folder: Folder, id_: str) -> Run:
 
 
 def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
-    """Call a run otherwise, or show it to others.
+    """Change the name or the visibility of a run.
 
     Raises:
         NotFoundError: for an unknown run.
@@ -202,21 +130,21 @@ def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibi
 
 
 def delete(folder: Folder, id_: str) -> None:
-    """Delete a run, and its team's file of predictions with the last run of it.
+    """Delete a run, and its team's file of predictions with the last run of that file.
 
-    Its job's results, and the file, stay as long as another run has them.
+    The results of its job, and the file, stay as long as another run has them.
 
     Raises:
         NotFoundError: for an unknown run.
     """
-    of = run(folder, id_)
     with folder.database.write() as db:
-        keys = [of.key, *(row["key"] for row in db.execute("SELECT key FROM further WHERE run = ?", (id_,)))]
+        row = _row(db, id_)
+        keys = [row["key"], *(each["key"] for each in db.execute("SELECT key FROM further WHERE run = ?", (id_,)))]
         db.execute("UPDATE runs SET deleted = 1 WHERE id = ?", (id_,))
         db.execute(
             "DELETE FROM given WHERE sha256 = ?1 AND team = ?2 AND NOT EXISTS "
             "(SELECT 1 FROM runs WHERE prediction_sha256 = ?1 AND team = ?2 AND deleted = 0)",
-            (of.prediction, of.team),
+            (row["prediction_sha256"], row["team"]),
         )
         _cancel_unwanted(db, keys)
 
@@ -231,70 +159,134 @@ def _cancel_unwanted(db: sqlite3.Connection, keys: Sequence[str]) -> None:
 
 
 _RUNS = (
-    "SELECT runs.*, jobs.kind, jobs.reason, jobs.stage, jobs.progress, jobs.attempt, jobs.started, jobs.ended, "
-    "jobs.signature, jobs.figures, jobs.outputs, "
+    "SELECT runs.*, prediction_sha256 AS prediction, jobs.kind, jobs.reason, jobs.stage, jobs.progress, jobs.attempt, "
+    "jobs.started, jobs.ended, jobs.signature, jobs.figures, jobs.outputs, jobs.request AS job, "
     "CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END AS state FROM runs JOIN jobs USING (key)"
 )
-_GIVEN = "(SELECT value FROM json_each(?))"
-_OUTPUTS = msgspec.json.Decoder(dict[str, Output])
+_LISTED = "(SELECT value FROM json_each(?))"
+_OUTPUTS = msgspec.json.Decoder(dict[str, File])
+
+
+def _row(db: sqlite3.Connection, id_: str) -> sqlite3.Row:
+    found: sqlite3.Row | None = db.execute(_RUNS + " WHERE runs.id = ? AND runs.deleted = 0", (id_,)).fetchone()
+    if found is None:
+        raise NotFoundError(f"no run {printable(id_)}")
+    return found
 
 
 def _runs(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Run]:
-    """Runs of their rows: however many there are, what else belongs to them is looked for once."""
-    further: dict[str, list[sqlite3.Row]] = {}
+    """Return the runs of some rows. However many there are, what else belongs to them takes one query each."""
+    further: dict[str, list[sqlite3.Row]] = {row["id"]: [] for row in rows}
     for other in db.execute(
-        f"SELECT run, kind, state, outputs FROM further JOIN jobs USING (key) WHERE run IN {_GIVEN}",  # noqa: S608
-        (_json([row["id"] for row in rows]),),
+        f"SELECT run, kind, state, outputs FROM further JOIN jobs USING (key) WHERE run IN {_LISTED}",  # noqa: S608
+        (to_json(list(further)),),
     ):
-        further.setdefault(other["run"], []).append(other)
-    waiting = _json([row["key"] for row in rows if row["state"] == "queued"])
+        further[other["run"]].append(other)
+    queued = [row["key"] for row in rows if row["state"] == "queued"]
     positions: dict[str, int] = {}
-    if waiting != "[]":
-        positions = dict(db.execute(f"SELECT key, position FROM waiting WHERE key IN {_GIVEN}", (waiting,)).fetchall())  # noqa: S608
-    return [_run(db, row, further.get(row["id"], ()), positions.get(row["key"])) for row in rows]
+    if queued:
+        query = f"SELECT key, position FROM waiting WHERE key IN {_LISTED}"  # noqa: S608
+        positions = dict(db.execute(query, (to_json(queued),)).fetchall())
+    return [_run(db, row, further[row["id"]], positions.get(row["key"])) for row in rows]
 
 
 def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row], position: int | None) -> Run:
-    done = row["state"] == "done"  # of a run that was cancelled, the job may be: others want it
+    done = row["state"] == "done"  # the job of a cancelled run may be done: others want it
     outputs = _OUTPUTS.decode((done and row["outputs"]) or "{}")
     for other in others:
         outputs |= _OUTPUTS.decode(other["outputs"] or "{}")
     reason = row["reason"] if row["state"] == "failed" else None
     if reason is not None:
-        reason = reason.replace(THE_FILE, file_of(db, row["prediction_sha256"], row["team"], row["name"]))
-    return Run(
-        id=row["id"],
-        number=row["number"],
-        key=row["key"],
-        kind=row["kind"],
-        team=row["team"],
-        name=row["name"],
-        state=row["state"],
-        reason=reason,
+        reason = reason.replace(THE_FILE, file_of(db, row["prediction"], row["team"], row["name"]))
+    return read_row(
+        row,
+        Run,
         position=position,
+        reason=reason,
         stage=row["stage"] if row["state"] == "running" else None,
-        progress=row["progress"],
-        attempt=row["attempt"],
-        created=row["created"],
-        started=row["started"],
-        ended=row["ended"],
         signature=row["signature"] if done else None,
         figures=msgspec.json.decode((done and row["figures"]) or "{}"),
         outputs=outputs,
-        request=msgspec.json.decode(row["request"]),
-        prediction=row["prediction_sha256"],
-        truth=row["truth"],
-        visibility=row["visibility"],
-        board=row["board"],
         further={other["kind"]: other["state"] for other in others},
     )
 
 
-def _json(words: Sequence[str]) -> str:
-    return msgspec.json.encode(words).decode()
+# Files of predictions, which teams have under names
+
+
+def add_file(folder: Folder, team: str, name: str, stored: Stored, most: int | None = None) -> None:
+    """Record that a team has a file of predictions under a name.
+
+    Raises:
+        FullError: if the team's files exceed `most` bytes with it.
+    """
+    now = time.time()
+    with folder.database.write() as db:
+        db.execute("INSERT OR IGNORE INTO predictions VALUES (?, ?, ?)", (stored.sha256, stored.size, now))
+        db.execute(
+            "INSERT INTO given VALUES (?, ?, ?, ?) ON CONFLICT (sha256, team) DO UPDATE SET name = excluded.name",
+            (stored.sha256, team, printable(name, longest=200), now),
+        )
+        if most is not None and (used := disk_used(db, team)) > most:
+            raise no_room(most - used + stored.size)
+
+
+def file_name(folder: Folder, team: str, sha256: str) -> str | None:
+    """Return the name under which a team has a file; None if it does not have it."""
+    with folder.database.read() as db:
+        row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
+    return row["name"] if row else None
 
 
 def file_of(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:
-    """What a team called a file; the name of a run where it gave none."""
+    """Return a team's name of a file; the name of the run if it does not have the file."""
     row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
     return row["name"] if row else name
+
+
+def disk_used(db: sqlite3.Connection, team: str) -> int:
+    """Return the bytes of all files that a team has."""
+    query = "SELECT coalesce(sum(size), 0) FROM given JOIN predictions USING (sha256) WHERE team = ?"
+    return int(db.execute(query, (team,)).fetchone()[0])
+
+
+def no_room(left: int) -> FullError:
+    """Return the refusal of a file for which a team has too few bytes left."""
+    return FullError(f"the team has room for {many(max(left, 0), 'byte')} more: delete runs and predictions")
+
+
+_WANTED = """
+  SELECT runs.key FROM runs WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+  UNION SELECT further.key FROM further JOIN runs ON runs.id = further.run
+  WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
+"""
+"""Keys of the jobs of runs that exist, or that count towards a quota."""
+
+
+def tidy(folder: Folder) -> int:
+    """Remove the rows of deleted runs and the files that nothing else refers to; return the number of files."""
+    with folder.database.write() as db:
+        db.execute(
+            f"DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND key NOT IN ({_WANTED})",  # noqa: S608
+            (time.time() - _DAY,),
+        )
+        db.execute("DELETE FROM runs WHERE deleted = 1 AND key NOT IN (SELECT key FROM jobs)")
+        db.execute("DELETE FROM further WHERE run NOT IN (SELECT id FROM runs)")
+        db.execute("DELETE FROM log WHERE key NOT IN (SELECT key FROM jobs)")
+        db.execute(
+            "DELETE FROM predictions WHERE sha256 NOT IN (SELECT sha256 FROM given) AND sha256 NOT IN "
+            "(SELECT prediction_sha256 FROM runs WHERE prediction_sha256 IS NOT NULL)"
+        )
+    with folder.database.read() as db:
+        kept = referenced(db)
+    return folder.files.remove_unreferenced(kept)
+
+
+def referenced(db: sqlite3.Connection) -> set[str]:
+    """Return the hashes of files that something refers to."""
+    found = {row["sha256"] for row in db.execute("SELECT sha256 FROM predictions")}
+    for row in db.execute("SELECT options FROM truths"):
+        found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=Reading).files}
+    for row in db.execute("SELECT outputs FROM jobs WHERE outputs IS NOT NULL"):
+        found |= {file.sha256 for file in _OUTPUTS.decode(row["outputs"]).values()}
+    return found

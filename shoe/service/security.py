@@ -7,8 +7,11 @@ from no browser at all.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
+import time
+from collections.abc import Callable
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
@@ -43,6 +46,10 @@ _ALWAYS = [
     (b"cache-control", b"no-store"),
 ]
 """Headers of every answer that has not its own."""
+UPLOADS = ("/v1/predictions", "/v1/uploads/")
+"""Paths that take whole prediction files."""
+_GRACE = 5.0
+"""Seconds before the speed of a body is measured."""
 _say = logging.getLogger(__name__)
 
 
@@ -133,3 +140,53 @@ def check_same_origin(headers: Headers, host: str) -> None:
         raise Refused(403, "Origin: a page of another site asked for this", field="Origin")
     if site is None and origin is None and f"{COOKIE}=" in headers.get("cookie", ""):
         raise Refused(403, "Origin: found none, expected the server's own beside a login's cookie", field="Origin")
+
+
+class BodyLimit:
+    """Middleware that refuses bodies that are too large, announced or not, or that come too slowly."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app, self._settings, self._clock = app, settings, clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with a ``receive`` that counts."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        most = self._settings.largest_upload if scope["path"].startswith(UPLOADS) else self._settings.largest_json
+        announced = Headers(scope=scope).get("content-length", "0")
+        if not announced.isdigit() or len(announced) > 18 or int(announced) > most:
+            await _too_large(most).response()(scope, receive, send)
+            return
+        started, read, ended = self._clock(), 0, False
+
+        async def counted() -> Message:
+            nonlocal read, ended
+            if ended:  # what follows is that the client goes away, whenever it does
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), self._settings.patience)
+            except TimeoutError:
+                raise _too_slow() from None
+            ended = not message.get("more_body", False)
+            if message["type"] == "http.request":
+                read += len(message.get("body", b""))
+                if read > most:
+                    raise _too_large(most)
+                taken = self._clock() - started
+                if not ended and taken > _GRACE and read < taken * self._settings.slowest:
+                    raise _too_slow()
+            return message
+
+        await self._app(scope, counted, send)
+
+
+def _too_large(most: int) -> Refused:
+    """Refuse a body of more bytes than are taken."""
+    return Refused(
+        413, f"body: found more than {most:,} bytes, expected at most those", headers={"Connection": "close"}
+    )
+
+
+def _too_slow() -> Refused:
+    return Refused(408, "body: it comes too slowly", headers={"Connection": "close"})

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe.core.errors import OptionError
 from shoe.service.app import make_app
-from shoe.service.callers import Desk
+from shoe.service.callers import AppState
 from shoe.service.folder import Folder
 from shoe.service.process import Executor, LocalExecutor
 from shoe.service.settings import Settings
@@ -79,7 +79,7 @@ def serve(
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
         app = make_app(folder, settings, place)
-        server = _Server(_config(app, settings), app.state.desk)
+        server = _Server(_config(app, settings), app.state.shared)
         gc.freeze()  # what is there stays: looking through it again and again would stop all for 60 ms
         worker.start()
         try:
@@ -156,9 +156,9 @@ def _limits(settings: Settings) -> dict[str, Any]:
 class _Server(uvicorn.Server):
     """Ends on a signal with nothing left open, and tells those who wait for events."""
 
-    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+    def __init__(self, config: uvicorn.Config, app: AppState) -> None:
         super().__init__(config)
-        self._desk = desk
+        self._app = app
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -172,12 +172,15 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End; open streams of events first."""
-        self._desk.changes.stopping = True
+        self._app.changes.stopping = True
         self.should_exit = True  # and not by force where it is asked again: it is a matter of seconds
 
 
 class _Patient(H11Protocol):
     """HTTP/1.1 whose headers have to come in time, and whose answers have to be read in time."""
+
+    # uvicorn has a time limit only between requests (timeout_keep_alive): a client that never ends its headers, or
+    # never reads its answer, would keep its connection for good. A proxy stops such clients, but none is required.
 
     patience, slowest, most, of_one = 20.0, 1024.0, 1000, 500
     _deadline: asyncio.TimerHandle | None = None

@@ -5,34 +5,18 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
+from shoe.service.types import Answer, Asked, Question
 
 _MOST = 20
 """Answers that are kept for each question to a rater, on average: people put some right."""
-Phase = Literal["words", "picture", "sides"]
-Question = tuple[int, int, Phase]
-"""Item, occasion and phase."""
-_Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number from 0 on"})]
-_Moment = Annotated[float, Meta(ge=0, le=2**53, extra={"expected": "milliseconds since 1970"})]
-
-
-class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """One answer, as a file that a page saves has it; times are a browser's milliseconds since 1970."""
-
-    item: _Index
-    occasion: _Index
-    phase: Phase
-    rating: Annotated[int, Meta(ge=0, le=4, extra={"expected": "a whole number, 0 to 4"})]
-    shown: _Moment
-    answered: _Moment
 
 
 class Returned(msgspec.Struct):
@@ -48,22 +32,6 @@ class Rater(msgspec.Struct):
 
     order: Sequence[Question]
     pictures: Sequence[str]
-
-
-class Asked(msgspec.Struct):
-    """What one rater is asked.
-
-    Attributes:
-        shown: what the page shows every rater.
-        rater: who rates.
-        order: of the questions.
-        pictures: by the names of their files, the ``data:`` addresses of those that are shown.
-    """
-
-    shown: msgspec.Raw
-    rater: str
-    order: Sequence[Question]
-    pictures: dict[str, str]
 
 
 def publish(
@@ -136,7 +104,8 @@ def asked(folder: Folder, identity: tokens.Identity) -> Asked:
             "SELECT file, address FROM pictures JOIN json_each(?) ON file = value WHERE study = ?",
             (msgspec.json.encode(rater.pictures).decode(), id_),
         ).fetchall()
-    return Asked(msgspec.Raw(shown.encode()), name, rater.order, dict(map(tuple, rows)))
+    raw: Any = msgspec.Raw(shown.encode())  # the study's JSON, sent as it is
+    return Asked(shown=raw, rater=name, order=list(map(list, rater.order)), pictures=dict(map(tuple, rows)))
 
 
 def _asked(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[Rater, int]:

@@ -15,9 +15,10 @@ from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
 from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
-from shoe.service.jobs import New, Output
-from shoe.service.runs import Request, Run, Visibility, file_of, given, run
+from shoe.service.jobs import New
+from shoe.service.runs import file_name, file_of, run
 from shoe.service.truths import Truth, similarity, truth, truths
+from shoe.service.types import File, Request, Run, Visibility
 
 _MOST_COMPARED = 20
 _DAY = 86400.0
@@ -58,8 +59,8 @@ def submit(
         request = _request_of_board(folder, board, request)
     of = truth(folder, request.truth)
     new = _scoring(folder, of, prediction_sha256, request)
-    file = given(folder, team, prediction_sha256)
-    if file is None:  # said last, so that whoever sends files hears of all else before they send one
+    file = file_name(folder, team, prediction_sha256)
+    if file is None:  # checked last, so that clients learn of all other mistakes before they send a file
         raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
     row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
     with folder.database.write() as db:
@@ -100,8 +101,8 @@ def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
             raise ConflictError(f"run {id_}: found another run of the same work") from None
         db.execute(
             "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
-            "WHERE key = ? AND state IN ('failed', 'cancelled')",
-            (now, of.key),
+            "WHERE key = (SELECT key FROM runs WHERE id = ?) AND state IN ('failed', 'cancelled')",
+            (now, id_),
         )
         _follow_done(db, id_)
     folder.work.set()
@@ -151,6 +152,7 @@ def compare(
             {
                 "sha256": one.outputs["run.shoe"].sha256,
                 "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
+                "file": f"{one.id}-run.shoe",
             }
             for n, one in enumerate(found, 1)
         ],
@@ -189,10 +191,10 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
         return
     file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
     request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
-    for new in (New("diagnose", request), New("page", request)):
+    for new in (New("diagnose", request), New("page", {**request, "file": file})):
         _add_further(db, id_, new)
     if row["board"] is not None:
-        made = msgspec.json.decode(row["outputs"], type=dict[str, Output])
+        made = msgspec.json.decode(row["outputs"], type=dict[str, File])
         _add_further(db, id_, New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
 
 

@@ -7,13 +7,15 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Literal
 
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.service.database import read_row
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
+from shoe.service.types import Token
 
 Scope = Literal["read", "submit", "admin", "rate"]
 SCOPES: tuple[Scope, ...] = ("read", "submit", "admin")
@@ -35,32 +37,16 @@ class Identity:
         scopes: what they may do.
         name: of the token.
         key: what their requests are counted under; None where they are not counted.
-        until: when their token, or what stands for it, ends, in seconds since 1970; None for never.
     """
 
     team: str | None
     scopes: frozenset[str]
     name: str
     key: str | None
-    until: float | None = field(default=None, compare=False)
 
     def allows(self, scope: Scope) -> bool:
         """Whether they may do this."""
         return any(each in self.scopes for each in (SCOPES[SCOPES.index(scope) :] if scope in SCOPES else (scope,)))
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """What is known of a token, but for itself; times are seconds since 1970."""
-
-    prefix: str
-    name: str
-    team: str
-    scopes: tuple[str, ...]
-    created: float
-    expires: float | None
-    last_used: float | None
-    revoked: float | None
 
 
 def new_token(
@@ -91,27 +77,20 @@ def new_token(
             raise unknown_name("scope", scope, SCOPES)
     if days is not None and not 0 < days <= 36500:
         raise OptionError(f"days: found {days:g}, expected more than 0, at most 36500")
+    sorted_scopes = " ".join(scope for scope in (*SCOPES, RATE) if scope in scopes)
     token, now = _PREFIX + secrets.token_urlsafe(32), time.time()
     with folder.database.write() as db:
         db.execute("INSERT OR IGNORE INTO teams (name, created) VALUES (?, ?)", (team, now))
         db.execute(
             "INSERT INTO tokens (hash, prefix, name, team, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                hash_of(token),
-                token[:_SHOWN],
-                name,
-                team,
-                " ".join(scope for scope in (*SCOPES, RATE) if scope in scopes),
-                now,
-                None if days is None else now + days * _DAY,
-            ),
+            (_hash(token), token[:_SHOWN], name, team, sorted_scopes, now, None if days is None else now + days * _DAY),
         )
     return token
 
 
 def check(folder: Folder, token: str) -> Identity | None:
     """Who has a token; None where it is no valid one."""
-    hashed = hash_of(token)
+    hashed = _hash(token)
     with folder.database.read() as db:
         row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
     return _identity(row, hashed)
@@ -120,20 +99,8 @@ def check(folder: Folder, token: str) -> Identity | None:
 def tokens(folder: Folder) -> list[Token]:
     """All tokens, the newest first."""
     with folder.database.read() as db:
-        rows = db.execute("SELECT * FROM tokens ORDER BY created DESC, hash").fetchall()
-    return [
-        Token(
-            row["prefix"],
-            row["name"],
-            row["team"],
-            tuple(row["scopes"].split()),
-            row["created"],
-            row["expires"],
-            row["last_used"],
-            row["revoked"],
-        )
-        for row in rows
-    ]
+        rows = db.execute("SELECT * FROM tokens ORDER BY created DESC, hash")
+        return [read_row(row, Token, scopes=row["scopes"].split()) for row in rows]
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
@@ -176,7 +143,7 @@ def log_in(folder: Folder, token: str, seconds: float) -> str | None:
     secret, now = secrets.token_urlsafe(32), time.time()
     with folder.database.write() as db:
         db.execute("DELETE FROM sessions WHERE expires < ?", (now,))
-        db.execute("INSERT INTO sessions VALUES (?, ?, ?)", (hash_of(secret), hash_of(token), now + seconds))
+        db.execute("INSERT INTO sessions VALUES (?, ?, ?)", (_hash(secret), _hash(token), now + seconds))
     return secret
 
 
@@ -188,7 +155,7 @@ def check_session(folder: Folder, secret: str) -> Identity | None:
             "min(sessions.expires, coalesce(tokens.expires, sessions.expires)) AS expires "
             "FROM sessions JOIN tokens ON tokens.hash = sessions.token "
             "WHERE sessions.hash = ? AND sessions.expires > ?",
-            (hash_of(secret), time.time()),
+            (_hash(secret), time.time()),
         ).fetchone()
     return _identity(row, row["hash"]) if row is not None else None
 
@@ -196,11 +163,11 @@ def check_session(folder: Folder, secret: str) -> Identity | None:
 def log_out(folder: Folder, secret: str) -> None:
     """End a session."""
     with folder.database.write() as db:
-        db.execute("DELETE FROM sessions WHERE hash = ?", (hash_of(secret),))
+        db.execute("DELETE FROM sessions WHERE hash = ?", (_hash(secret),))
 
 
-def hash_of(secret: str) -> str:
-    """What is kept of a secret; it has 256 bits, so nothing slower is needed."""
+def _hash(secret: str) -> str:
+    # A secret has 256 random bits, so that a slow hash, as for passwords, would add nothing.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -209,4 +176,4 @@ def _identity(row: sqlite3.Row | None, hashed: str) -> Identity | None:
         return None
     if row["revoked"] is not None or (row["expires"] is not None and row["expires"] <= time.time()):
         return None
-    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed, row["expires"])
+    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed)

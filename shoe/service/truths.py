@@ -6,8 +6,6 @@ import re
 import shutil
 import sqlite3
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +13,14 @@ import msgspec
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
+from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
+from shoe.service.types import Map
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-class Kept(msgspec.Struct, frozen=True):
+class StoredFile(msgspec.Struct, frozen=True):
     """A file of the store, and the name that it came under: a split may be told by it."""
 
     sha256: str
@@ -31,32 +31,31 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a ground truth is read: its files, and the options of ``shoe score`` about it."""
 
     dataset: str
-    truth: Kept
-    classes: Kept | None = None
-    image_labels: Kept | None = None
+    truth: StoredFile
+    classes: StoredFile | None = None
+    image_labels: StoredFile | None = None
     split: str | None = None
 
     @property
-    def files(self) -> tuple[Kept, ...]:
+    def files(self) -> tuple[StoredFile, ...]:
         """Those that it is read from."""
         return tuple(of for of in (self.truth, self.classes, self.image_labels) if of is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(msgspec.Struct, frozen=True):
     """A registered ground truth.
 
     Attributes:
-        name: its own.
+        name: name by which runs refer to it.
         reading: how it is read.
-        facts: what signatures say of it.
+        facts: metadata that signatures contain.
         shown: whether its boxes and labels may leave the server.
         created: seconds since 1970.
     """
 
     name: str
     reading: Reading
-    facts: Mapping[str, str]
+    facts: dict[str, str]
     shown: bool
     created: float
 
@@ -66,20 +65,14 @@ class Truth:
         return self.reading.dataset
 
     @property
+    def split(self) -> str | None:
+        """Name of the split that it is read as."""
+        return self.reading.split
+
+    @property
     def sha256(self) -> str:
-        """Of its file."""
+        """Hash of its file."""
         return self.reading.truth.sha256
-
-
-@dataclass(frozen=True, slots=True)
-class Map:
-    """A registered similarity map: its name, content hash, folder below ``maps``, and what its map.json says."""
-
-    name: str
-    digest: str
-    folder: str
-    facts: Mapping[str, Any]
-    created: float
 
 
 def add_truth(
@@ -119,8 +112,8 @@ def add_truth(
     table = read_classes(Path(classes), benchmark(dataset).classes) if classes else None
     read = read_ground_truth(path, dataset, classes=table, image_labels=image_labels, split=split)
 
-    def kept(file: str | Path) -> Kept:
-        return Kept(folder.files.put(Path(file)).sha256, Path(file).name)
+    def kept(file: str | Path) -> StoredFile:
+        return StoredFile(folder.files.put(Path(file)).sha256, Path(file).name)
 
     reading = Reading(
         dataset=dataset,
@@ -130,7 +123,7 @@ def add_truth(
         split=split,
     )
     made = Truth(name, reading, read.facts(), shown, time.time())
-    row = (name, dataset, made.sha256, _json(reading), _json(made.facts), int(shown), made.created)
+    row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     _insert(folder, "truths", "truth", name, row)
     return made
 
@@ -138,7 +131,8 @@ def add_truth(
 def truths(folder: Folder) -> list[Truth]:
     """All ground truths, by name."""
     with folder.database.read() as db:
-        return [_truth(row) for row in db.execute("SELECT * FROM truths ORDER BY name")]
+        rows = db.execute("SELECT * FROM truths ORDER BY name")
+        return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=Reading)) for row in rows]
 
 
 def truth(folder: Folder, name: str) -> Truth:
@@ -172,21 +166,16 @@ def add_map(folder: Folder, name: str, path: str | Path) -> Map:
     copy = f"{name}-{digest}"
     shutil.copytree(path, folder.maps / copy, dirs_exist_ok=True)
     about = msgspec.json.decode((folder.maps / copy / "map.json").read_bytes())
-    made = Map(
-        name, digest, copy, {key: about[key] for key in ("name", "dataset", "version") if key in about}, time.time()
-    )
-    _insert(folder, "maps", "map", name, (name, digest, copy, _json(made.facts), made.created))
+    facts = {key: about[key] for key in ("name", "dataset", "version") if key in about}
+    made = Map(name=name, digest=digest, facts=facts, created=time.time())
+    _insert(folder, "maps", "map", name, (name, digest, copy, to_json(facts), made.created))
     return made
 
 
 def maps(folder: Folder) -> list[Map]:
     """All registered maps, by name."""
     with folder.database.read() as db:
-        rows = db.execute("SELECT * FROM maps ORDER BY name").fetchall()
-    return [
-        Map(row["name"], row["digest"], row["folder"], msgspec.json.decode(row["facts"]), row["created"])
-        for row in rows
-    ]
+        return [read_row(row, Map) for row in db.execute("SELECT * FROM maps ORDER BY name")]
 
 
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
@@ -201,7 +190,8 @@ def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, s
     if name == "dataset":
         name = benchmark(dataset).similarity
     if name in registered:
-        return {"name": name, "folder": registered[name].folder, "digest": registered[name].digest}
+        digest = str(registered[name].digest)
+        return {"name": name, "folder": f"{name}-{digest}", "digest": digest}
     own = own_similarities()
     if name not in own:
         raise unknown_name("similarity", name, [*own, *registered])
@@ -226,11 +216,6 @@ def own_similarities() -> list[str]:
     return [*COMPUTED, *shipped_maps()]
 
 
-def _truth(row: sqlite3.Row) -> Truth:
-    reading = msgspec.json.decode(row["options"], type=Reading)
-    return Truth(row["name"], reading, msgspec.json.decode(row["facts"]), bool(row["shown"]), row["created"])
-
-
 def _insert(folder: Folder, table: str, what: str, name: str, row: tuple[Any, ...]) -> None:
     marks = ", ".join("?" * len(row))
     try:
@@ -238,7 +223,3 @@ def _insert(folder: Folder, table: str, what: str, name: str, row: tuple[Any, ..
             db.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608  # names of this file
     except sqlite3.IntegrityError:
         raise OptionError(f"{what} {quote(name)}: found one of this name already, expected another name") from None
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

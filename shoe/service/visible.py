@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from shoe.service import runs
-from shoe.service.callers import Desk, demand
+from shoe.service.callers import demand
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.refusals import Refused
-from shoe.service.runs import Run
 from shoe.service.tokens import Identity
+from shoe.service.types import Run
 
 AGGREGATES = frozenset(
     {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
@@ -21,7 +22,7 @@ AGGREGATES = frozenset(
 """Files of a run that hold nothing of single images; all others stay where the ground truth is not shown."""
 
 
-def visible_run(desk: Desk, identity: Identity, id_: str) -> Run:
+def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """A run that somebody may see: their team's, a public one, any for who runs the server.
 
     Raises:
@@ -29,9 +30,9 @@ def visible_run(desk: Desk, identity: Identity, id_: str) -> Run:
         Refused: 401 for who has shown no token, whether there is one or not.
     """
     try:
-        run = runs.run(desk.folder, id_)
-        if _is_open(desk, identity, run):
-            return without_hidden(desk, identity, run)
+        run = runs.run(folder, id_)
+        if _is_open(folder, identity, run):
+            return without_hidden(folder, identity, run)
     except NotFoundError:
         pass
     if identity.team is None:
@@ -39,27 +40,27 @@ def visible_run(desk: Desk, identity: Identity, id_: str) -> Run:
     raise NotFoundError(f"no run {id_}")
 
 
-def own_run(desk: Desk, identity: Identity, id_: str) -> Run:
+def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """A run that somebody may change: their team's, any for who runs the server.
 
     Raises:
         NotFoundError: where they cannot see one.
         Refused: 403 for one that they can only see.
     """
-    run = visible_run(desk, identity, id_)
+    run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
         raise Refused(403, f"run {id_} is of another team")
     return run
 
 
-def is_hidden(desk: Desk, identity: Identity, run: Run) -> bool:
+def is_hidden(folder: Folder, identity: Identity, run: Run) -> bool:
     """Whether a run's results are hidden from somebody, as those of its leaderboard are."""
-    return run.board is not None and not identity.allows("admin") and not _is_public_board(desk.folder, run.board)
+    return run.board is not None and not identity.allows("admin") and not _is_public_board(folder, run.board)
 
 
-def without_hidden(desk: Desk, identity: Identity, run: Run) -> Run:
+def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
     """A run without results that are hidden from somebody."""
-    return run if identity.allows("admin") else for_all(desk.folder, run)
+    return run if identity.allows("admin") else for_all(folder, run)
 
 
 def for_all(folder: Folder, run: Run) -> Run:
@@ -69,28 +70,28 @@ def for_all(folder: Folder, run: Run) -> Run:
     return replace(run, figures={}, outputs={}, signature=None, further={})
 
 
-def check_results(desk: Desk, identity: Identity, run: Run) -> None:
+def check_results(folder: Folder, identity: Identity, run: Run) -> None:
     """See that the results of a run are not hidden from somebody.
 
     Raises:
         Refused: 403, saying that they are.
     """
-    if is_hidden(desk, identity, run):
+    if is_hidden(folder, identity, run):
         raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
 
 
-def with_results(desk: Desk, identity: Identity, ids: Sequence[str]) -> list[str]:
+def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
     """Ids of runs whose results somebody may see.
 
     Raises:
         NotFoundError, Refused: as :func:`visible_run` and :func:`check_results`.
     """
     for id_ in ids:
-        check_results(desk, identity, visible_run(desk, identity, id_))
+        check_results(folder, identity, visible_run(folder, identity, id_))
     return list(ids)
 
 
-def check_closed(desk: Desk, identity: Identity, truth: str, *, whole: bool) -> None:
+def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
     """See that a ground truth may be scored on outside of leaderboards: not where one of them is hidden or has a quota.
 
     One that is not shown is scored on as a whole: figures of a single image would tell its labels.
@@ -98,13 +99,13 @@ def check_closed(desk: Desk, identity: Identity, truth: str, *, whole: bool) -> 
     Raises:
         Refused: 403, naming the leaderboards, or that it is not shown.
     """
-    if not whole and not identity.allows("admin") and not _is_shown(desk, truth):
+    if not whole and not identity.allows("admin") and not _is_shown(folder, truth):
         raise Refused(
             403,
             f"images_in_predictions: the ground truth {truth} is not shown, and some of its images would tell of it",
             field="images_in_predictions",
         )
-    with desk.folder.database.read() as db:
+    with folder.database.read() as db:
         closing = db.execute(
             "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name", (truth,)
         ).fetchall()
@@ -115,13 +116,13 @@ def check_closed(desk: Desk, identity: Identity, truth: str, *, whole: bool) -> 
         )
 
 
-def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:
+def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
     """See that a file tells nothing of a ground truth that is not shown.
 
     Raises:
         Refused: 403, saying so.
     """
-    if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(desk, run.truth):
+    if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
         raise Refused(
             403,
             f"{name}: the ground truth {run.truth} is not shown, and this file tells of single images",
@@ -129,12 +130,12 @@ def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:
         )
 
 
-def _is_open(desk: Desk, identity: Identity, run: Run) -> bool:
+def _is_open(folder: Folder, identity: Identity, run: Run) -> bool:
     if identity.allows("admin") or run.team == identity.team:
         return True
     if run.visibility != "public":
         return False
-    return identity.allows("read") or _is_public_board(desk.folder, run.board)
+    return identity.allows("read") or _is_public_board(folder, run.board)
 
 
 def _is_public_board(folder: Folder, name: str | None) -> bool:
@@ -142,6 +143,6 @@ def _is_public_board(folder: Folder, name: str | None) -> bool:
         return db.execute("SELECT 1 FROM boards WHERE name = ? AND hidden = 0", (name,)).fetchone() is not None
 
 
-def _is_shown(desk: Desk, truth: str) -> bool:
-    with desk.folder.database.read() as db:
+def _is_shown(folder: Folder, truth: str) -> bool:
+    with folder.database.read() as db:
         return db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 1", (truth,)).fetchone() is not None

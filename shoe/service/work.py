@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,9 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.io.json import encode
 from shoe.service.process import Done, Task
-from shoe.service.requests import Comparing, Ranking, Scoring
+from shoe.service.requests import Comparing, Ranking, Scoring, command
 from shoe.service.runs import THE_FILE
-from shoe.service.truths import Kept
+from shoe.service.truths import StoredFile
 
 if TYPE_CHECKING:
     from shoe.runs.run import Run
@@ -71,18 +70,18 @@ class _Place:
     """Files of a task, under names that readers may see, and where its outputs go."""
 
     def __init__(self, task: Task, folder: Path) -> None:
-        self._task, self._folder = task, folder
+        self.task, self._folder = task, folder
         self.out = folder / "out"
 
     def request(self, kind: type[Any]) -> Any:
         """What is wanted."""
-        return msgspec.convert(self._task.request, kind)
+        return msgspec.convert(self.task.request, kind)
 
     def file(self, sha256: str, name: str) -> Path:
         """A stored file, under a name."""
         path = self._folder / name
         path.parent.mkdir(exist_ok=True)
-        path.symlink_to(Path(self._task.files) / sha256[:2] / sha256[2:])
+        path.symlink_to(Path(self.task.files) / sha256[:2] / sha256[2:])
         return path
 
     def predictions(self, asked: Scoring) -> Path:
@@ -93,7 +92,7 @@ class _Place:
         """The options of the command line."""
         from shoe.scoring.options import ScoringOptions
 
-        def kept(folder: str, file: Kept | None) -> Path | None:
+        def kept(folder: str, file: StoredFile | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
         return ScoringOptions(
@@ -115,7 +114,7 @@ class _Place:
     def similarity(self, of: Scoring) -> str:
         """The name of a map of shoe's own, or the folder of a registered one."""
         folder = of.similarity.get("folder")
-        return of.similarity["name"] if folder is None else str(Path(self._task.maps) / folder)
+        return of.similarity["name"] if folder is None else str(Path(self.task.maps) / folder)
 
 
 def _score(place: _Place) -> Done:
@@ -190,7 +189,9 @@ def _page(place: _Place) -> Done:
     stage("writing", 0.7)
     (place.out / "table.tex").write_text(as_latex(found), "utf-8")
     (place.out / "table.md").write_text(as_markdown(found), "utf-8")
-    write_page(place.out / "report.html", found, {run.name: report}, wanted.command, shown=wanted.shown)
+    write_page(
+        place.out / "report.html", found, {run.name: report}, command("page", place.task.request), shown=wanted.shown
+    )
     return Done({}, _known(run), str(report.signature))
 
 
@@ -232,8 +233,7 @@ def _compare(place: _Place) -> Done:
     (place.out / "comparison.csv").write_bytes(comparison_csv(found))
     (place.out / "comparison.tex").write_text(as_latex(found), "utf-8")
     (place.out / "comparison.md").write_text(as_markdown(found), "utf-8")
-    command = shlex.join(["shoe", "compare", *(f"{run.name}.shoe" for run in runs)])
-    write_page(place.out / "comparison.html", found, {}, command, shown=asked.shown)
+    write_page(place.out / "comparison.html", found, {}, command("compare", place.task.request), shown=asked.shown)
     return Done({})
 
 

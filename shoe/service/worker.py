@@ -8,15 +8,17 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import msgspec
 
+from shoe.core.errors import printable
 from shoe.service import jobs, submissions
-from shoe.service.attempt import Attempt, scratch_of
 from shoe.service.folder import Folder
-from shoe.service.jobs import Job, Outcome, Output
-from shoe.service.process import DONE, Done, Executor, Failed, Limits, LocalExecutor
-from shoe.service.tidy import tidy
+from shoe.service.jobs import Job, Outcome
+from shoe.service.process import DONE, Done, End, Executor, Failed, Limits, LocalExecutor, Task
+from shoe.service.runs import tidy
+from shoe.service.types import File
 
 __all__ = ["Limits", "Worker"]
 
@@ -24,6 +26,9 @@ _IDLE = 1.0
 """Seconds between two looks at an empty queue; who submits in this process is noticed at once."""
 _TIDY = 3600.0
 """Seconds between two looks for what nobody has any more."""
+_BEAT, _NEWS, _LOOK = 5.0, 0.5, 0.2
+"""Seconds between two updates of the job's row without news and with some, and between two looks at a child."""
+_LONGEST_LINE, _MOST_LINES = 2000, 1000
 _say = logging.getLogger(__name__)
 
 
@@ -87,17 +92,17 @@ class Worker:
             self._folder.work.wait(_IDLE)
             return
         try:
-            self._end(job, Attempt(self._folder, self._place, self._limits, job, self._stopped))
+            self._end(job, _Attempt(self._folder, self._place, self._limits, job, self._stopped))
         except Exception as error:
             _say.exception("job %s", job.key)
             jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
         finally:
-            scratch = scratch_of(self._folder, job)
+            scratch = _scratch(self._folder, job)
             shutil.rmtree(scratch, ignore_errors=True)
             with suppress(OSError):  # another attempt's may be there
                 scratch.parent.rmdir()
 
-    def _end(self, job: Job, attempt: Attempt) -> None:
+    def _end(self, job: Job, attempt: _Attempt) -> None:
         """Watch an attempt to its end, and say what came of it."""
         why = attempt.watch()
         if self._stopped.is_set():
@@ -111,7 +116,7 @@ class Worker:
 
     def _take_in(self, job: Job, lines: Sequence[str]) -> bool:
         """Take in what a child left; False where it did not come to its end."""
-        scratch = scratch_of(self._folder, job)
+        scratch = _scratch(self._folder, job)
         try:
             found = msgspec.json.decode((scratch / DONE).read_bytes(), type=Done | Failed)
         except (OSError, msgspec.DecodeError):
@@ -122,7 +127,59 @@ class Worker:
         outputs = {}
         for name, media in found.outputs.items():
             stored = self._folder.files.put(scratch / "out" / name)
-            outputs[name] = Output(stored.sha256, stored.size, media)
+            outputs[name] = File(stored.sha256, stored.size, media)
         outcome = Outcome(outputs, found.figures, found.signature)
         jobs.finish(self._folder, job, outcome, lines, after=submissions.follow_up)
         return True
+
+
+def _scratch(folder: Folder, job: Job) -> Path:
+    return folder.jobs / job.key / str(job.attempt)
+
+
+class _Attempt:
+    """A child at work.
+
+    Attributes:
+        lines: of the log, that the table does not have yet.
+    """
+
+    def __init__(self, folder: Folder, place: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
+        """Get ready to do a job within limits; it is broken off when ``stopped`` is set."""
+        self._folder, self._place, self._limits, self._job = folder, place, limits, job
+        self._stopped = stopped
+        self._stage, self._progress, self._news = "starting", 0.0, False
+        self.lines: list[str] = []
+        self._said = 0
+
+    def watch(self) -> End | None:
+        """Start the child and stay with it; None if it ended by itself, well or with a reason of its own."""
+        files, maps = str(self._folder.files.folder), str(self._folder.maps)
+        task = Task(self._job.kind, self._job.request, files, maps, self._limits)
+        child, told = self._place.start(_scratch(self._folder, self._job), task), 0.0
+        try:
+            while not child.is_over:
+                for line in child.listen(_LOOK):
+                    self._hear(line)
+                if self._stopped.is_set():
+                    return None
+                now = time.monotonic()
+                if now > told + (_NEWS if self._news else _BEAT):
+                    if not jobs.beat(self._folder, self._job, self._stage, self._progress, self.lines):
+                        return None
+                    self.lines, self._news, told = [], False, now
+        finally:
+            child.close()
+        end = child.end
+        if end is not None and end.last_words:
+            _say.warning("job %s: %s:\n%s", self._job.key, end.reason, end.last_words)
+        return end
+
+    def _hear(self, line: str) -> None:
+        kind, _, rest = line.partition(" ")
+        if kind == "stage":
+            name, _, progress = rest.partition(" ")
+            self._stage, self._progress, self._news = name, float(progress), True
+        elif kind == "log" and self._said < _MOST_LINES:
+            self.lines.append(printable(rest, longest=_LONGEST_LINE))
+            self._said, self._news = self._said + 1, True

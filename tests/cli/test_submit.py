@@ -108,8 +108,8 @@ def test_an_interrupted_one_says_where_the_run_is(folder: Any, tmp_path: Path) -
 @pytest.mark.slow
 def test_what_a_hidden_leaderboard_took_is_no_failure(folder: Any, tmp_path: Path) -> None:
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
     from shoe.service.tokens import new_token
+    from shoe.service.types import Request
 
     mine = tmp_path / "mine.json"
     mine.write_text("[]")

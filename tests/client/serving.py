@@ -43,7 +43,7 @@ def served(folder: Any, **settings: Any) -> Iterator[str]:
 @contextmanager
 def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
     """Within it, every job is done at once, and finds what FILES says; or fails for a reason."""
-    from shoe.service import jobs
+    from shoe.service import jobs, types
 
     ended = threading.Event()
 
@@ -54,7 +54,7 @@ def worked_on(folder: Any, reason: str | None = None) -> Iterator[None]:
                     jobs.fail(folder, job, reason)
                     continue
                 made = {name: folder.files.receive([data]) for name, data in FILES.items()}
-                outputs = {name: jobs.Output(of.sha256, of.size, "text/plain") for name, of in made.items()}
+                outputs = {name: types.File(of.sha256, of.size, "text/plain") for name, of in made.items()}
                 jobs.finish(folder, job, jobs.Outcome(outputs, FIGURES, "shoe:1|data:x"))
 
     thread = threading.Thread(target=work)

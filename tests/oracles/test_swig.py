@@ -103,11 +103,11 @@ def test_what_sets_the_two_apart_is_who_is_in_the_mean(tmp_path: Path) -> None:
     read = read_ground_truth(tmp_path / "swig_test_1000.json", "swig-hoi")
     task = Task(read_predictions(tmp_path / "preds.json", dataset="swig-hoi"), read)
     (found,) = differences(task, [SWIG.protocols["swig-hoi"], SWIG.protocols["choir"]])
-    assert {switch.name: (switch.before, switch.after) for switch in found.switches} == {
+    assert {switch.name: (switch.before, switch.after) for switch in found.rules} == {
         "strict.unseen": ("count", "apart"),
         "strict.cap": ("none", "2000"),
     }
-    shares = {switch.name: switch.share.map for switch in found.switches}
+    shares = {switch.name: switch.map for switch in found.rules}
     assert shares == pytest.approx({"strict.unseen": 1 / 4_148 - 1 / 5_539, "strict.cap": 0})
 
 

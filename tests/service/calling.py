@@ -68,13 +68,13 @@ def submitted(client: Any, headers: Mapping[str, str] | None = None, **more: Any
 
 def done_by_hand(folder: Any, files: Mapping[str, bytes]) -> None:
     """Do the first job of the queue without a child: it makes these files."""
-    from shoe.service import jobs
+    from shoe.service import jobs, types
 
     media = {".json": "application/json", ".html": "text/html", ".csv": "text/csv"}
     job = jobs.claim(folder)
     assert job is not None
     outputs = {
-        name: jobs.Output(stored.sha256, stored.size, media.get(Path(name).suffix, "application/octet-stream"))
+        name: types.File(stored.sha256, stored.size, media.get(Path(name).suffix, "application/octet-stream"))
         for name, stored in ((name, folder.files.receive([data])) for name, data in files.items())
     }
     assert jobs.finish(folder, job, jobs.Outcome(outputs, {"semantic:map": 0.5}, "shoe|1"))

@@ -58,9 +58,9 @@ COMPARED = {
 
 def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     """The folder, and ids of its runs by what they are."""
-    from shoe.service import submissions, teamfiles
+    from shoe.service import runs, submissions
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     folder = made_folder(path)
     add_board(folder, "board", Request(truth="small"), title=HOSTILE)
@@ -76,7 +76,7 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     )
     for name, visibility, board, team in kinds:
         stored = folder.files.receive([name.encode()])
-        teamfiles.give(folder, team, HOSTILE, stored)
+        runs.add_file(folder, team, HOSTILE, stored)
         run = submissions.submit(
             folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
         )
@@ -85,19 +85,19 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     ids["compare"] = submissions.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
     do_all(folder)
     stored = folder.files.receive([b"broken"])
-    teamfiles.give(folder, "local", "broken.json", stored)
+    runs.add_file(folder, "local", "broken.json", stored)
     ids["failed"] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     fail_one(folder)
     for name in ("queued", "mine"):
         stored = folder.files.receive([name.encode()])
-        teamfiles.give(folder, "local", f"{name}.json", stored)
+        runs.add_file(folder, "local", f"{name}.json", stored)
         ids[name] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     return folder, ids
 
 
 def do_all(folder: Any) -> None:
     """Do every job that is queued, without a child."""
-    from shoe.service import jobs, submissions
+    from shoe.service import jobs, submissions, types
 
     files: dict[str, dict[str, Any]] = {
         "score": {"result.json": RESULT, "classes.csv": CLASSES, "run.shoe": "kept", "words.csv": "word\n"},
@@ -113,7 +113,7 @@ def do_all(folder: Any) -> None:
             data = content.encode() if isinstance(content, str) else content
             data = data if isinstance(data, bytes) else msgspec.json.encode(data)
             stored = folder.files.receive([data])
-            outputs[name] = jobs.Output(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
+            outputs[name] = types.File(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
         outcome = jobs.Outcome(outputs, figures.get(job.kind, {}), signature)
         assert jobs.finish(folder, job, outcome, after=submissions.follow_up)

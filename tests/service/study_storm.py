@@ -25,6 +25,7 @@ import msgspec
 
 from shoe.service import studies
 from shoe.service.folder import Folder
+from shoe.service.types import Answer
 
 ID = "0123456789ab"
 _ITEMS, _RATERS, _TABS = 60, 12, 2
@@ -39,7 +40,7 @@ class Rater:
 
     name: str
     token: str
-    log: list[studies.Answer] = field(default_factory=list)
+    log: list[Answer] = field(default_factory=list)
     confirmed: set[str] = field(default_factory=set)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -84,7 +85,7 @@ class Storm:
                 at = time.time() * 1000 + len(rater.log)
                 number = len(rater.log) if len(rater.log) < _ITEMS else draw.randrange(_ITEMS)
                 if len(rater.log) < 15 * _ITEMS:
-                    rater.log.append(studies.Answer(number, 1, "words", draw.randrange(5), at - 900, at))
+                    rater.log.append(Answer(number, 1, "words", draw.randrange(5), at - 900, at))
                 again = draw.random() < _AGAIN
                 some = [each for each in rater.log if again or key(each) not in rater.confirmed]
             self.call(rater, "/v1/study/answers", {"answers": some})
@@ -102,12 +103,10 @@ class Storm:
             before = set(rater.confirmed)
         there = self.call(rater, "/v1/study/answers")["answers"]
         self.counts["looks from another device"] += 1
-        self.counts["confirmed and lost"] += len(
-            before - {key(msgspec.convert(each, studies.Answer)) for each in there}
-        )
+        self.counts["confirmed and lost"] += len(before - {key(msgspec.convert(each, Answer)) for each in there})
 
 
-def key(answer: studies.Answer) -> str:
+def key(answer: Answer) -> str:
     """All that an answer says."""
     return msgspec.json.encode(answer).decode()
 

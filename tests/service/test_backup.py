@@ -26,11 +26,12 @@ def folder(tmp_path: Path) -> Iterator[Any]:
 
 
 def submit(folder: Any, number: int) -> str:
-    from shoe.service import runs, submissions, teamfiles
+    from shoe.service import runs, submissions
+    from shoe.service.types import Request
 
     stored = folder.files.receive([b"%d\n" % number * 1000])
-    teamfiles.give(folder, "a", "mine.json", stored)
-    return str(submissions.submit(folder, "a", f"run {number}", stored.sha256, runs.Request(truth="small")).id)
+    runs.add_file(folder, "a", "mine.json", stored)
+    return str(submissions.submit(folder, "a", f"run {number}", stored.sha256, Request(truth="small")).id)
 
 
 def seen(folder: Any) -> dict[str, Any]:

@@ -29,17 +29,18 @@ def folder(tmp_path: Path) -> Iterator[Any]:
 
 
 def submitted(folder: Any, team: str, name: str, board: str = "main", **more: Any) -> str:
-    from shoe.service import runs, submissions, teamfiles
+    from shoe.service import runs, submissions
+    from shoe.service.types import Request
 
     stored = folder.files.receive([f"{team} {name}".encode()])
-    teamfiles.give(folder, team, name, stored)
-    run = submissions.submit(folder, team, name, stored.sha256, runs.Request(truth="small", **more), board=board)
+    runs.add_file(folder, team, name, stored)
+    run = submissions.submit(folder, team, name, stored.sha256, Request(truth="small", **more), board=board)
     return str(run.id)
 
 
 def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), reason: str | None = None) -> None:
     """Do what is queued as a child would, with one value for all figures of a scoring."""
-    from shoe.service import jobs, submissions
+    from shoe.service import jobs, submissions, types
 
     while (job := jobs.claim(folder)) is not None:
         if reason is not None:
@@ -56,13 +57,13 @@ def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), re
         elif job.kind == "diagnose":
             figures = {"error:duplicate": 0.01, "error:missed_gt": 0.2}
         made = {name: folder.files.receive([data]) for name, data in files.items()}
-        outputs = {name: jobs.Output(of.sha256, of.size, "x/y") for name, of in made.items()}
+        outputs = {name: types.File(of.sha256, of.size, "x/y") for name, of in made.items()}
         jobs.finish(folder, job, jobs.Outcome(outputs, figures, signature), after=submissions.follow_up)
 
 
 def board(folder: Any, **more: Any) -> Any:
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     return add_board(folder, "main", Request(truth="small", options=("tau=0.4",)), **more)
 
@@ -148,7 +149,7 @@ def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Any) -
 def test_a_cancelled_run_has_no_results_although_others_want_them(folder: Any) -> None:
     from shoe.service import runs, submissions
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     board(folder)
     add_board(folder, "second", Request(truth="small", options=("tau=0.4",)))
@@ -163,7 +164,7 @@ def test_a_cancelled_run_has_no_results_although_others_want_them(folder: Any) -
 
 def test_boards_that_cannot_be_are_refused(folder: Any) -> None:
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     with pytest.raises(OptionError, match="unknown figure 'strict:qpic:full'"):
         board(folder, figure="strict:qpic:full")

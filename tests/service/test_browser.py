@@ -30,8 +30,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path
     """A server's address and folder: it is started by the command, with a ground truth that is shown and one not."""
     from shoe.service.boards import add_board
     from shoe.service.folder import Folder
-    from shoe.service.runs import Request
     from shoe.service.truths import add_truth
+    from shoe.service.types import Request
 
     path = tmp_path_factory.mktemp("lab") / "folder"
     folder = Folder.open(path)

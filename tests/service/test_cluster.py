@@ -23,8 +23,8 @@ from shoe.service import boards, runs, submissions
 from shoe.service.folder import Folder
 from shoe.service.host import Host
 from shoe.service.process import Executor, Limits, LocalExecutor
-from shoe.service.runs import Request
 from shoe.service.truths import add_map, add_truth
+from shoe.service.types import Request
 from shoe.service.worker import Worker
 from shoe.version import __version__
 from tests.cli import run as cli

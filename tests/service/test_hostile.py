@@ -350,7 +350,7 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
 
 def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: Any) -> None:
     from shoe.service.boards import add_board
-    from shoe.service.runs import Request
+    from shoe.service.types import Request
 
     add_board(folder, "secret", Request(truth="small"), hidden=True)
     admin = bearer(folder, "root", "admin")
@@ -416,11 +416,13 @@ def test_tokens_end_and_logins_with_them(folder: Any) -> None:
 
 def test_requests_are_counted_by_token(folder: Any) -> None:
     from shoe.service.settings import Rate
+    from shoe.service.tokens import tokens
 
     a, b = bearer(folder), bearer(folder)
     with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,), reads=Rate(0.01, 3)) as client:
         assert [client.get("/v1/runs", headers=a).status_code for _ in range(4)] == [200, 200, 200, 429]
         assert client.get("/v1/runs", headers=b).status_code == 200
+    assert all(token.last_used is not None for token in tokens(folder))
 
 
 # What answers hold

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from shoe.service import jobs, runs, submissions, teamfiles
+from shoe.service import jobs, runs, submissions
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.runs import Request
-from shoe.service.tidy import tidy
+from shoe.service.runs import tidy
 from shoe.service.truths import add_truth, similarity
+from shoe.service.types import Request, Run
 
 TRUTH = Path(__file__).parent.parent / "data" / "hico_det" / "instances_test2015.json"
 
@@ -23,10 +23,15 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
     opened.close()
 
 
-def submitted(folder: Folder, team: str, content: bytes, **how: object) -> runs.Run:
+def submitted(folder: Folder, team: str, content: bytes, **how: object) -> Run:
     stored = folder.files.receive([content], free_below=0)
-    teamfiles.give(folder, team, "mine.json", stored)
+    runs.add_file(folder, team, "mine.json", stored)
     return submissions.submit(folder, team, None, stored.sha256, Request(truth="t", **how))  # type: ignore[arg-type]
+
+
+def key_of(folder: Folder, run: Run) -> str:
+    with folder.database.read() as db:
+        return str(db.execute("SELECT key FROM runs WHERE id = ?", (run.id,)).fetchone()["key"])
 
 
 def test_claims_of_many_threads_are_distinct(folder: Folder) -> None:
@@ -87,13 +92,13 @@ def test_teams_take_turns_however_much_one_has_sent(folder: Folder) -> None:
     sent = [submitted(folder, team, b"[%d]" % number) for number, team in enumerate("aaabbc")]
     positions = [runs.run(folder, run.id).position for run in sent]
     assert positions == [1, 4, 6, 2, 5, 3]
-    team_of = {run.key: run.team for run in sent}
+    team_of = {key_of(folder, run): run.team for run in sent}
     served = []
     while (job := jobs.claim(folder)) is not None:
         served.append(team_of[job.key])
         if len(served) == 2:
             submitted(folder, "d", b"[6]")
-            team_of |= {run.key: run.team for run in runs.runs(folder, team="d")}
+            team_of |= {key_of(folder, run): run.team for run in runs.runs(folder, team="d")}
     assert "".join(served) == "abcdaba"
 
 
@@ -103,7 +108,7 @@ def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) ->
     a, b = (submitted(folder, team, b"[1]") for team in ("a", "b"))
     assert submitted(folder, "a", b"[1]", protocols=("hico-det", "shoe")).id == a.id  # the defaults, named
     other = submitted(folder, "a", b"[1]", protocols=("qpic",))
-    assert (a.key, a.position, other.position) == (b.key, 1, 2)
+    assert (key_of(folder, a), a.position, other.position) == (key_of(folder, b), 1, 2)
     assert len({a.id, b.id, other.id}) == 3
     assert a.state == "queued"
     runs.cancel(folder, a.id)
@@ -127,7 +132,7 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
     runs.delete(folder, a.id)
     with pytest.raises(NotFoundError):
         runs.run(folder, a.id)
-    assert runs.given(folder, "a", str(a.prediction)) is None
+    assert runs.file_name(folder, "a", str(a.prediction)) is None
     tidy(folder)
     assert runs.run(folder, b.id).state == "queued"
     runs.delete(folder, b.id)
@@ -140,5 +145,5 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
 def test_the_map_of_a_dataset_is_the_one_that_it_names(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     own, named = (submitted(folder, "a", b"[1]", **how) for how in ({}, {"similarity": "hico-det"}))
-    assert own.key == named.key
+    assert key_of(folder, own) == key_of(folder, named)
     assert similarity(folder, "dataset", "v-coco") == {"name": "v-coco"}

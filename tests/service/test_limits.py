@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.service.limits import Buckets
+from shoe.service.callers import Buckets
 from shoe.service.settings import Rate
 from tests.examples import examples
 

@@ -14,7 +14,6 @@ from tests.service.calling import PUBLIC, bearer, calling
 from tests.service.site import HOSTILE, made_site
 
 markupsafe = pytest.importorskip("markupsafe", reason="the libraries of shoe serve are not installed")
-pytestmark = pytest.mark.slow  # an application takes a second to import
 SHOWN = str(markupsafe.escape(HOSTILE.replace("\u202e", "\ufffd")))
 PAGES = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", "/maps", "/maps/hico-det", "/truths")
 ASKED = "/playground?said=sitting+astride+a+bike&truth=ride+bicycle"

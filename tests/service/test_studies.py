@@ -16,6 +16,7 @@ from shoe.service import studies, tokens
 from shoe.service.database import Database
 from shoe.service.errors import ConflictError
 from shoe.service.folder import Folder
+from shoe.service.types import Answer
 from tests.service.calling import calling
 from tests.service.study_storm import BAD, ID, storm
 
@@ -47,7 +48,7 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
     first, second = (tokens.check(folder, headers["Authorization"].partition(" ")[2]) for headers in of.values())
     assert first is not None
     assert second is not None
-    answer = msgspec.convert(ANSWER, studies.Answer)
+    answer = msgspec.convert(ANSWER, Answer)
     later = replace(answer, rating=4, answered=3000.0)
     for answers, kept in (([answer], 1), ([later, answer], 2), ([], 2), ([answer], 2)):
         assert studies.keep(folder, first, answers) == kept

@@ -17,10 +17,10 @@ import pytest
 from shoe.cli.diagnose import diagnose
 from shoe.cli.score import score
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import runs, submissions, teamfiles
+from shoe.service import runs, submissions
 from shoe.service.folder import Folder
-from shoe.service.runs import Request, Run
 from shoe.service.truths import add_truth
+from shoe.service.types import Request, Run
 from shoe.service.worker import Limits, Worker
 from tests.service.storm import children_of, is_alive
 
@@ -58,7 +58,7 @@ def working(folder: Folder, **limits: Any) -> Iterator[None]:
 
 def submitted(folder: Folder, path: Path, truth: str = "demo", **how: Any) -> str:
     stored = folder.files.put(path)
-    teamfiles.give(folder, "local", path.name, stored)
+    runs.add_file(folder, "local", path.name, stored)
     return submissions.submit(folder, "local", None, stored.sha256, Request(truth=truth, **how)).id
 
 

@@ -100,9 +100,9 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
     names = zip(names_of(table.class_sense[rows]), names_of(table.sense[rows]), table.ratings[rows, 0], strict=True)
     path = written(tmp_path, "class_synset,synset,rating", *(f"{a},{b},{rating}" for a, b, rating in names))
     found = ablate(similarity.with_raters((0, 3, 6)), human=read_people(path))
-    first, second, third = ((subset.human or {})["verbs"].among_best for subset in found.subsets[:3])
-    assert (first, second) == (True, False)
-    assert third is None  # it rated too few of them
+    best = [(subset.human or {})["verbs"].among_best for subset in found.subsets[:3]]
+    assert best[:2] == [True, False]
+    assert best[2] is None  # it rated too few of them
 
 
 def test_gold_items_alone_are_nothing_to_hold_maps_against(tmp_path: Path) -> None:

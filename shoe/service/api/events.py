@@ -10,18 +10,15 @@ from fastapi import APIRouter, Header
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from shoe.service import runs
-from shoe.service.api import models
-from shoe.service.api.answers import run_answer
+from shoe.service import runs, types
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, Desk, TheDesk
+from shoe.service.callers import Anybody, App, AppState
 from shoe.service.contract import contract
 from shoe.service.refusals import too_many
 from shoe.service.tokens import Identity
 from shoe.service.visible import is_hidden, visible_run
 
 router = APIRouter(tags=["runs"])
-_ENDED = ("done", "failed", "cancelled")
 _ALIVE_EVERY = 15.0
 LastId = Annotated[
     str | None, Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="The last event that arrived.")
@@ -29,45 +26,45 @@ LastId = Annotated[
 
 
 @router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
-async def events(id: RunId, identity: Anybody, desk: TheDesk, last: LastId = None) -> Response:  # noqa: A002
+async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:  # noqa: A002
     """Events ``run`` (as GET gives it) and ``log`` (one line), from the first second to the last; then ``end``."""
-    await run_in_threadpool(visible_run, desk, identity, id)
+    await run_in_threadpool(visible_run, app.folder, identity, id)
     who = identity.key or str(identity.team)
-    if desk.streams[who] >= desk.settings.events_per_caller:
+    if app.streams[who] >= app.settings.events_per_caller:
         raise too_many("too many streams of events are open", 10)
     headers = {"X-Accel-Buffering": "no"}
     return StreamingResponse(
-        _events(desk, identity, id, int(last or 0), who), headers=headers, media_type="text/event-stream"
+        _events(app, identity, id, int(last or 0), who), headers=headers, media_type="text/event-stream"
     )
 
 
-async def _events(desk: Desk, identity: Identity, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
+async def _events(app: AppState, identity: Identity, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
     said = None
-    desk.streams[who] += 1
+    app.streams[who] += 1
     try:
-        while not desk.changes.stopping:
-            run, lines = await run_in_threadpool(_look, desk, identity, id_, after)
+        while not app.changes.stopping:
+            run, lines = await run_in_threadpool(_look, app, identity, id_, after)
             for line in lines:
                 after = line.number
                 yield _event("log", line, after)
-            answer = msgspec.json.encode(run_answer(run))
+            answer = msgspec.json.encode(run)
             if answer != said:
                 said = answer
                 yield _event("run", msgspec.Raw(answer))
-            if run.state in _ENDED and all(state in _ENDED for state in run.further.values()):
-                yield _event("end", models.Says())
+            if run.state in types.ENDED and all(state in types.ENDED for state in run.further.values()):
+                yield _event("end", types.Says())
                 return
-            while not await desk.changes.wait(_ALIVE_EVERY):
+            while not await app.changes.wait(_ALIVE_EVERY):
                 yield b": alive\n\n"
     finally:
-        desk.streams[who] -= 1
-        if not desk.streams[who]:
-            del desk.streams[who]
+        app.streams[who] -= 1
+        if not app.streams[who]:
+            del app.streams[who]
 
 
-def _look(desk: Desk, identity: Identity, id_: str, after: int) -> tuple[runs.Run, list[runs.Line]]:
-    of = visible_run(desk, identity, id_)
-    return of, [] if is_hidden(desk, identity, of) else runs.log(desk.folder, id_, after)
+def _look(app: AppState, identity: Identity, id_: str, after: int) -> tuple[types.Run, list[types.Line]]:
+    of = visible_run(app.folder, identity, id_)
+    return of, [] if is_hidden(app.folder, identity, of) else runs.log(app.folder, id_, after)
 
 
 def _event(kind: str, data: Any, number: int | None = None) -> bytes:

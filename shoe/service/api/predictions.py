@@ -11,9 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shoe.service import runs, teamfiles
-from shoe.service.api import models
-from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
+from shoe.service import runs, types
+from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import contract
 from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.files import Encoding, Receiver, Stored
@@ -34,62 +33,62 @@ Expected = Annotated[
 Packed = Annotated[str | None, Header(alias="Content-Encoding", description="gzip or zstd; the file is kept unpacked.")]
 
 
-@router.put("/v1/predictions", **contract(models.StoredFile, raw=_BINARY))
+@router.put("/v1/predictions", **contract(types.StoredFile, raw=_BINARY))
 async def put_predictions(
     request: Request,
     identity: Submitter,
-    desk: TheDesk,
+    app: App,
     name: Name = "predictions",
     expected: Expected = None,
     packed: Packed = None,
 ) -> Response:
     """Send a prediction file: the body is the file."""
     team, counted = _team(identity), 0
-    room = await run_in_threadpool(_room, desk, team)
-    room -= await run_in_threadpool(desk.uploads.announced, team)
-    left = room - desk.coming[team]
-    most = min(desk.settings.largest_upload, left)
+    room = await run_in_threadpool(_room, app, team)
+    room -= await run_in_threadpool(app.uploads.announced, team)
+    left = room - app.coming[team]
+    most = min(app.settings.largest_upload, left)
     if int(request.headers.get("content-length", "0")) > left or left <= 0:
-        raise teamfiles.no_room(left)
+        raise runs.no_room(left)
 
     def count(size: int) -> None:
         nonlocal counted
-        desk.coming[team] += size - counted
+        app.coming[team] += size - counted
         counted = size
-        if desk.coming[team] > room:
-            raise teamfiles.no_room(room - desk.coming[team] + size)
+        if app.coming[team] > room:
+            raise runs.no_room(room - app.coming[team] + size)
 
     try:
-        with desk.folder.files.receiving(_encoding(packed), most, desk.settings.free_below) as receiver:
+        with app.folder.files.receiving(_encoding(packed), most, app.settings.free_below) as receiver:
             await _receive(request, receiver, count)
             stored = await run_in_threadpool(receiver.finish, expected)
-        await run_in_threadpool(_give, desk, team, name, stored)
+        await run_in_threadpool(runs.add_file, app.folder, team, name, stored, app.settings.disk_per_team)
     except TooLargeError:
-        if most < desk.settings.largest_upload:
-            raise teamfiles.no_room(left) from None
+        if most < app.settings.largest_upload:
+            raise runs.no_room(left) from None
         raise
     finally:
-        desk.coming[team] -= counted
-    return json_response(models.StoredFile(sha256=stored.sha256, size=stored.size))
+        app.coming[team] -= counted
+    return json_response(types.StoredFile(sha256=stored.sha256, size=stored.size))
 
 
-@router.get("/v1/predictions/{sha256}", **contract(models.StoredFile))
-def get_predictions(sha256: Digest, identity: Reader, desk: TheDesk) -> Response:
+@router.get("/v1/predictions/{sha256}", **contract(types.StoredFile))
+def get_predictions(sha256: Digest, identity: Reader, app: App) -> Response:
     """Ask whether your team has sent a file, so that it need not be sent again."""
-    with desk.folder.database.read() as db:
+    with app.folder.database.read() as db:
         row = db.execute(
             "SELECT size FROM given JOIN predictions USING (sha256) WHERE sha256 = ? AND team = ?",
             (sha256, identity.team),
         ).fetchone()
     if row is None:
         raise NotFoundError(f"no predictions {sha256}")
-    return json_response(models.StoredFile(sha256=sha256, size=row["size"]))
+    return json_response(types.StoredFile(sha256=sha256, size=row["size"]))
 
 
 @router.delete("/v1/predictions/{sha256}", **contract(status=204))
-def delete_predictions(sha256: Digest, identity: Submitter, desk: TheDesk) -> Response:
+def delete_predictions(sha256: Digest, identity: Submitter, app: App) -> Response:
     """Take a file back that no run of your team has: it counts to the team's disk space no more."""
-    with desk.folder.database.write() as db:
+    with app.folder.database.write() as db:
         used = db.execute(
             "SELECT id FROM runs WHERE prediction_sha256 = ? AND team = ? AND deleted = 0", (sha256, identity.team)
         ).fetchone()
@@ -103,78 +102,72 @@ def delete_predictions(sha256: Digest, identity: Submitter, desk: TheDesk) -> Re
     return Response(status_code=204)
 
 
-@router.post("/v1/uploads", **contract(models.Upload, models.NewUpload, status=201))
-def begin_upload(
-    asked: Annotated[models.NewUpload, body(models.NewUpload)], identity: Submitter, desk: TheDesk
-) -> Response:
+@router.post("/v1/uploads", **contract(types.Upload, types.NewUpload, status=201))
+def begin_upload(asked: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App) -> Response:
     """Announce a file that comes in parts; the same file again goes on where it ended, or is there already."""
-    if asked.sha256 is not None and runs.given(desk.folder, _team(identity), asked.sha256) is not None:
-        size = desk.folder.files.path(asked.sha256).stat().st_size
-        there = models.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=asked.sha256)
+    if asked.sha256 is not None and runs.file_name(app.folder, _team(identity), asked.sha256) is not None:
+        size = app.folder.files.path(asked.sha256).stat().st_size
+        there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=asked.sha256)
         return json_response(there, 201, {"Upload-Offset": str(size)})
-    if asked.size > desk.settings.largest_upload:
-        raise TooLargeError(f"size: found {asked.size:,}, expected at most {desk.settings.largest_upload:,} bytes")
+    if asked.size > app.settings.largest_upload:
+        raise TooLargeError(f"size: found {asked.size:,}, expected at most {app.settings.largest_upload:,} bytes")
     team = _team(identity)
-    room = _room(desk, team) - desk.coming[team]
-    upload = desk.uploads.begin(team, asked.name, asked.size, asked.sha256, room)
-    return _state(desk, upload, 201)
+    room = _room(app, team) - app.coming[team]
+    upload = app.uploads.begin(team, asked.name, asked.size, asked.sha256, room)
+    return _state(app, upload, 201)
 
 
 @router.head("/v1/uploads/{id}", **contract())
-@router.get("/v1/uploads/{id}", **contract(models.Upload))
-def get_upload(id: UploadId, identity: Reader, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+@router.get("/v1/uploads/{id}", **contract(types.Upload))
+def get_upload(id: UploadId, identity: Reader, app: App) -> Response:  # noqa: A002 - of the path
     """How much of a file has come: in the header Upload-Offset, too."""
-    return _state(desk, desk.uploads.find(_team(identity), id))
+    return _state(app, app.uploads.find(_team(identity), id))
 
 
-@router.patch("/v1/uploads/{id}", **contract(models.Upload, raw=_BINARY))
+@router.patch("/v1/uploads/{id}", **contract(types.Upload, raw=_BINARY))
 async def send_part(
     id: UploadId,  # noqa: A002 - of the path
     request: Request,
     identity: Uploader,
-    desk: TheDesk,
+    app: App,
     offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Where the part begins.")],
     packed: Packed = None,
 ) -> Response:
     """Send the next part; a part may be packed by itself. With the last one, the file has its hash."""
-    upload = await run_in_threadpool(desk.uploads.find, _team(identity), id)
-    if offset != desk.uploads.offset(upload):
-        raise _elsewhere(desk, upload)
-    with desk.uploads.receiving(upload, offset, _encoding(packed)) as receiver:
+    upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
+    if offset != app.uploads.offset(upload):
+        raise _elsewhere(app, upload)
+    with app.uploads.receiving(upload, offset, _encoding(packed)) as receiver:
         await _receive(request, receiver)
-    if desk.uploads.offset(upload) < upload.size:
-        return _state(desk, upload)
-    stored = await run_in_threadpool(_finished, desk, upload)
-    return _state(desk, upload, stored=stored)
+    if app.uploads.offset(upload) < upload.size:
+        return _state(app, upload)
+    stored = await run_in_threadpool(_finished, app, upload)
+    return _state(app, upload, stored=stored)
 
 
 @router.delete("/v1/uploads/{id}", **contract(status=204))
-def end_upload(id: UploadId, identity: Submitter, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+def end_upload(id: UploadId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
     """Give an upload up."""
-    desk.uploads.end(desk.uploads.find(_team(identity), id))
+    app.uploads.end(app.uploads.find(_team(identity), id))
     return Response(status_code=204)
 
 
-def _finished(desk: Desk, upload: Upload) -> Stored:
-    stored = desk.uploads.finish(upload)
-    _give(desk, upload.team, upload.name, stored)
+def _finished(app: AppState, upload: Upload) -> Stored:
+    stored = app.uploads.finish(upload)
+    runs.add_file(app.folder, upload.team, upload.name, stored, app.settings.disk_per_team)
     return stored
 
 
-def _state(desk: Desk, upload: Upload, status: int = 200, stored: Stored | None = None) -> Response:
-    offset = upload.size if stored else desk.uploads.offset(upload)
-    said = models.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
+def _state(app: AppState, upload: Upload, status: int = 200, stored: Stored | None = None) -> Response:
+    offset = upload.size if stored else app.uploads.offset(upload)
+    said = types.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
     return json_response(said, status, {"Upload-Offset": str(offset)})
 
 
-def _elsewhere(desk: Desk, upload: Upload) -> Refused:
-    offset = desk.uploads.offset(upload)
+def _elsewhere(app: AppState, upload: Upload) -> Refused:
+    offset = app.uploads.offset(upload)
     headers = {"Upload-Offset": str(offset)}
     return Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
-
-
-def _give(desk: Desk, team: str, name: str, stored: Stored) -> None:
-    teamfiles.give(desk.folder, team, name, stored, desk.settings.disk_per_team)
 
 
 async def _receive(request: Request, receiver: Receiver, count: Callable[[int], None] = lambda size: None) -> None:
@@ -208,10 +201,10 @@ def _encoding(named: str | None) -> Encoding | None:
             raise Refused(415, "Content-Encoding: expected gzip or zstd", headers={"Accept-Encoding": "gzip, zstd"})
 
 
-def _room(desk: Desk, team: str) -> int:
+def _room(app: AppState, team: str) -> int:
     """Bytes that a team may send beside what it gave."""
-    with desk.folder.database.read() as db:
-        return desk.settings.disk_per_team - teamfiles.disk_used(db, team)
+    with app.folder.database.read() as db:
+        return app.settings.disk_per_team - runs.disk_used(db, team)
 
 
 def _team(identity: Identity) -> str:

@@ -9,12 +9,11 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, Desk, TheDesk
+from shoe.service.callers import Anybody, App, AppState
 from shoe.service.contract import contract
 from shoe.service.errors import ConflictError, NotFoundError
-from shoe.service.kept import unchanging
-from shoe.service.runs import Run
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
+from shoe.service.types import Run
 from shoe.service.visible import check_file, check_results, visible_run
 
 router = APIRouter(tags=["results"])
@@ -27,25 +26,23 @@ _SMALL = 2**18
 
 
 @router.get("/v1/runs/{id}/result", **contract(media="application/json"))
-@unchanging
-async def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+async def get_result(id: RunId, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
     """The JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
-    run = visible_run(desk, identity, id)
-    check_results(desk, identity, run)
-    return _file(desk, run, _RESULTS.get(run.kind, "result.json"), request)
+    run = visible_run(app.folder, identity, id)
+    check_results(app.folder, identity, run)
+    return _file(app, run, _RESULTS.get(run.kind, "result.json"), request)
 
 
 @router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
-@unchanging
-async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
+async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002
     """A file that a run has made."""
-    run = visible_run(desk, identity, id)
-    check_results(desk, identity, run)
-    check_file(desk, identity, run, name)
-    return _file(desk, run, name, request)
+    run = visible_run(app.folder, identity, id)
+    check_results(app.folder, identity, run)
+    check_file(app.folder, identity, run, name)
+    return _file(app, run, name, request)
 
 
-def _file(desk: Desk, run: Run, name: str, request: Request) -> Response:
+def _file(app: AppState, run: Run, name: str, request: Request) -> Response:
     of = run.outputs.get(name)
     if of is None:
         if run.state != "done":
@@ -63,7 +60,7 @@ def _file(desk: Desk, run: Run, name: str, request: Request) -> Response:
     }
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
-    path = desk.folder.files.path(of.sha256)
+    path = app.folder.files.path(of.sha256)
     if of.size <= _SMALL and "range" not in request.headers:
         return Response(path.read_bytes(), headers=headers, media_type=of.media)
     return FileResponse(path, headers=headers, media_type=of.media)

@@ -7,9 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from shoe.service import studies
-from shoe.service.api import models
-from shoe.service.callers import Rater, TheDesk
+from shoe.service import studies, types
+from shoe.service.callers import App, Rater
 from shoe.service.contract import contract
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
@@ -17,19 +16,19 @@ from shoe.service.refusals import json_response
 router = APIRouter(tags=["studies"])
 
 
-@router.get("/v1/study", **contract(models.Asked, open_to="token"))
-def get_study(identity: Rater, desk: TheDesk) -> Response:
+@router.get("/v1/study", **contract(types.Asked, open_to="token"))
+def get_study(identity: Rater, app: App) -> Response:
     """What the rater of an invite link is asked, in the rater's order."""
-    return json_response(studies.asked(desk.folder, identity))
+    return json_response(studies.asked(app.folder, identity))
 
 
-@router.get("/v1/study/answers", **contract(models.Answers, open_to="token"))
-def list_answers(identity: Rater, desk: TheDesk) -> Response:
+@router.get("/v1/study/answers", **contract(types.Answers, open_to="token"))
+def list_answers(identity: Rater, app: App) -> Response:
     """All that the rater has answered, on whatever device, the earliest first."""
-    return json_response(models.Answers(answers=studies.given(desk.folder, identity)))
+    return json_response(types.Answers(answers=studies.given(app.folder, identity)))
 
 
-@router.post("/v1/study/answers", **contract(models.KeptAnswers, models.Answers, open_to="token"))
-def add_answers(asked: Annotated[models.Answers, body(models.Answers)], identity: Rater, desk: TheDesk) -> Response:
+@router.post("/v1/study/answers", **contract(types.KeptAnswers, types.Answers, open_to="token"))
+def add_answers(asked: Annotated[types.Answers, body(types.Answers)], identity: Rater, app: App) -> Response:
     """Add answers of the rater; one that was sent before is kept once, so whatever is in doubt is sent again."""
-    return json_response(models.KeptAnswers(kept=studies.keep(desk.folder, identity, asked.answers)))
+    return json_response(types.KeptAnswers(kept=studies.keep(app.folder, identity, asked.answers)))

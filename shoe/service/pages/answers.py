@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from shoe.core.errors import ShoeError
-from shoe.service.bodies import read_body
 from shoe.service.callers import identify
 from shoe.service.errors import NotFoundError
 from shoe.service.pages.places import Served
@@ -85,7 +84,7 @@ def onward(request: Request, path: str) -> RedirectResponse:
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
-    return parse_qs((await read_body(request)).decode("utf-8", "replace"), keep_blank_values=True)
+    return parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
 
 
 Form = Annotated[dict[str, list[str]], Depends(_form)]

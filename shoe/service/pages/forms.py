@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from shoe.core.errors import ShoeError
 from shoe.service import runs, submissions, tokens
+from shoe.service.api.about import set_session
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Admin, Reader, Submitter, TheDesk, desk_of, verified
+from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verified
 from shoe.service.errors import NotFoundError
 from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
 from shoe.service.pages.views import rows
@@ -24,25 +25,24 @@ _LISTED = 200
 
 
 @router.get("/compare")
-def choose(request: Request, identity: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
     """Finished runs, to choose some of."""
-    del identity
     return _choose(request, run)
 
 
 @router.post("/compare")
-def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) -> Response:
+def compare(request: Request, form: Form, identity: Submitter, app: App) -> Response:
     """Ask for a comparison."""
     ids = form.get("run", [])
     try:
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
         run = submissions.compare(
-            desk.folder,
+            app.folder,
             str(identity.team),
-            with_results(desk, identity, ids),
+            with_results(app.folder, identity, ids),
             resamples=resamples or None,
             seed=max(seed, 0),
-            most_waiting=desk.settings.queue_per_team,
+            most_waiting=app.settings.queue_per_team,
         )
     except (ShoeError, ValueError) as error:
         return _choose(request, ids, str(error))
@@ -50,7 +50,7 @@ def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) ->
 
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
-    folder, viewer = desk_of(request).folder, viewer_of(request)
+    folder, viewer = state_of(request).folder, viewer_of(request)
     found = runs.runs(folder, viewer.seen, limit=_LISTED, state="done")
     done = rows(viewer, folder, (run for run in found if run.kind == "score"))
     values = {"runs": done, "chosen": chosen, "problem": problem}
@@ -64,20 +64,20 @@ def act(
     action: str,
     form: Form,
     identity: Submitter,
-    desk: TheDesk,
+    app: App,
 ) -> Response:
     """Cancel, retry, change or delete a run."""
-    run = own_run(desk, identity, id)
+    run = own_run(app.folder, identity, id)
     if action == "delete":
-        runs.delete(desk.folder, run.id)
+        runs.delete(app.folder, run.id)
         return onward(request, "/runs")
     if action == "change":
         visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
-        runs.change(desk.folder, run.id, field(form, "name") or None, visibility)
+        runs.change(app.folder, run.id, field(form, "name") or None, visibility)
     elif action == "cancel":
-        runs.cancel(desk.folder, run.id)
+        runs.cancel(app.folder, run.id)
     elif action == "retry":
-        submissions.retry(desk.folder, run.id, desk.settings.queue_per_team)
+        submissions.retry(app.folder, run.id, app.settings.queue_per_team)
     else:
         raise NotFoundError("no such page")
     return onward(request, f"/runs/{run.id}")
@@ -90,63 +90,52 @@ def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Respons
 
 
 @router.post("/login")
-def login(request: Request, form: Form, desk: TheDesk) -> Response:
+def login(request: Request, form: Form, app: App) -> Response:
     """Begin a session with a token."""
     token, wanted = field(form, "token").strip(), field(form, "next")
     try:
-        verified(request, token, tokens.check)
+        verified(request, token)
     except Refused as refused:
         return answer(request, ("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
-    secret = tokens.log_in(desk.folder, token, desk.settings.session)
     response = onward(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
-    response.set_cookie(
-        COOKIE,
-        str(secret),
-        max_age=desk.settings.session,
-        httponly=True,
-        samesite="strict",
-        secure=request.url.scheme == "https",
-    )
+    set_session(app, request, response, token)
     return response
 
 
 @router.post("/logout")
-def logout(request: Request, desk: TheDesk) -> Response:
+def logout(request: Request, app: App) -> Response:
     """End a session."""
-    tokens.log_out(desk.folder, request.cookies.get(COOKIE, ""))
+    tokens.log_out(app.folder, request.cookies.get(COOKIE, ""))
     response = onward(request, "/")
     response.delete_cookie(COOKIE)
     return response
 
 
 @router.get("/tokens")
-def token_list(request: Request, identity: Admin) -> Response:
+def token_list(request: Request, _: Admin) -> Response:
     """All tokens, but for themselves."""
-    del identity
     return _tokens(request)
 
 
 @router.post("/tokens")
-def make_token(request: Request, form: Form, identity: Admin, desk: TheDesk) -> Response:
+def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
     """Make a token, and show it this once."""
-    del identity
     name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
     try:
         days = float(field(form, "days")) if field(form, "days") else None
-        made = tokens.new_token(desk.folder, name, team, scopes.split(","), days)
+        made = tokens.new_token(app.folder, name, team, scopes.split(","), days)
     except (ShoeError, ValueError) as error:
         return _tokens(request, problem=str(error), status=422)
     return _tokens(request, made=made)
 
 
 @router.post("/tokens/revoke")
-def revoke_token(request: Request, form: Form, identity: Admin, desk: TheDesk) -> Response:
+def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
     """Take a token back."""
-    del identity
-    tokens.revoke(desk.folder, field(form, "prefix"))
+    tokens.revoke(app.folder, field(form, "prefix"))
     return onward(request, "/tokens")
 
 
 def _tokens(request: Request, made: str | None = None, problem: str | None = None, status: int = 200) -> Response:
-    values = {"tokens": tokens.tokens(desk_of(request).folder), "made": made, "problem": problem}
+    values = {"tokens": tokens.tokens(state_of(request).folder), "made": made, "problem": problem}
     return answer(request, ("tokens.html", values), status)

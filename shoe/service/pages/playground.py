@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoe.service.folder import Folder
@@ -38,7 +37,7 @@ def places(folder: Folder) -> dict[str, str]:
     from shoe.similarity.maps import shipped_maps
 
     own = {name: name for name in shipped_maps()}
-    return own | {each.name: str(Path(folder.maps) / each.folder) for each in maps(folder)}
+    return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 
 
 def answer(place: str, said: str, truth: str) -> dict[str, Any]:

@@ -14,10 +14,9 @@ from starlette.responses import HTMLResponse, Response
 from shoe.core.errors import ShoeError
 from shoe.service import boards
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, Reader, TheDesk, demand
+from shoe.service.callers import Anybody, App, Reader, demand
 from shoe.service.contract import describe
 from shoe.service.errors import NotFoundError
-from shoe.service.kept import unchanging
 from shoe.service.pages import playground, views
 from shoe.service.pages.answers import Page, address_of, answer, viewer_of
 from shoe.service.pages.files import STATIC
@@ -32,7 +31,6 @@ router = APIRouter(route_class=Page, include_in_schema=False)
 
 
 @router.get("/static/{name}")
-@unchanging
 async def static(name: str, request: Request) -> Response:
     """A style, script or picture."""
     path = STATIC.get(name)
@@ -52,50 +50,45 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 
 @router.get("/")
-@unchanging
-async def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+async def front(request: Request, _: Anybody, app: App) -> Response:
     """The front page."""
-    del identity
-    return answer(request, views.front(desk.folder, viewer_of(request)))
+    return answer(request, views.front(app.folder, viewer_of(request)))
 
 
 @router.get("/runs")
-@unchanging
 async def run_list(
     request: Request,
     identity: Reader,
-    desk: TheDesk,
+    app: App,
     name: Text = "",
     state: Text = "",
     truth: Text = "",
     after: Text = "",
 ) -> Response:
     """Runs that a filter lets through."""
-    number = visible_run(desk, identity, after).number if after else None
+    if after:
+        visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
-    return answer(request, views.run_list(desk.folder, viewer_of(request), asked, number))
+    return answer(request, views.run_list(app.folder, viewer_of(request), asked, after or None))
 
 
 @router.get("/runs/{id}")
-@unchanging
-def run_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+def run_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
     """A run."""
-    return answer(request, views.run_page(desk.folder, viewer_of(request), visible_run(desk, identity, id)))
+    return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id)))
 
 
 @router.get("/runs/{id}/classes")
-@unchanging
-def classes_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
+def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002
     """A run's figures of each class."""
-    view = views.classes_page(desk.folder, visible_run(desk, identity, id))
+    view = views.classes_page(app.folder, visible_run(app.folder, identity, id))
     if view is None:
         raise NotFoundError(f"run {id} has no figures of classes")
     return answer(request, view)
 
 
 @router.get("/submit")
-@unchanging
-def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") -> Response:
+def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """The form that predictions are sent by."""
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.core.coordinates import CommonCoordinates
@@ -105,45 +98,39 @@ def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") 
 
     of = benchmark(DEFAULT)
     values = {
-        "truths": truths(desk.folder),
-        "maps": list(dict.fromkeys([*playground.places(desk.folder), *own_similarities()])),
+        "truths": truths(app.folder),
+        "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
         "protocols": [(name, "") for name in (*of.protocols, "shoe")],
         "usual": of.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
         "options": describe(),
-        "boards": boards.boards(desk.folder),
+        "boards": boards.boards(app.folder),
         "wanted_board": board,
         "may_submit": identity.allows("submit"),
-        "largest": desk.settings.largest_upload,
+        "largest": app.settings.largest_upload,
     }
     return answer(request, ("submit.html", values))
 
 
 @router.get("/boards")
-@unchanging
-async def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+async def board_list(request: Request, _: Anybody, app: App) -> Response:
     """All leaderboards."""
-    del identity
-    return answer(request, views.board_list(desk.folder, viewer_of(request)))
+    return answer(request, views.board_list(app.folder, viewer_of(request)))
 
 
 @router.get("/boards/{name}")
-@unchanging
-def board_page(request: Request, name: str, identity: Anybody, desk: TheDesk) -> Response:
+def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
     """A leaderboard; one that is hidden is for who has a token."""
-    if boards.board(desk.folder, name).hidden:
+    if boards.board(app.folder, name).hidden:
         demand(identity, "read")
-    return answer(request, views.board_page(desk.folder, viewer_of(request), name))
+    return answer(request, views.board_page(app.folder, viewer_of(request), name))
 
 
 @router.get("/playground")
-def ask(
-    request: Request, identity: Reader, desk: TheDesk, said: Text = "", truth: Text = "", similarity: Text = ""
-) -> Response:
+def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = "", similarity: Text = "") -> Response:
     """What the metric takes a phrase to mean."""
-    del identity
-    places = playground.places(desk.folder)
+    places = playground.places(app.folder)
     name = similarity if similarity in places else next(iter(places))
     values: dict[str, Any] = {
         "asked": {"said": said, "truth": truth, "map": name},
@@ -161,46 +148,37 @@ def ask(
 
 
 @router.get("/maps")
-@unchanging
-def map_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
+def map_list(request: Request, _: Reader, app: App) -> Response:
     """All similarity maps."""
-    del identity
-    return answer(request, views.map_list(desk.folder))
+    return answer(request, views.map_list(app.folder))
 
 
 @router.get("/maps/{name}")
-@unchanging
-def map_page(request: Request, name: str, identity: Reader, desk: TheDesk) -> Response:
+def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
     """A similarity map."""
-    del identity
-    view = views.map_page(desk.folder, name)
+    view = views.map_page(app.folder, name)
     if view is None:
         raise NotFoundError("no map of this name")
     return answer(request, view)
 
 
 @router.get("/truths")
-@unchanging
-async def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
+async def truth_list(request: Request, _: Reader, app: App) -> Response:
     """All ground truths."""
-    del identity
-    return answer(request, views.truth_list(desk.folder))
+    return answer(request, views.truth_list(app.folder))
 
 
 @router.get("/api")
-@unchanging
-def interface(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+def interface(request: Request, identity: Anybody, app: App) -> Response:
     """The API, from its schema."""
-    known = truths(desk.folder) if identity.allows("read") else []
+    known = truths(app.folder) if identity.allows("read") else []
     curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
     return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
 
 
 @router.get("/rate")
-@unchanging
-async def rate(identity: Anybody) -> Response:
+async def rate(_: Anybody) -> Response:
     """A rater's page: the link's token stands behind #, so no server, log or other site is told it."""
-    del identity
     page, allowed = _rater_page()
     return HTMLResponse(page, headers={"Content-Security-Policy": f"{allowed}; frame-ancestors 'none'"})
 

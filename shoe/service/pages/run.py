@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,8 +12,9 @@ from shoe.core.errors import many
 from shoe.service.folder import Folder
 from shoe.service.pages import drawing
 from shoe.service.pages.comparison import first_exact
-from shoe.service.runs import Run, given
+from shoe.service.runs import command_of
 from shoe.service.truths import Truth
+from shoe.service.types import Run
 from shoe.service.visible import AGGREGATES
 
 ABOUT = {
@@ -54,7 +54,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
         "files": _files(run, held=held),
-        "command": _command(folder, run, truth) if run.prediction else _comparing(run),
+        "command": command_of(folder, run.id),
         "identity": _identity(run, truth),
         "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
@@ -198,42 +198,6 @@ def _identity(run: Run, truth: Truth | None) -> list[tuple[str, str]]:
     if truth:
         found.append(("ground truth, SHA-256", truth.sha256))
     return found
-
-
-def _command(folder: Folder, run: Run, truth: Truth | None) -> str:
-    """What gives the same figures where predictions and ground truth are at hand."""
-    asked = run.request
-    words = ["shoe", "score", given(folder, run.team, run.prediction or "") or run.name]
-    words += ["--ground-truth", truth.reading.truth.file if truth else run.truth]
-    if truth is not None:
-        reading = truth.reading
-        words += ["--dataset", reading.dataset] if reading.dataset != "hico-det" else []
-        words += ["--split", reading.split] if reading.split else []
-        words += ["--classes", reading.classes.file] if reading.classes else []
-        words += ["--image-labels", reading.image_labels.file] if reading.image_labels else []
-    for protocol in asked.get("protocols") or ():
-        words += ["--protocol", protocol]
-    if asked.get("similarity", "dataset") != "dataset":
-        words += ["--similarity", asked["similarity"]]
-    for option in asked.get("options") or ():
-        words += ["--option", option]
-    for name in ("boxes", "scores", "format", "subset"):
-        if asked.get(name):
-            words += [f"--{name}", asked[name]]
-    for name in ("images_in_predictions", "bounds"):
-        if asked.get(name):
-            words.append(f"--{name.replace('_', '-')}")
-    return shlex.join([*words, "--json", "-"])
-
-
-def _comparing(run: Run) -> str | None:
-    """What compares the runs again, from their files as they are downloaded."""
-    if run.kind != "compare":
-        return None
-    words = ["shoe", "compare", *(f"{id_}-run.shoe" for id_ in run.request["runs"])]
-    if run.request.get("resamples"):
-        words += ["--resamples", str(run.request["resamples"])]
-    return shlex.join([*words, "--seed", str(run.request.get("seed", 0)), "--json", "-"])
 
 
 def row(run: Run) -> dict[str, Any]:

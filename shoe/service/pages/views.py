@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from shoe.service import boards, runs
 from shoe.service.folder import Folder
@@ -12,13 +12,12 @@ from shoe.service.pages import playground
 from shoe.service.pages.comparison import comparison_values, first_exact, plot
 from shoe.service.pages.maps import map_row, map_values
 from shoe.service.pages.run import read_output, row, run_values, short_signature
-from shoe.service.runs import Run
 from shoe.service.truths import Truth, truths
+from shoe.service.types import Run, State
 from shoe.service.visible import for_all
 
 PAGE = 50
 """Runs of a list."""
-STATES = ("queued", "running", "done", "failed", "cancelled")
 View = tuple[str, dict[str, Any]]
 """A template's name, and what it says."""
 
@@ -60,7 +59,7 @@ def front(folder: Folder, viewer: Viewer) -> View:
     }
 
 
-def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: int | None) -> View:
+def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: str | None) -> View:
     """The list of runs, as far as a filter lets them through."""
     found = runs.runs(
         folder,
@@ -74,7 +73,7 @@ def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: in
     return "runs.html", {
         "runs": rows(viewer, folder, found),
         "asked": asked,
-        "states": STATES,
+        "states": get_args(State),
         "truths": [each.name for each in truths(folder)],
         "last": found[-1].id if len(found) == PAGE else None,
         "chosen": (),

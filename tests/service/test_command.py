@@ -1,0 +1,34 @@
+"""The command that a run shows: who has its files gets the same bytes by it."""
+
+import shlex
+import shutil
+from pathlib import Path
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.service import jobs, runs, submissions, work
+from shoe.service.folder import Folder
+from shoe.service.process import Limits, Task
+from shoe.service.requests import command
+from shoe.service.truths import add_truth
+from shoe.service.types import Request
+from tests.cli.run import run
+
+
+def test_the_command_of_a_run_gives_its_result(tmp_path: Path) -> None:
+    folder = Folder.open(tmp_path / "service")
+    add_truth(folder, "small", TRUTH, shown=True)
+    stored = folder.files.put(PREDICTIONS["detector"])
+    runs.add_file(folder, "local", "my file.json", stored)
+    asked = Request(truth="small", protocols=("qpic", "shoe"), options=("tau=0.4",))
+    made = submissions.submit(folder, "local", "a name", stored.sha256, asked)
+    job = jobs.claim(folder)
+    assert job is not None
+    (tmp_path / "job").mkdir()
+    work.do(Task("score", job.request, str(folder.files.folder), str(folder.maps), Limits()), tmp_path / "job")
+    shutil.copy(TRUTH, tmp_path)
+    shutil.copy(PREDICTIONS["detector"], tmp_path / "my file.json")
+    typed = runs.command_of(folder, made.id)
+    assert command("page", {**job.request, "name": "my file", "file": "my file.json"}) == typed
+    done = run(*shlex.split(typed)[1:], folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.encode() == (tmp_path / "job" / "out" / "result.json").read_bytes()
