@@ -11,10 +11,10 @@ import hashlib
 import io
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,12 +86,37 @@ def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     Returns:
         The pictures, in order, and an error for each file that is none.
     """
-    pictures: list[Picture] = []
-    errors: list[InputError] = []
+
+    def look_or_error(path: Path) -> Picture | InputError:
+        try:
+            return look(path)
+        except InputError as error:
+            return error
+
     with _unwarned(), ThreadPoolExecutor() as pool:
-        for found in pool.map(_look_or_error, files):
-            (pictures if isinstance(found, Picture) else errors).append(found)  # type: ignore[arg-type]
-    return pictures, errors
+        found = list(pool.map(look_or_error, files))
+    return [one for one in found if isinstance(one, Picture)], [one for one in found if isinstance(one, InputError)]
+
+
+def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
+    """Look at all pictures of files and folders before anything is asked about them.
+
+    Args:
+        places: files and folders.
+        say: takes a line for each picture but the first that cannot be read.
+
+    Returns:
+        Pictures with absolute paths, by which workers elsewhere find them.
+
+    Raises:
+        InputError: of the first picture that cannot be read.
+    """
+    pictures, errors = looked_at(picture_files(places))
+    for error in errors[1:]:
+        say(str(error))
+    if errors:
+        raise errors[0]
+    return [replace(picture, path=picture.path.absolute()) for picture in pictures]
 
 
 def look(path: Path) -> Picture:
@@ -145,13 +170,6 @@ def rgb(image: Image) -> Image:
         white.alpha_composite(seen)
         return white.convert("RGB")
     return image.convert("RGB")
-
-
-def _look_or_error(path: Path) -> Picture | InputError:
-    try:
-        return look(path)
-    except InputError as error:
-        return error
 
 
 def _content(path: Path) -> bytes:

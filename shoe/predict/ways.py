@@ -35,9 +35,11 @@ _FIELDS = {
     "image": (),
 }
 _FILES = {"phrase": "predict/phrase.txt", "yes-no": "predict/yes-no.txt", "letters": "predict/letters.txt"}
-_WHOLE = "detection.txt"
+_PROMPT_OF_WHOLE = "detection.txt"
 _HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
 _SECTIONS = ["instructions", "question"]
+WHOLE = "image"
+"""The way to ask that needs no pairs."""
 WAYS = tuple(_FIELDS)
 """Names of the ways to ask."""
 TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
@@ -88,13 +90,13 @@ class Way:
         """
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
-        path = path or shipped("prompts") / _FILES.get(name, _WHOLE)
+        path = path or shipped("prompts") / _FILES.get(name, _PROMPT_OF_WHOLE)
         try:
             text = read_bytes(path).decode().replace("\r\n", "\n")
         except UnicodeDecodeError:
             raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if name == "image":
+        if name == WHOLE:
             return cls(name, digest, "", Template(text.strip().replace("$", "$$")))
         before, *parts = _HEADING.split(text)
         if parts[::2] != _SECTIONS or before.strip():

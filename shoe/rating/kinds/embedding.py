@@ -27,7 +27,7 @@ _TEXT = "lemmas: gloss, version 1"
 _DIGITS = 4
 
 
-class Embedding(local.LocalModel, frozen=True, kw_only=True):
+class Embedding(local.LocalRater, frozen=True, kw_only=True):
     """how near two senses' texts lie to each other, as a baseline beside what LLMs say."""
 
     kind: ClassVar[str] = "embedding"

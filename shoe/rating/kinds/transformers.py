@@ -34,7 +34,7 @@ _UNIT = 10**_DIGITS
 _PROBE = "instructions"
 
 
-class Transformers(local.LocalModel, frozen=True, kw_only=True):
+class Transformers(local.LocalRater, frozen=True, kw_only=True):
     """a causal language model on this machine, read without letting it write."""
 
     kind: ClassVar[str] = "transformers"
