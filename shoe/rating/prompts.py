@@ -1,4 +1,4 @@
-"""Prompts: text files that say to a rater what a pair is and how to rate it.
+"""Prompts, text files that tell a rater what a pair is and how to rate it, and the requests that they make.
 
 Four sections, each begun by its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks for one
 pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from shoe.core.errors import InputError, near, quote
 from shoe.core.shipped import shipped
 from shoe.io.files import read_bytes
-from shoe.rating.planning import Subject
-from shoe.rating.questions import Interaction, Question, SenseText, ids_of
+from shoe.llm.request import Request
+from shoe.rating.questions import Interaction, Question, SenseText, Subject, ids_of
 
 _HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
 _SECTIONS = ("instructions", "one", "several", "pair")
@@ -134,6 +134,69 @@ class Prompts:
         senses = (sense for question in group for sense in (question.first, question.second))
         words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
         return len(prompt.instructions) + whole + each * len(group) + words
+
+
+class Group(Request):
+    """The questions of one request, all of one part. Answers are joined to them by id, never by index.
+
+    Attributes:
+        questions: one or more.
+    """
+
+    __slots__ = ("_prompts", "_several", "questions")
+
+    def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
+        """Put questions together.
+
+        Args:
+            questions: one or more, of one part and attempt.
+            prompts: put them into words; None for a rater that reads no prompts.
+            several: whether to ask in the form for several pairs, even for one.
+        """
+        super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
+        self.questions = questions
+        self._prompts = prompts
+        self._several = several
+
+    @property
+    def part(self) -> Subject:
+        """Part of speech of its questions."""
+        return self.questions[0].part
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """One per question; see :func:`ids_of`."""
+        return ids_of(self.keys)
+
+    def payload(self) -> Mapping[str, Any]:
+        """Return the messages that ask."""
+        assert self._prompts is not None, "who reads no prompts asks no endpoint"  # noqa: S101
+        return {"messages": self._prompts.messages(self.questions, several=self._several)}
+
+    def about(self) -> Mapping[str, Any]:
+        """Return ids, pairs and the digest of the prompt, for the reader of the answer."""
+        return {
+            "ids": self.ids,
+            "part": self.part,
+            "pairs": [(question.first.name, question.second.name) for question in self.questions],
+            "prompt": self._prompts.of(self.part).digest if self._prompts else "",
+        }
+
+    def characters(self) -> int:
+        """Return at least as many characters as the messages have, without writing them."""
+        return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
+
+    def parts(self) -> Sequence[Group]:
+        """Return a group for each question."""
+        if len(self.questions) == 1:
+            return [self]
+        return [Group([question], self._prompts, several=self._several) for question in self.questions]
+
+    def joined(self, others: Sequence[Request]) -> Group:
+        """Return one group of its questions and others'."""
+        groups = [self, *cast("Sequence[Group]", others)]
+        questions = [question for group in groups for question in group.questions]
+        return Group(questions, self._prompts, several=self._several)
 
 
 def _fields(of: str) -> Iterable[str]:

@@ -14,10 +14,10 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.llm.request import Recorder
-from shoe.rating.config import setting
+from shoe.rating.config import Backend, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, SenseText
+from shoe.rating.prompts import Group, Prompts
+from shoe.rating.questions import SenseText
 
 # The default thresholds (scripts/fit-thresholds) give the pairs of the shipped map, under all-MiniLM-L6-v2, as many of
 # each rating as that map's mean ratings have; another encoder spreads its cosines otherwise and needs its own.

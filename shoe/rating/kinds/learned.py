@@ -11,11 +11,10 @@ import numpy as np
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.kinds.lexical import ROUNDED, Measured
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend
 from shoe.similarity import Similarity, SimilarityMap
 
 

@@ -12,10 +12,9 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.prompts import Group, Prompts
 from shoe.similarity import Similarity, WordNetSimilarity
 from shoe.similarity.ensemble import HIGHEST
 

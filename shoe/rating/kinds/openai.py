@@ -20,9 +20,8 @@ from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
 from shoe.llm.secrets import Secrets
 from shoe.rating.answers import read_chat
-from shoe.rating.config import RaterConfig, setting
-from shoe.rating.prompts import SECOND_TIME, Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.config import Backend, RaterConfig, setting
+from shoe.rating.prompts import SECOND_TIME, Group, Prompts
 
 _RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
 

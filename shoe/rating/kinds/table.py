@@ -19,10 +19,10 @@ from shoe.io.files import read_bytes
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Question
+from shoe.rating.prompts import Group, Prompts
+from shoe.rating.questions import Question
 from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")

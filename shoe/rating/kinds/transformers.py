@@ -23,10 +23,9 @@ from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.llm.states import State
-from shoe.rating.config import setting
+from shoe.rating.config import Backend, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts, Rendered
-from shoe.rating.questions import Backend, Group
+from shoe.rating.prompts import Group, Prompts, Rendered
 from shoe.similarity.ensemble import HIGHEST
 
 _DIGITS = 4

@@ -21,7 +21,8 @@ from shoe.rating.config import Ensemble, RatersFile, identity_of
 from shoe.rating.job import rate
 from shoe.rating.kinds.transformers import Transformers
 from shoe.rating.planning import Plan, plan_pairs
-from shoe.rating.questions import Group, Question, SenseText
+from shoe.rating.prompts import Group
+from shoe.rating.questions import Question, SenseText
 from shoe.rating.session import Raters
 from shoe.similarity import SimilarityMap
 from tests.rating.asking import PROMPTS, Memory, in_groups
