@@ -90,11 +90,7 @@ class Answers:
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> Planned:
-        """Return what a run would ask, asking nobody.
-
-        Raises:
-            InputError: if the file is another model's, or damaged.
-        """
+        """Return what a run would ask, asking nobody."""
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
@@ -191,12 +187,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Ask as :meth:`ask` does, and show how it goes; an interruption ends the run as an exhausted budget does.
-
-        Raises:
-            ShoeError: when no further question makes sense.
-            KeyboardInterrupt: at the second interruption.
-        """
+        """Ask as :meth:`ask` does, and show how it goes; an interruption ends the run as an exhausted budget does."""
         tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
 
@@ -215,11 +206,7 @@ class Answers:
         return counts
 
     def read(self) -> Iterator[Answer]:
-        """Yield all answers of the file, each question's first; refusals are among them, without text.
-
-        Raises:
-            InputError: if a line is none that this program writes.
-        """
+        """Yield all answers of the file, each question's first; refusals are among them, without text."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):

@@ -27,11 +27,7 @@ class Picture(Protocol):
         """Return hex digits that stand for what it shows: the file's content, and what is drawn on it or cut out."""
 
     def open(self) -> Image:
-        """Make the picture, of mode RGB.
-
-        Raises:
-            InputError: if its file cannot be read.
-        """
+        """Make the picture, of mode RGB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,7 @@ BACKENDS = {
 
 
 def backend_of(name: str) -> type[BackendConfig]:
-    """Load a back end by its name.
-
-    Raises:
-        OptionError: for a name that does not exist.
-    """
+    """Load a back end by its name."""
     if name not in BACKENDS:
         raise unknown_name("back end", name, BACKENDS)
     module, _, kind = BACKENDS[name].partition(":")
@@ -103,16 +99,8 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self
 
     def check(self) -> None:
-        """See what can be seen of the settings before anything is opened or loaded.
-
-        Raises:
-            OptionError: for what cannot be.
-        """
+        """See what can be seen of the settings before anything is opened or loaded."""
 
     def open(self) -> Backend:
-        """Make the back end; a model is loaded here.
-
-        Raises:
-            ShoeError: if it cannot work: no such model, no chat template, no input for images.
-        """
+        """Make the back end; a model is loaded here."""
         raise NotImplementedError

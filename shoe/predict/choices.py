@@ -174,9 +174,6 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
 
     >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
     {'detector': {}, 'pairs': {'min_score': '0.3'}}
-
-    Raises:
-        OptionError: for what is no assignment, or has no such group.
     """
     found: dict[str, dict[str, str]] = {group: {} for group in groups}
     for assignment in assignments:
@@ -198,9 +195,6 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
         group: what users call the step.
         usual: values that are not the type's defaults.
         given: values as text; lists and objects as JSON.
-
-    Raises:
-        OptionError: naming the setting that does not exist, or has a value that it cannot have.
     """
     for name in given:
         if name not in kind.__struct_fields__:

@@ -178,9 +178,6 @@ def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
         path: the file.
         record: of the image; a digest "" and sizes of 0 are unknown.
         picture: the picture of this name, if there is one.
-
-    Raises:
-        InputError: naming the image, and what is different.
     """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else None
@@ -265,11 +262,7 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Cut a box off at the picture's edges.
-
-    Raises:
-        InputError: for one that lies outside, or has no area.
-    """
+    """Cut a box off at the picture's edges."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     low, high = -_OUTSIDE, (width + _OUTSIDE, height + _OUTSIDE)

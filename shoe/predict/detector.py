@@ -65,12 +65,7 @@ class Detector(LocalModel):
     """
 
     def __init__(self, config: DetectorConfig) -> None:
-        """Read which classes a detector has.
-
-        Raises:
-            MissingExtraError: if torch, transformers or Pillow is not installed.
-            OptionError: if there is no such model or device, or it is no detector.
-        """
+        """Read which classes a detector has."""
         super().__init__(config, f"detector {quote(config.model)}", "predict", needed_by="a detector")
         self.config = config
         about = self.load("AutoConfig")
@@ -102,11 +97,7 @@ class Detector(LocalModel):
         return self.load_weights(kind)
 
     def check_labels(self, names: Names, benchmark: Benchmark) -> None:
-        """Check that some class of the detector is an object, before it looks at any image.
-
-        Raises:
-            InputError: if none is.
-        """
+        """Check that some class of the detector is an object, before it looks at any image."""
         if not any(objects_of(self.labels, names, benchmark)):
             found = f"no object, but {', '.join(self.labels[:_MOST_NAMED])}"
             hint, expected = "--labels FILE says which objects they are", f"objects of {benchmark.name}"

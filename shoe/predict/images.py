@@ -58,11 +58,7 @@ class Picture:
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
-    """List picture files: those named, and of folders those with one of ``SUFFIXES``, by name.
-
-    Raises:
-        InputError: for a place that is not there, a folder without pictures, and two files of one name.
-    """
+    """List picture files: those named, and of folders those with one of ``SUFFIXES``, by name."""
     found: dict[str, Path] = {}
     for place in map(Path, places):
         if not place.exists():
@@ -107,9 +103,6 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
     Returns:
         Pictures with absolute paths, by which workers elsewhere find them.
-
-    Raises:
-        InputError: of the first picture that cannot be read.
     """
     pictures, errors = looked_at(picture_files(places))
     for error in errors[1:]:
@@ -120,43 +113,30 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Read a picture's size and see that it is whole.
-
-    Raises:
-        InputError: for what is no picture, is damaged, or too large.
-    """
-    data = _content(path)
+    """Read a picture's size and see that it is whole."""
+    data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
         image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # a JPEG is read faster so
         image.load()
         if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # which loading a TIFF has seen to
             width, height = height, width
-    digest = hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
     return Picture(path.name, path, digest, width, height)
 
 
 def opened(picture: Picture) -> Image:
-    """Open a picture as it is to be looked at: turned, 8-bit RGB.
-
-    Raises:
-        InputError: if it cannot be read, or is another one than was looked at.
-    """
+    """Open a picture as it is to be looked at: turned, 8-bit RGB."""
     from PIL import ImageOps
 
-    data = _content(picture.path)
-    if hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex() != picture.digest:
+    data, digest = _content(picture.path)
+    if digest != picture.digest:
         raise InputError(picture.path, found="another picture than at the start", expected="files that stay")
     with _unwarned(), _opened(picture.path, data) as image:
         return rgb(ImageOps.exif_transpose(image))
 
 
 def rgb(image: Image) -> Image:
-    """Make a picture of any mode 8-bit RGB; what is transparent becomes white.
-
-    Raises:
-        ValueError: for pixels of another depth than 8 or 16 bits.
-    """
+    """Make a picture of any mode 8-bit RGB; what is transparent becomes white."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":
@@ -172,11 +152,13 @@ def rgb(image: Image) -> Image:
     return image.convert("RGB")
 
 
-def _content(path: Path) -> bytes:
+def _content(path: Path) -> tuple[bytes, str]:
+    """The bytes of a file, and their digest."""
     try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from None
+    return data, hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
 
 
 @contextmanager

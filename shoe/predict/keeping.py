@@ -59,11 +59,7 @@ class AnswerRecorder(LedgerRecorder):
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """See that the run did not end for want of what it needs.
-
-        Raises:
-            ShoeError: if it did.
-        """
+        """See that the run did not end for want of what it needs."""
         who = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
@@ -88,11 +84,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Read the line of an answer.
-
-    Raises:
-        ValueError: if it does not say what was asked, or holds no chat completion.
-    """
+    """Read the line of an answer."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")

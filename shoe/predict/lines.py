@@ -62,11 +62,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
 
 
 def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
-    """Read the records of a file that was made by these settings; none if a kill left nothing but its first line.
-
-    Raises:
-        InputError: as :func:`read_lines`, and for a file that was made by other settings.
-    """
+    """Read the records of a file that was made by these settings; none if a kill left nothing but its first line."""
     found, records = read_lines(path, kind, form)
     if records:
         _check_settings(path, first_line(form, found), first_line(form, by))
@@ -76,11 +72,7 @@ def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any])
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write a file of lines as a whole, with a first line if the file has a form.
-
-    Raises:
-        InputError: if it cannot be written.
-    """
+    """Write a file of lines as a whole, with a first line if the file has a form."""
     with replacing(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))
@@ -115,11 +107,7 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
 
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
-    """Compare the first line of a file with the one that would be written now.
-
-    Raises:
-        InputError: naming up to three settings that differ.
-    """
+    """Compare the first line of a file with the one that would be written now."""
     if line != first:
         try:
             before, now = (msgspec.json.decode(one)["by"] for one in (line, first))

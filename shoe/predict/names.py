@@ -81,11 +81,7 @@ def usual_names(benchmark: Benchmark) -> Names:
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read a file of names; see the module.
-
-    Raises:
-        InputError: for a file of no such form, or that renames to what is no object of the benchmark.
-    """
+    """Read a file of names; see the module."""
     path = Path(path)
     data = read_bytes(path)
     if data.lstrip()[:1] in (b"{", b"["):

@@ -91,11 +91,7 @@ _NO_RULE = PairRule()
 
 
 def rule_named(name: str) -> PairRule:
-    """Return a rule by name.
-
-    Raises:
-        OptionError: for an unknown name.
-    """
+    """Return a rule by name."""
     if name not in RULES:
         raise unknown_name("pair rule", name, RULES)
     return RULES[name]
@@ -147,9 +143,6 @@ def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index"
         paired: the pairs of pictures.
         truth: what is so.
         pairs: when two pairs of the ground truth are one; see :class:`~shoe.diagnosis.localisation.PairRules`.
-
-    Raises:
-        InputError: when no picture is of the ground truth.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -231,11 +224,7 @@ class Pairs:
         return replace(self, records=[record for record in self.records if record.image in names])
 
     def check(self) -> None:
-        """Check that there is anything to ask about.
-
-        Raises:
-            OptionError: if there is no pair.
-        """
+        """Check that there is anything to ask about."""
         if not self.count:
             pictures = many(len(self.records), "picture")
             raise OptionError(f"found no pair in {pictures}, expected some: try --pair-rule all, or another detector")
@@ -304,11 +293,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
 
 
 def _object(path: Path, place: str, label: float | str, names: Names, benchmark: Benchmark) -> str:
-    """The object that a pair's label is: a word, or an index from 0.
-
-    Raises:
-        InputError: for what is none: unlike a detector, who makes pairs has chosen their objects.
-    """
+    """The object that a pair's label is: a word, or an index from 0."""
     if not isinstance(label, str):
         if not 0 <= label < len(names.indices):
             expected = f"0 to {len(names.indices) - 1}, objects of {names.whose}"

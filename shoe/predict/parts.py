@@ -48,11 +48,7 @@ class Files:
         return cls(detections or boxes, pairs, answers or ours, folder)
 
     def of_part(self, shard: Shard) -> Files:
-        """Name the files of one part, and make their folder.
-
-        Raises:
-            InputError: if there can be no such folder.
-        """
+        """Name the files of one part, and make their folder."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -71,9 +67,6 @@ class Files:
         Args:
             by: how the detector says that boxes came about.
             pictures: of the run.
-
-        Raises:
-            InputError: for a damaged file, and one that was made in another way.
         """
         known, found = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:

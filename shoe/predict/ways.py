@@ -82,12 +82,7 @@ class Way:
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
-        """Read a way's prompt: the shipped one, or a file.
-
-        Raises:
-            OptionError: for a name that is none.
-            InputError: for a file that lacks a section or a field.
-        """
+        """Read a way's prompt: the shipped one, or a file."""
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
         path = path or shipped("prompts") / _FILES.get(name, _PROMPT_OF_WHOLE)
@@ -112,11 +107,7 @@ class Way:
         return Question([picture], self.question.substitute(), self.instructions, (), self.digest, about)
 
     def about_pair(self, image: str, pair: Pair, shown: Shown, benchmark: Benchmark) -> Iterator[Question]:
-        """Ask about a pair: once, for each verb that the benchmark has for the object, or for each order of letters.
-
-        Raises:
-            OptionError: if the object is none of the benchmark's, or has more verbs than there are letters.
-        """
+        """Ask about a pair: once, for each verb that the benchmark has for the object, or for each order of letters."""
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": shown.person, "thing": shown.thing}
         if self.name == "phrase":
@@ -147,11 +138,7 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """The verbs that a benchmark has for an object, each with what is asked of it: its -ing form, in words.
-
-    Raises:
-        OptionError: for an object that has no class.
-    """
+    """The verbs that a benchmark has for an object, each with what is asked of it: its -ing form, in words."""
     classes = benchmark.classes
     if object_ not in classes.objects:
         raise unknown_name("object", object_, classes.objects)

@@ -38,9 +38,6 @@ class Backend(Protocol):
         """Ask every group, in any order and with any parallelism, taking groups from the iterator only as needed.
 
         Returns when all groups were answered or given up, or when the recorder says to stop.
-
-        Raises:
-            ShoeError: when no further question makes sense (a wrong key, an unknown model): one line.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
@@ -94,11 +91,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; nothing is loaded and no key is read before it rates.
-
-        Raises:
-            ShoeError: for settings that it cannot work with.
-        """
+        """Make the rater; nothing is loaded and no key is read before it rates."""
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:

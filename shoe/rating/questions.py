@@ -95,11 +95,7 @@ def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def describe(names: Sequence[str]) -> list[SenseText]:
-    """Return the words and definitions of synsets, by name.
-
-    Raises:
-        MissingExtraError: if WordNet's files are not there.
-    """
+    """Return the words and definitions of synsets, by name."""
     store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
     sense = {
         name: SenseText(name, tuple(lemma.replace("_", " ") for lemma in store.lemmas(store.synset(name))), gloss)

@@ -65,9 +65,6 @@ class RaterSession:
             prompts: what raters are asked.
             folder: of the ledgers.
             shard: the part of the questions.
-
-        Raises:
-            ShoeError: for settings that its kind cannot work with, or that cannot be divided.
         """
         if shard and not config.divisible:
             found = f"rater {quote(config.name)}: found {config.kind}, which one process asks for all"
@@ -101,9 +98,6 @@ class RaterSession:
         Args:
             states: "unparsable", "refused"; none of them: what was being asked again has been.
             say: takes a line for the user.
-
-        Raises:
-            InputError: if the ledger cannot be read or written.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -277,12 +271,7 @@ class Raters:
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
-        """Make all raters ready; the folder of their ledgers is made when the first answer comes.
-
-        Raises:
-            ShoeError: for settings that a kind cannot work with.
-            OptionError: for two raters that would give the same answers.
-        """
+        """Make all raters ready; the folder of their ledgers is made when the first answer comes."""
         self.file = file
         self.prompts = prompts
         self.shard = shard

@@ -128,12 +128,7 @@ class VisionModel(LocalModel):
     """A vision-language model with its processor."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load a model.
-
-        Raises:
-            MissingExtraError: if torch or transformers is not installed.
-            OptionError: if there is no such model or device, it takes no pictures, or has no chat template.
-        """
+        """Load a model."""
         super().__init__(config, f"model {quote(config.model)}", "predict")
         self._top, self._most = config.top, config.most_tokens
         self._batch_size, self._dtype = config.batch_size, config.dtype
@@ -194,12 +189,7 @@ class VisionModel(LocalModel):
         return text
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open pictures and make tokens of prompts; may be called while another batch is answered.
-
-        Raises:
-            InputError: if a picture cannot be read.
-            OptionError: if the processor cannot take what is asked.
-        """
+        """Open pictures and make tokens of prompts; may be called while another batch is answered."""
         texts = [self._conversation(question) for question in questions]
         for question in questions:
             self._spell(question.words)
@@ -213,11 +203,7 @@ class VisionModel(LocalModel):
         return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
     def answer(self, batch: Prepared) -> list[tuple[Said, int]]:
-        """Answer a batch: return the answer to each question, and the length of its prompt in tokens.
-
-        Raises:
-            OptionError: if the model does not fit into memory, or gives no finite figures.
-        """
+        """Answer a batch: return the answer to each question, and the length of its prompt in tokens."""
         torch = self.torch
         try:
             with torch.inference_mode():
@@ -311,11 +297,7 @@ class VisionModel(LocalModel):
         return texts
 
     def _spell(self, words: Iterable[str]) -> None:
-        """Find the tokens that are a word, with whatever blanks.
-
-        Raises:
-            OptionError: for a word that no token is.
-        """
+        """Find the tokens that are a word, with whatever blanks."""
         for word in words:
             if word not in self._spelt:
                 found = [token for token, text in enumerate(self._vocabulary) if spells(text, word)]

@@ -48,11 +48,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         return self.batch_size
 
     def open(self) -> Backend:
-        """Start the engine.
-
-        Raises:
-            OptionError: if vLLM is not installed, or cannot load the model.
-        """
+        """Start the engine."""
         try:
             from vllm import LLM, SamplingParams
         except ImportError:

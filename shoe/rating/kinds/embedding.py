@@ -40,11 +40,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for settings that it cannot work with.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 

@@ -28,12 +28,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("a map with predictions: a shipped one's name, or a folder", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for repeats of what is the same each time, or a map without predictions.
-            InputError: for a map that is broken.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 

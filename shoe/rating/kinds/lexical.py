@@ -35,11 +35,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     )
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for thresholds that do not rise, or repeats of what is the same each time.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 

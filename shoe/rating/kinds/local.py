@@ -51,10 +51,6 @@ class Model(LocalModel):
             config: of the rater.
             kind: transformers' class for models of its kind.
             more: further arguments of ``from_pretrained`` that find the model.
-
-        Raises:
-            MissingExtraError: if torch or transformers is not installed.
-            OptionError: if there is no such model or device.
         """
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
@@ -63,11 +59,7 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """See that what gives the same answer each time is asked once, and that its thresholds rise.
-
-    Raises:
-        OptionError: if not.
-    """
+    """See that what gives the same answer each time is asked once, and that its thresholds rise."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
         same = f"kind {config.kind} answers a question the same each time"

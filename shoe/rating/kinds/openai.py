@@ -39,11 +39,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     structured: Annotated[bool, setting("ask for JSON by response_format, as long as the endpoint knows it")] = True
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater. The key is read when it first asks.
-
-        Raises:
-            OptionError: for settings that cannot be.
-        """
+        """Make the rater. The key is read when it first asks."""
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:

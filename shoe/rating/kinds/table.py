@@ -42,12 +42,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
     column: Annotated[str, setting("its column that holds this rater's ratings, 0 to 4 or nothing")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for repeats of what is the same each time.
-            InputError: naming the line and the column that break the table's format.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 
@@ -61,9 +56,6 @@ def read_ratings(path: Path, column: str) -> Ratings:
 
     Returns:
         {(class synset, synset): rating}, both by WordNet's first name for them; pairs without a rating left out.
-
-    Raises:
-        InputError: naming the line and the column that break the form.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]

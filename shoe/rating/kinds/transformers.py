@@ -53,11 +53,7 @@ class Transformers(local.LocalRater, frozen=True, kw_only=True):
     ] = 0.01
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; the model is loaded when it first rates.
-
-        Raises:
-            OptionError: for settings that it cannot work with.
-        """
+        """Make the rater; the model is loaded when it first rates."""
         local.check(self)
         return _Probabilities(self, prompts)
 
@@ -108,11 +104,7 @@ class Reader(local.Model):
     """A causal language model."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load the model; see :class:`~shoe.rating.kinds.local.Model`.
-
-        Raises:
-            OptionError: also if its tokenizer has no token for a rating.
-        """
+        """Load the model; see :class:`~shoe.rating.kinds.local.Model`."""
         super().__init__(
             config, "AutoModelForCausalLM", **({"gguf_file": config.gguf_file} if config.gguf_file else {})
         )
@@ -125,11 +117,7 @@ class Reader(local.Model):
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
-        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands.
-
-        Raises:
-            OptionError: if they are more than the model reads.
-        """
+        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands."""
         # With a rating behind it, then without: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
