@@ -43,7 +43,11 @@ def check_place(folder: Path, mark: str = MARK) -> None:
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
     clear_leftovers(folder)
     if folder.is_dir():
-        if not any(folder.iterdir()) or _is_ours(folder / ABOUT, mark):
+        try:
+            about = msgspec.json.decode((folder / ABOUT).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            about = None
+        if not any(folder.iterdir()) or (isinstance(about, dict) and mark in about):
             return
         found = "a folder with something else in it"
     elif folder.exists() or folder.is_symlink():
@@ -159,11 +163,3 @@ def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
     used = {part for part in outcome.parts for session in raters.sessions if session.prompt_digest(part)}
     prompts = [raters.prompts.of(part) for part in outcome.parts if part in used]
     return {prompt.digest: prompt.text for prompt in prompts}
-
-
-def _is_ours(path: Path, mark: str) -> bool:
-    try:
-        about = msgspec.json.decode(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(about, dict) and mark in about

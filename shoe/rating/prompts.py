@@ -59,22 +59,13 @@ class Prompt:
         Raises:
             InputError: naming the section that is missing, doubled or unknown, or the field that is.
         """
-        try:
-            text = read_bytes(path).decode().replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
-        before, *parts = _HEADING.split(text)
-        names, bodies = parts[::2], parts[1::2]
-        if sorted(names) != sorted(_SECTIONS) or before.strip():
-            found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
-            raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{n}]" for n in _SECTIONS))
-        body = {name: text if name == "pair" else text.rstrip("\n") for name, text in zip(names, bodies, strict=True)}
+        text, digest, bodies = read_prompt(path, _SECTIONS)
+        body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
         check_fields(path, "one", body["one"], fields)
         check_fields(path, "several", body["several"], ["pairs"])
         check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
         one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         overheads = len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
@@ -207,6 +198,24 @@ def _in_words(which: str, sense: SenseText) -> dict[str, str]:
     if isinstance(sense, Interaction):
         return _in_words(f"{which}_verb", sense.verb) | _in_words(f"{which}_object", sense.object)
     return {f"{which}_words": ", ".join(sense.lemmas), f"{which}_gloss": sense.gloss}
+
+
+def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
+    """Read a prompt file: return its text, 16 hex digits of the text, and the body of each section.
+
+    Raises:
+        InputError: naming the sections that are there, if they are others.
+    """
+    try:
+        text = read_bytes(path).decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
+    before, *parts = _HEADING.split(text) if sections else [""]
+    names = parts[::2]
+    if sorted(names) != sorted(sections) or before.strip():
+        found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
+        raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{name}]" for name in sections))
+    return text, hashlib.sha256(text.encode()).hexdigest()[:16], dict(zip(names, parts[1::2], strict=True))
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
