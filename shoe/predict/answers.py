@@ -161,13 +161,7 @@ class Answers:
     ) -> tuple[float, int] | None:
         """Ask a few questions and time them, except for the first batch, which loads and warms up the model.
 
-        Args:
-            questions: makes all questions.
-            left: number of those without an answer.
-            batch: number of questions that are asked at once.
-            budget: of the run.
-            display: shows how it goes.
-            probabilities: whether the first answer without any ends the run.
+        ``left`` questions have no answer yet, and ``batch`` are asked at once; the rest as :meth:`ask_shown`.
 
         Returns:
             Seconds per question, and the number of questions timed, whose answers are kept. None where few questions

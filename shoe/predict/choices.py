@@ -115,26 +115,10 @@ def chosen(
     power: float = 1.0,
     settings: Iterable[str] = (),
 ) -> Choices:
-    """Put choices together.
-
-    Args:
-        benchmark: whose objects and verbs count.
-        model: who is asked.
-        backend: how it is reached.
-        detector: who finds boxes.
-        detections: file of boxes.
-        pairs: file of pairs.
-        labels: file of names.
-        rule: of pairs, by name.
-        visual: how a pair is shown, by name.
-        way: what is asked, by name.
-        prompt: file in place of the shipped prompt.
-        confidence: by name; the way's usual one if absent.
-        power: of the detections' scores.
-        settings: ``GROUP.NAME=VALUE`` each.
+    """Combine the options of ``shoe predict`` of the same names.
 
     Raises:
-        OptionError: for names, values and combinations that there are not.
+        OptionError: for names, values and combinations that do not exist.
         InputError: for a file of names, or a prompt, that is none.
     """
     given = grouped(settings, GROUPS)

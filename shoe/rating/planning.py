@@ -180,8 +180,12 @@ def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:
 def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
     """Sort directed pairs by their names, each once, none of a sense with itself, and number their questions."""
     different = class_synset != synset
-    by_name, class_rank, rank = _ranked(class_synset[different], synset[different])
-    rows = distinct(class_rank * len(by_name) + rank)
+    class_synset, synset = class_synset[different], synset[different]
+    occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
+    by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
+    order = np.zeros(len(lexicon()), np.int64)
+    order[by_name] = np.arange(len(by_name))
+    rows = distinct(order[class_synset] * len(by_name) + order[synset])
     class_rank, rank = np.divmod(rows, max(len(by_name), 1))
     asked = np.minimum(class_rank, rank) * len(by_name) + np.maximum(class_rank, rank)
     questions = distinct(asked)
@@ -194,15 +198,6 @@ def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
         first=by_name[first],
         second=by_name[second],
     )
-
-
-def _ranked(class_synset: Synsets, synset: Synsets) -> tuple[Synsets, Indices, Indices]:
-    """The senses that occur, in the order of their names, and each column as indices of them."""
-    occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
-    by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
-    index = np.zeros(len(lexicon()), np.int64)
-    index[by_name] = np.arange(len(by_name))
-    return by_name, index[class_synset], index[synset]
 
 
 class WholePlan(NamedTuple):

@@ -96,17 +96,13 @@ class Encoder(local.Model):
         """
         tokens = self.tokenizer(list(texts), truncation=True)["input_ids"]
         vectors: dict[int, Floats] = {}
+        torch = self.torch
         for length, batch in local.batches(enumerate(tokens), self._size):
             arrays = local.padded([t for _, t in batch], self._size, length, self.tokenizer.pad_token_id, "right")
-            encoded = self._encode(arrays["input_ids"], arrays["attention_mask"])
+            ids, present = (torch.from_numpy(arrays[name]).to(self.device) for name in ("input_ids", "attention_mask"))
+            with torch.inference_mode():
+                states = self.model(input_ids=ids, attention_mask=present).last_hidden_state.double()
+                mean = (states * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
+                encoded = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
             vectors.update(zip((number for number, _ in batch), encoded, strict=False))
         return np.array([vectors[number] for number in range(len(texts))])
-
-    def _encode(self, ids: local.Tokens, mask: local.Tokens) -> Floats:
-        torch = self.torch
-        with torch.inference_mode():
-            tokens, present = (torch.from_numpy(array).to(self.device) for array in (ids, mask))
-            states = self.model(input_ids=tokens, attention_mask=present).last_hidden_state.double()
-            mean = (states * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
-            vectors: Floats = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
-        return vectors

@@ -57,15 +57,12 @@ class Measured:
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
-            recorder.answer(group, {"ratings": dict(zip(group.ids, self._ratings(group), strict=True))})
-
-    def _ratings(self, group: Group) -> list[int]:
-        firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
-        seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
-        part = cast("Part", group.part)  # who reads no prompts is asked about senses alone
-        values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
-        ratings: list[int] = np.searchsorted(self.thresholds, values, side="right").tolist()
-        return ratings
+            firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
+            seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
+            part = cast("Part", group.part)  # a rater that reads no prompts is asked about senses alone
+            values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
+            ratings = np.searchsorted(self.thresholds, values, side="right").tolist()
+            recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read an answer back."""

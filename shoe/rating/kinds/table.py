@@ -22,7 +22,6 @@ from shoe.rating.answers import read_by_id
 from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.prompts import Group, Prompts
-from shoe.rating.questions import Question
 from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")
@@ -102,17 +101,14 @@ class Rows:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer groups of questions, as far as pairs are known."""
         for group in groups:
-            given = {question: self._rating(question) for question in group.questions}
+            names = {question: (question.first.name, question.second.name) for question in group.questions}
+            given = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in names.items()}
             if asked := [question for question, rating in given.items() if rating is not None]:
                 rated = Group(asked)
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
                 ratings = [given[question] for question in asked]
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
-
-    def _rating(self, question: Question) -> int | None:
-        first, second = question.first.name, question.second.name
-        return self.ratings.get((first, second), self.ratings.get((second, first)))
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read an answer back."""

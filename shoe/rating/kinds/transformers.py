@@ -75,7 +75,12 @@ class _Probabilities:
             if asked:
                 given, mass = model.read([tokens for _, tokens in asked], length)
                 for (group, tokens), shares, total in zip(asked, given, mass, strict=True):
-                    recorder.answer(group, _raw(shares, total, len(tokens)))
+                    raw = {
+                        "probabilities": np.round(shares, _DIGITS).tolist(),
+                        "mass": float(f"{total:.{_DIGITS}g}"),
+                        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 0},
+                    }
+                    recorder.answer(group, raw)
             if len(asked) < len(batch):
                 return
 
@@ -89,15 +94,6 @@ class _Probabilities:
             return [shares.index(max(shares))]
         weighted = sum(rating * share for rating, share in enumerate(shares))
         return [(2 * weighted + sum(shares)) // (2 * sum(shares))]
-
-
-def _raw(shares: Floats, mass: float, tokens: int) -> dict[str, Any]:
-    """What is kept: each rating's share of the mass, the mass, and the prompt's length."""
-    return {
-        "probabilities": np.round(shares, _DIGITS).tolist(),
-        "mass": float(f"{mass:.{_DIGITS}g}"),
-        "usage": {"prompt_tokens": tokens, "completion_tokens": 0},
-    }
 
 
 class Reader(local.Model):
