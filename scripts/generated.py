@@ -23,8 +23,7 @@ import msgspec
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.predict.backend import BackendConfig
-from shoe.predict.backends import BACKENDS, backend_of
+from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
 from shoe.predict.choices import AskSettings
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.pairs import ABOUT as PAIR_RULES

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from shoe.predict.choices import Choices
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
+    from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
-    from shoe.predict.steps import Pairs
 
 
 def find_pairs(
@@ -32,24 +32,25 @@ def find_pairs(
         files: files in which boxes and pairs are kept.
         say: callback for a line to the user.
     """
-    from shoe.predict.questions import WHOLE
-    from shoe.predict.steps import boxes_of, check_pairs, pairs_by_rule, pairs_of_file
+    from shoe.predict.detection_files import boxes_of
+    from shoe.predict.pairs import Pairs, read_paired
+    from shoe.predict.ways import WHOLE
 
     if choices.way.name == WHOLE:
         return None
     whole = files.whole or files
     remark = say if files.whole is None else lambda _: None  # the run for all parts says it
     if pairs:
-        found = pairs_of_file(every, pairs, choices.names, choices.benchmark).of(pictures)
+        found = read_paired(pairs, every, choices.names, choices.benchmark).of(pictures)
     else:
         if choices.detector:
             _detect(pictures, choices, choices.detector, files)
             boxes = boxes_of(pictures, files.detections, choices.names, choices.benchmark, remark)
         else:
             boxes = boxes_of(every, whole.detections, choices.names, choices.benchmark, remark)
-        found = pairs_by_rule(pictures, boxes, choices.rule, choices.pairing, files.pairs)
+        found = Pairs.by_rule(pictures, boxes, choices.rule, choices.pairing, files.pairs)
     if files.whole is None:
-        check_pairs(found)
+        found.check()
     return found
 
 
@@ -58,10 +59,9 @@ def _detect(pictures: Sequence[Picture], choices: Choices, config: DetectorConfi
     from shoe.llm.progress import Progress
     from shoe.llm.recorder import Tally
     from shoe.predict.detector import Detector, detect_all
-    from shoe.predict.steps import check_known
 
     detector = Detector(config)
-    check_known(detector, choices.names, choices.benchmark)
+    detector.check_labels(choices.names, choices.benchmark)
     tally = Tally("boxes", len(pictures))
     with Progress("", "pictures") as progress:
 

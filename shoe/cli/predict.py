@@ -91,11 +91,8 @@ def predict(
     from shoe.predict.answers import Answers
     from shoe.predict.choices import chosen
     from shoe.predict.confidence import NONE
+    from shoe.predict.images import all_pictures
     from shoe.predict.parts import Files, of_part
-    from shoe.predict.provenance import how_asked, how_paired
-    from shoe.predict.questions import questions
-    from shoe.predict.running import Run
-    from shoe.predict.steps import all_pictures
 
     treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
@@ -123,17 +120,17 @@ def predict(
     if part:
         files, pictures = files.of_part(part), of_part(every_picture, part)
     found = find_pairs(pictures, every_picture, choices, pairs, files, say)
-    by = how_asked(choices.way, choices.visual, choices.model, choices.scoring)
+    by = choices.by
     facts: dict[str, Any] = {"part": str(part)} if part else {}
     facts["pictures"] = len(pictures)
     if found:
-        by = how_paired(found.boxes, found.rule, found.settings, found.records) | by
+        by = found.by | by
         facts["pairs"] = found.count
         tell_pairs(found, None if part else ground_truth, dataset, facts, say)
     of_picture = {record.image: record for record in found.records} if found else {}
 
     def every() -> Any:
-        return questions(pictures, of_picture, choices.way, choices.visual, choices.benchmark)
+        return choices.questions(pictures, of_picture)
 
     kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
     if merged := kept.merge(say):
@@ -147,15 +144,16 @@ def predict(
         cluster_of(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
-        run = Run(kept, every, budget, progress, probabilities=choices.scoring.policy != NONE)
+        probabilities = choices.scoring.policy != NONE
         if not (kept.cluster or (dry_run and choices.model.asks)):  # workers would load a model for each measurement
-            measured = run.measure(plan.total - plan.known, choices.model.at_once)
+            left, at_once = plan.total - plan.known, choices.model.at_once
+            measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
-                facts["seconds_per_question"] = measured.seconds
-                left = plan.total - plan.known - measured.questions
-                hours = f"{measured.seconds * left / 3600:,.2g} hours"
-                progress.say(f"about {hours} to go: {measured.seconds:.2g} s a question, over {measured.questions:,}")
-        states = None if dry_run else run.ask()
+                seconds, count = measured
+                facts["seconds_per_question"] = seconds
+                hours = f"{seconds * (left - count) / 3600:,.2g} hours"
+                progress.say(f"about {hours} to go: {seconds:.2g} s a question, over {count:,}")
+        states = None if dry_run else kept.ask_shown(every, budget, progress, probabilities=probabilities)
     files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":
         say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
@@ -218,11 +216,10 @@ def _write(
     out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any], facts: dict[str, Any]
 ) -> None:
     from shoe.core.errors import many
-    from shoe.predict.provenance import first_line_of
     from shoe.predict.scored import write_scored
 
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
-    written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, first_line_of(by))
+    written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, by)
     facts |= {name: getattr(written, name) for name in ("predictions", "tied", "refused", "unread")}
     tied = f", {written.tied / written.predictions:.1%} of them tied" if written.scores else ""
     lost = "".join(f", {count:,} answers {what}" for count, what in

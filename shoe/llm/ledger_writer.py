@@ -80,7 +80,7 @@ class Writer:
 
     def _write_or_undo(self, line: bytes) -> None:
         try:
-            _write(self._handle, line)
+            write_all(self._handle, line)
         except OSError:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
@@ -164,6 +164,19 @@ def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
     """Open a ledger, whole lines of it, that no other process writes meanwhile; as :func:`writing`."""
+    with locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say) as handle:
+        yield handle
+
+
+@contextmanager
+def locked_lines(
+    path: Path,
+    first: bytes,
+    check: Callable[[bytes], object],
+    stopping: Callable[[], bool],
+    say: Callable[[str], None],
+) -> Iterator[int | None]:
+    """Open a file of lines as :func:`locked` does, with another first line; ``check`` raises for one that differs."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +189,7 @@ def locked(
                 return
             if not _is_still(path, handle):
                 continue  # what had the lock has put another file in its place
-            _repair(path, handle, identity)
+            _repair(path, handle, first, check)
             yield handle
             return
         finally:
@@ -224,19 +237,19 @@ def _reserve(path: Path) -> int | None:
     return None
 
 
-def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
-    """Cut off what a kill left of a line, and begin a ledger that has not begun."""
+def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], object]) -> None:
+    """Cut off what a kill left of a line, and begin a file that has not begun."""
     try:
         whole = _end_of_lines(handle)
         with open(handle, "rb", closefd=False) as stream:
             stream.seek(0)
             line = stream.readline()
-        if whole or not header(identity).startswith(line):  # before anything is cut off: it may be another file
-            check_header(path, line, identity)
+        if whole or not first.startswith(line):  # before anything is cut off: it may be another file
+            check(line)
         os.ftruncate(handle, whole)
         if whole:
             return
-        _write(handle, header(identity))
+        write_all(handle, first)
         os.fsync(handle)
         sync_folder(path.parent)
     except OSError as error:
@@ -252,7 +265,8 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _write(handle: int, data: bytes) -> None:
+def write_all(handle: int, data: bytes) -> None:
+    """Write bytes, however many calls the system needs."""
     while data:
         data = data[os.write(handle, data) :]
 

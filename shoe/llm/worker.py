@@ -20,7 +20,7 @@ from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Recorder, Request
 
 Ask = Callable[[Iterator[Request], Recorder], None]
-"""Makes requests, as :meth:`shoe.rating.questions.Backend.rate` does."""
+"""Makes requests, as :meth:`shoe.rating.config.Backend.rate` does."""
 
 
 @dataclass(frozen=True, slots=True)

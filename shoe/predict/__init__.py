@@ -1,5 +1,5 @@
 """Predictions made here: boxes of a detector, pairs of them, and what a vision-language model says of each pair.
 
-Three files, each of which may come from elsewhere: detections (:mod:`detections`), pairs (:mod:`pairs`), answers. Lines
-of JSON, one an image or an answer, in the records of :mod:`records`.
+Three files, each of which may come from elsewhere: detections, pairs, answers. They hold JSON Lines, one line per image
+or answer (:mod:`shoe.predict.records`).
 """

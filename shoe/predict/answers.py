@@ -7,11 +7,14 @@ whole lines. Answers without probabilities of tokens are answers: scores that ne
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import msgspec
@@ -22,6 +25,7 @@ from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Ledger, answers
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
+from shoe.llm.progress import Progress, watch
 from shoe.llm.recorder import Tally
 from shoe.llm.states import Keys, State, as_keys
 from shoe.predict.ask import Ask, Question
@@ -30,17 +34,22 @@ from shoe.predict.keeping import AnswerRecorder, Kept, answer_of, parsed
 from shoe.predict.records import Answer
 from shoe.predict.spreading import spread
 
+Questions = Callable[[], Iterable[Question]]
+"""Makes all questions, those about one picture one after the other, in the same order each time."""
+_NAMES = {Kept.PROBABILITIES: "probabilities", Kept.TEXT: "text", State.REFUSED: "refused"}
+_BATCHES, _WORTH_MEASURING = 2, 4
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a run would do.
+    """What a run would ask.
 
     Attributes:
-        total: questions, each counted once.
+        total: number of distinct questions.
         known: of these, those that are answered or refused.
-        text_tokens: at most so many of the other questions' texts and pictures, if a picture has 3,000 tokens.
-        answer_tokens: at most so many of their answers.
-        cost: of these, at most, in the currency of the price.
+        text_tokens: upper bound for the texts and pictures of the other questions, at 3,000 tokens per picture.
+        answer_tokens: upper bound for their answers.
+        cost: upper bound of the cost, in the currency of the price.
     """
 
     total: int
@@ -54,7 +63,7 @@ class Answers:
     """The answers of one model, in a file that grows.
 
     Attributes:
-        path: the file; it need not be there.
+        path: the file; it need not exist.
         cluster: whose workers ask; None for this process alone.
     """
 
@@ -67,10 +76,8 @@ class Answers:
             base: a file whose answers count as this one's, and are not written.
             beside: the path beside which other processes keep what :meth:`merge` takes over; the file's if absent.
         """
-        self.path = path
+        self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
-        self._config = config
-        self._beside = beside or path
         self._identity = config.identity()
         self._ledger = Ledger(path, self._identity, parsed, base)
 
@@ -82,31 +89,18 @@ class Answers:
         """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_merge.merge`."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
-    def plan(self, questions: Callable[[], Iterable[Question]]) -> Planned:
-        """Say what asking would do, asking nobody.
-
-        Args:
-            questions: makes all of them, in the same order each time.
-
-        Raises:
-            InputError: if the file is another model's, or damaged.
-        """
+    def plan(self, questions: Questions) -> Planned:
+        """Return what a run would ask, asking nobody."""
         self._ledger.refresh()
-        seen: set[bytes] = set()
-        known = size = 0
-        for question in questions():
-            ask = Ask(question, self._identity)
-            if ask.key not in seen:
-                seen.add(ask.key)
-                is_known = bool(self._answered(as_keys(ask.key))[0])
-                known += is_known
-                size += 0 if is_known else ask.size()
-        usage = Usage(size // 4, (len(seen) - known) * self._config.most_tokens)
-        return Planned(len(seen), known, usage.input, usage.output, usage.cost(self._config.price))
+        size = sum(ask.size() for ask in self.unanswered(questions))
+        keys = self._keys(questions)
+        known = int(self._answered(keys).sum())
+        usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
+        return Planned(len(keys), known, usage.input, usage.output, usage.cost(self._config.price))
 
     def ask(
         self,
-        questions: Callable[[], Iterable[Question]],
+        questions: Questions,
         *,
         budget: Budget | None = None,
         tally: Tally | None = None,
@@ -116,14 +110,14 @@ class Answers:
         """Ask what is not answered yet. The model is loaded if there is any such question.
 
         Args:
-            questions: makes all of them, those about one picture one after the other, in the same order each time.
+            questions: makes all of them.
             budget: of the run; says afterwards why it ended early, if it did.
             tally: what is shown of the run.
             say: takes a line for the user.
             probabilities: whether the first answer without any ends the run.
 
         Returns:
-            How many questions are in which state: "probabilities", "text", "refused", "unasked".
+            Number of questions per state: "probabilities", "text", "refused", "unasked".
 
         Raises:
             ShoeError: when no further question makes sense.
@@ -133,8 +127,8 @@ class Answers:
         self._ledger.refresh()
         keys = self._keys(questions)
         if not self._answered(keys).all() and not budget.stopping:
-            ready = self.cluster or self.path.exists()
-            backend = None if ready else self._backend  # one that cannot be opened leaves no file
+            if not self.cluster and not self.path.exists():
+                _ = self._backend  # one that cannot be opened leaves no file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
                     self._ledger.refresh()
@@ -150,23 +144,63 @@ class Answers:
                         asks=self._config.asks,
                         probabilities=probabilities,
                     )
-                    if tally.total:
+                    if tally.total and self.cluster:
                         asks = self.unanswered(questions)
-                        if self.cluster:
-                            spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
-                        else:
-                            (backend or self._backend).ask(asks, recorder)
+                        spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
+                    elif tally.total:
+                        self._backend.ask(self.unanswered(questions), recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)
-        return self._counted(keys)
+        states, counts = np.unique(self._ledger.states(keys), return_counts=True)
+        found = zip(states.tolist(), counts.tolist(), strict=True)
+        return Counter({_NAMES.get(state, "unasked"): count for state, count in found})
+
+    def measure(
+        self, questions: Questions, left: int, batch: int, budget: Budget, display: Progress, *, probabilities: bool
+    ) -> tuple[float, int] | None:
+        """Ask a few questions and time them, except for the first batch, which loads and warms up the model.
+
+        ``left`` questions have no answer yet, and ``batch`` are asked at once; the rest as :meth:`ask_shown`.
+
+        Returns:
+            Seconds per question, and the number of questions timed, whose answers are kept. None where few questions
+            are left, or the budget ended the measurement.
+        """
+        count = _BATCHES * batch
+        if left < _WORTH_MEASURING * count:
+            return None
+        for size in (batch, count):
+            some = [ask.question for ask in islice(self.unanswered(questions), size)]
+            start = time.monotonic()
+            self.ask_shown(lambda some=some: some, budget, display, probabilities=probabilities)  # type: ignore[misc]
+            if budget.stopping:
+                return None
+        return (time.monotonic() - start) / count, count
+
+    def ask_shown(
+        self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
+    ) -> Counter[str]:
+        """Ask as :meth:`ask` does, and show how it goes; an interruption ends the run as an exhausted budget does."""
+        tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
+        more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
+
+        def work() -> None:
+            try:
+                counts.update(self.ask(questions, budget=budget, **more))
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                done.set()
+
+        Thread(target=work, name="shoe-ask", daemon=True).start()
+        watch(done, [tally], budget, display)
+        if errors:
+            raise errors[0]
+        return counts
 
     def read(self) -> Iterator[Answer]:
-        """Go through all answers of the file, each question's first; refusals are among them, without text.
-
-        Raises:
-            InputError: if a line is none that this program writes.
-        """
+        """Yield all answers of the file, each question's first; refusals are among them, without text."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):
@@ -176,33 +210,26 @@ class Answers:
                 yield answer_of(entry)
 
     def of(self, questions: Iterable[Question]) -> Iterator[Answer]:
-        """Go through the answers to some questions, in their order; what is unanswered is left out."""
-        kept = {answer.key: answer for answer in self.read()}
+        """Yield the answers to questions, in their order; questions without an answer are left out."""
+        by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
-            found = kept.get(Ask(question, self._identity).key.hex())
-            if found is not None:  # what it was kept of may be a picture of another name, or detections of other scores
+            answer = by_key.get(Ask(question, self._identity).key.hex())
+            if answer is not None:  # it may have been asked of another name, or of detections with other scores
                 about = {name: question.about.get(name) for name in ("image", "pair")}
-                yield msgspec.structs.replace(found, **about)
+                yield msgspec.structs.replace(answer, **about)
 
-    def _keys(self, questions: Callable[[], Iterable[Question]]) -> Keys:
+    def _keys(self, questions: Questions) -> Keys:
         """(n, 2) keys of all questions, each once."""
-        found = dict.fromkeys(Ask(question, self._identity).key for question in questions())
-        return as_keys(b"".join(found))
+        return as_keys(b"".join(dict.fromkeys(Ask(question, self._identity).key for question in questions())))
 
     def _answered(self, keys: Keys) -> Any:
         return self._ledger.states(keys) != State.UNRATED
 
-    def unanswered(self, questions: Callable[[], Iterable[Question]]) -> Iterator[Ask]:
-        """Go through the questions that have no answer, as far as the file was read, each once."""
+    def unanswered(self, questions: Questions) -> Iterator[Ask]:
+        """Yield the distinct questions without an answer in what was read of the file so far."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)
             if ask.key not in seen and not self._answered(as_keys(ask.key))[0]:
                 seen.add(ask.key)
                 yield ask
-
-    def _counted(self, keys: Keys) -> Counter[str]:
-        names = {Kept.PROBABILITIES: "probabilities", Kept.TEXT: "text", State.REFUSED: "refused"}
-        states, counts = np.unique(self._ledger.states(keys), return_counts=True)
-        found = zip(states.tolist(), counts.tolist(), strict=True)
-        return Counter({names.get(state, "unasked"): count for state, count in found})

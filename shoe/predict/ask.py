@@ -27,11 +27,7 @@ class Picture(Protocol):
         """Return hex digits that stand for what it shows: the file's content, and what is drawn on it or cut out."""
 
     def open(self) -> Image:
-        """Make the picture, of mode RGB.
-
-        Raises:
-            InputError: if its file cannot be read.
-        """
+        """Make the picture, of mode RGB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +54,8 @@ class Question:
 class Ask(Request):
     """A question to one model, as a request that a ledger keeps the answer of.
 
+    Its key stands for all that an answer depends on: pictures, boxes, prompt, model, decoding.
+
     Attributes:
         question: what is asked.
     """
@@ -71,7 +69,9 @@ class Ask(Request):
             question: what is asked.
             identity: of the back end: model, revision, decoding.
         """
-        super().__init__(key_of(question, identity), {}, question.about)
+        shown = [one.digest for one in question.pictures]
+        parts = [SCHEME, identity, shown, question.prompt, question.system, question.text, question.words]
+        super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
         self.question = question
 
     @property
@@ -91,13 +91,6 @@ class Ask(Request):
         """Return how many bytes the texts have, without making a picture."""
         unseen = messages_of(self.question, ["" for _ in self.question.pictures])
         return Request(self.key, {"messages": unseen}).size()
-
-
-def key_of(question: Question, identity: Mapping[str, Any]) -> bytes:
-    """Return 16 bytes that stand for all that an answer depends on: pictures, boxes, prompt, model, decoding."""
-    shown = [one.digest for one in question.pictures]
-    asked = [SCHEME, identity, shown, question.prompt, question.system, question.text, question.words]
-    return hashlib.blake2b(canonical(asked), digest_size=KEY_BYTES).digest()
 
 
 def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]:

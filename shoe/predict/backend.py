@@ -1,19 +1,37 @@
-"""One interface for whoever answers: settings that can be signed, and a back end that is made of them.
+"""Back ends, which answer questions about pictures: one interface, and settings that take part in the keys of answers.
 
-Raw answers are kept in one form, whoever gives them: OpenAI's chat completion, with the logarithms of raw
-probabilities of each token and of the likeliest others (``choices[0].logprobs.content``). :mod:`said` reads it.
+Raw answers are kept in one form: OpenAI's chat completion, with the logarithms of raw probabilities of each token and
+of the likeliest others (``choices[0].logprobs.content``); see :mod:`shoe.predict.completions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import msgspec
 
+from shoe.core.errors import unknown_name
 from shoe.llm.budget import Price
 from shoe.llm.request import Recorder
 from shoe.predict.ask import Ask
+
+BACKENDS = {
+    "transformers": "shoe.predict.backends.transformers:Transformers",
+    "endpoint": "shoe.predict.backends.endpoint:Endpoint",
+    "vllm": "shoe.predict.backends.vllm:VLLM",
+}
+"""Back ends by name, and where they are. Their modules import extras only where they use them."""
+
+
+def backend_of(name: str) -> type[BackendConfig]:
+    """Load a back end by its name."""
+    if name not in BACKENDS:
+        raise unknown_name("back end", name, BACKENDS)
+    module, _, kind = BACKENDS[name].partition(":")
+    found: type[BackendConfig] = getattr(import_module(module), kind)
+    return found
 
 
 class Backend(Protocol):
@@ -81,16 +99,8 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self
 
     def check(self) -> None:
-        """See what can be seen of the settings before anything is opened or loaded.
-
-        Raises:
-            OptionError: for what cannot be.
-        """
+        """See what can be seen of the settings before anything is opened or loaded."""
 
     def open(self) -> Backend:
-        """Make the back end; a model is loaded here.
-
-        Raises:
-            ShoeError: if it cannot work: no such model, no chat template, no input for images.
-        """
+        """Make the back end; a model is loaded here."""
         raise NotImplementedError

@@ -1,31 +1,35 @@
-"""All choices of a prediction, checked before anything is looked at: named ones, and settings of each step."""
+"""All settings of a prediction, checked before anything is looked at: named ones, and ``GROUP.NAME=VALUE`` of steps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import OptionError
-from shoe.predict.backend import BackendConfig
-from shoe.predict.backends import backend_of
+from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.io.json import parse_json
+from shoe.predict.ask import Question
+from shoe.predict.backend import BackendConfig, backend_of
 from shoe.predict.confidence import POLICIES, check_policy
 from shoe.predict.detector import DetectorConfig
+from shoe.predict.images import Picture
 from shoe.predict.names import PERSON, Names, read_names, usual_names
 from shoe.predict.pairs import PairRule, rule_named
-from shoe.predict.questions import WHOLE
+from shoe.predict.records import Paired
 from shoe.predict.scored import Scoring
-from shoe.predict.settings import configured, grouped
-from shoe.predict.visual import Visual, marks_named
-from shoe.predict.ways import TOKENS, Way
+from shoe.predict.visual import Visual, marks_named, shown, whole
+from shoe.predict.ways import TOKENS, WHOLE, Way
 
 GROUPS = ("detector", "pairs", "visual", "ask", "vlm")
 """Groups of settings."""
+_Settings = TypeVar("_Settings", bound=msgspec.Struct)
+_PLACE = re.compile(r"(?: - at `\$(?:\.(\w+))?.*`)?$")
 
 
 class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,6 +70,33 @@ class Choices:
     model: BackendConfig
     scoring: Scoring
 
+    @property
+    def by(self) -> dict[str, Any]:
+        """The settings from the prompt on, JSON."""
+        way = self.way
+        return {
+            "visual": msgspec.to_builtins(self.visual),
+            "ask": {"way": way.name, "prompt": way.digest, "rounds": way.rounds, "seed": way.seed},
+            "model": self.model.identity(),
+            "confidence": {"policy": self.scoring.policy, "power": self.scoring.power},
+        }
+
+    def questions(self, pictures: Sequence[Picture], paired: Mapping[str, Paired]) -> Iterator[Question]:
+        """Yield all questions, those about one picture one after the other, in the same order each time.
+
+        Args:
+            pictures: those that are asked about.
+            paired: their pairs, by name; not looked at where whole pictures are asked about.
+        """
+        for picture in pictures:
+            if self.way.name == WHOLE:
+                yield self.way.about_image(picture.name, whole(picture, self.visual))
+                continue
+            pairs = paired[picture.name].pairs
+            for pair in pairs:
+                seen = shown(picture, pair, pairs, self.visual)
+                yield from self.way.about_pair(picture.name, pair, seen, self.benchmark)
+
 
 def chosen(
     *,
@@ -84,26 +115,10 @@ def chosen(
     power: float = 1.0,
     settings: Iterable[str] = (),
 ) -> Choices:
-    """Put choices together.
-
-    Args:
-        benchmark: whose objects and verbs count.
-        model: who is asked.
-        backend: how it is reached.
-        detector: who finds boxes.
-        detections: file of boxes.
-        pairs: file of pairs.
-        labels: file of names.
-        rule: of pairs, by name.
-        visual: how a pair is shown, by name.
-        way: what is asked, by name.
-        prompt: file in place of the shipped prompt.
-        confidence: by name; the way's usual one if absent.
-        power: of the detections' scores.
-        settings: ``GROUP.NAME=VALUE`` each.
+    """Combine the options of ``shoe predict`` of the same names.
 
     Raises:
-        OptionError: for names, values and combinations that there are not.
+        OptionError: for names, values and combinations that do not exist.
         InputError: for a file of names, or a prompt, that is none.
     """
     given = grouped(settings, GROUPS)
@@ -136,3 +151,50 @@ def chosen(
         model=asked,
         scoring=Scoring(policy, power),
     )
+
+
+def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Sort assignments by group; each group has an entry.
+
+    >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
+    {'detector': {}, 'pairs': {'min_score': '0.3'}}
+    """
+    found: dict[str, dict[str, str]] = {group: {} for group in groups}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        group, dot, field = name.strip().partition(".")
+        if not equals or not dot:
+            raise OptionError(f"--set {quote(assignment)}: expected GROUP.NAME=VALUE, as pairs.min_score=0.3")
+        if group not in found:
+            raise unknown_name("group of settings", group, found)
+        found[group][field] = value.strip()
+    return found
+
+
+def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> _Settings:
+    """Make settings of a step.
+
+    Args:
+        kind: their type.
+        group: what users call the step.
+        usual: values that are not the type's defaults.
+        given: values as text; lists and objects as JSON.
+    """
+    for name in given:
+        if name not in kind.__struct_fields__:
+            raise unknown_name(f"setting of {group}", name, kind.__struct_fields__)
+    values = {
+        name: parse_json(f"--set {group}.{name}", text.encode()) if text.startswith(("{", "[")) else text
+        for name, text in given.items()
+    }
+    try:
+        return msgspec.convert({**usual, **values}, kind, strict=False)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        place = _PLACE.search(message)
+        name = (place[1] if place else None) or ""
+        said = message[: place.start() if place else None].partition(", got")[0].replace("`", "")
+        wrong = f"expected {said.removeprefix('Expected ')}" if said.startswith("Expected ") else said
+        names = get_args(get_type_hints(kind)[name]) if said.startswith("Invalid enum") else ()
+        wrong = f"expected {' or '.join(map(str, names))}" if names else f"{wrong[:1].lower()}{wrong[1:]}"
+        raise OptionError(f"--set {group}.{name}: found {quote(given.get(name, usual.get(name)))}, {wrong}") from None

@@ -24,27 +24,11 @@ _OPENING = "\"'`*([ \t\r\n"
 _AROUND = _OPENING + ".,:)]"
 
 
-def _first(logprobs: Sequence[float]) -> float:
-    return logprobs[0]
-
-
-def _product(logprobs: Sequence[float]) -> float:
-    return sum(logprobs)
-
-
-def _mean(logprobs: Sequence[float]) -> float:
-    return sum(logprobs) / len(logprobs)
-
-
-def _minimum(logprobs: Sequence[float]) -> float:
-    return min(logprobs)
-
-
 PHRASES: Mapping[str, Callable[[Sequence[float]], float]] = {
-    "first": _first,
-    "product": _product,
-    "mean": _mean,
-    "minimum": _minimum,
+    "first": lambda logprobs: logprobs[0],
+    "product": sum,
+    "mean": lambda logprobs: sum(logprobs) / len(logprobs),
+    "minimum": min,
 }
 """Policies of free text: logarithm of the confidence, of those of the tokens' probabilities."""
 POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -57,11 +41,7 @@ POLICIES: Mapping[str, tuple[str, ...]] = {
 
 
 def check_policy(name: str, way: str) -> None:
-    """See that a policy is one of a way to ask.
-
-    Raises:
-        OptionError: if not, with those that are.
-    """
+    """See that a policy is one of a way to ask."""
     if name not in POLICIES[way]:
         raise unknown_name(f"confidence for {way}", name, POLICIES[way])
 
@@ -127,11 +107,7 @@ def spells(text: str, word: str) -> bool:
 
 
 def needs_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
-    """See that answers hold what a policy reads.
-
-    Raises:
-        OptionError: saying how many do not.
-    """
+    """See that answers hold what a policy reads."""
     given = list(answers)
     without = sum(answer.tokens is None for answer in given)
     if policy != NONE and without:

@@ -14,14 +14,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import InputError, meant, quote
+from shoe.core.errors import InputError, many, meant, quote
 from shoe.core.interactions import image_index
 from shoe.io.files import read_bytes
 from shoe.io.json import read_typed
 from shoe.io.typed import Box, Whole, shown
 from shoe.predict.images import Picture
 from shoe.predict.lines import read_lines
-from shoe.predict.names import Named, NamedFile, Names, images_of, objects_of
+from shoe.predict.names import PERSON, Named, NamedFile, Names, images_of, objects_of
 from shoe.predict.records import Detected, Detection, Score
 
 DETECTIONS = "shoe detections"
@@ -29,7 +29,7 @@ DETECTIONS = "shoe detections"
 _OUTSIDE = 2.0
 """Pixels by which rounded boxes may lie over a picture's edge."""
 _NUMBER = re.compile(r"(\d+)\D*$")
-_YOLO_FIELDS = (5, 6)
+_MOST_NAMED = 5
 _FORMS = "COCO's results, a folder of YOLO's text files, or lines of shoe detections"
 
 
@@ -87,186 +87,165 @@ def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names,
             lies outside of its picture; and where no label is an object.
     """
     path = Path(path)
+    found, by, looked_at = _boxes(path, pictures, names)
+    boxes = list(found)
+    called = list(dict.fromkeys([*(box.image for box in boxes), *looked_at]))
+    index = dict(zip(called, image_index(called, [picture.name for picture in pictures]).tolist(), strict=True))
+    if called and max(index.values()) < 0:
+        expected = f"some of the pictures, as {quote(pictures[0].name)}"
+        raise InputError(path, found=f"images as {quote(called[0])}", expected=expected)
+    labels = list(dict.fromkeys(box.label for box in boxes))
+    object_of = dict(zip(labels, objects_of(labels, names, benchmark), strict=True))
+    if labels and not any(object_of.values()) and "detector" not in by:  # one that was seen to know some object
+        wrong, hint = f"no object, but {', '.join(map(quote, labels[:5]))}", meant(labels[0], benchmark.objects)
+        raise InputError(path, field="labels", found=wrong, expected=f"objects of {benchmark.name}", hint=hint)
+    read = Detections({}, by=by)
+    of_picture: list[list[Detection]] = [[] for _ in pictures]
+    for box in boxes:
+        number, object_ = index[box.image], object_of[box.label]
+        if number < 0:
+            read.other_images += 1
+        elif object_ is None:
+            read.unknown[box.label] += 1
+        else:
+            of_picture[number].append(Detection(inside(path, box.place, box.box, pictures[number]), object_, box.score))
+    for picture, mine in zip(pictures, of_picture, strict=True):
+        read.pictures[picture.name] = detected(picture, mine)
+    return read
+
+
+def _boxes(
+    path: Path, pictures: Sequence[Picture], names: Names
+) -> tuple[Iterable[Found], Mapping[str, Any], Iterable[str]]:
+    """The boxes of a file, how they came about, and the images that it knows to be without boxes, too."""
     if path.is_dir():
-        by: Mapping[str, Any] = {"file": path.name, "format": "yolo"}
-        return _gathered(path, _yolo(path, pictures, names), pictures, names, benchmark, by)
+        return _yolo(path, pictures, names), {"file": path.name, "format": "yolo"}, ()
     data = read_bytes(path)
-    start = data.lstrip()[:1]
+    start, coco = data.lstrip()[:1], {"file": path.name, "format": "coco"}
     if start == b"[":
         results = read_typed(path, data, list[_Result], lambda _document, number, _record: f"result {number}")
-        return _gathered(path, _coco(path, results, names, pictures), pictures, names, benchmark, _by(path, "coco"))
-    if start == b"{" and (document := _one_object(data)) is not None and "annotations" in document:
+        return _coco(path, results, names, pictures), coco, ()
+    if start == b"{" and _is_dataset(data):
         dataset = read_typed(path, data, _Dataset, lambda _document, number, _record: f"item {number}")
         ids = {int(category.id): category.name for category in dataset.categories}
         names = replace(names, categories=ids, images=images_of(dataset.images), whose=path.name)
-        found = _coco(path, dataset.annotations, names, pictures)
-        return _gathered(path, found, pictures, names, benchmark, _by(path, "coco"))
+        return _coco(path, dataset.annotations, names, pictures), coco, ()
     if start != b"{":
         raise InputError(path, found=shown(data[:16].decode("utf-8", "replace")), expected=_FORMS)
     by, records = read_lines(path, Detected, DETECTIONS)
-    return _own(path, records, by or _by(path, "jsonl"), pictures, names, benchmark)
-
-
-def _by(path: Path, form: str) -> dict[str, str]:
-    return {"file": path.name, "format": form}
-
-
-def _one_object(data: bytes) -> dict[str, Any] | None:
-    """The object that a document is; None for lines, of which the first says what they are."""
-    try:
-        return dict(msgspec.json.decode(data, type=dict[str, msgspec.Raw]))
-    except msgspec.DecodeError:
-        return None
-
-
-def _own(
-    path: Path,
-    records: Sequence[Detected],
-    by: Mapping[str, Any],
-    pictures: Sequence[Picture],
-    names: Names,
-    benchmark: Benchmark,
-) -> Detections:
     known = {picture.name: picture for picture in pictures}
     for record in records:
-        check_same(path, record.image, record.digest, (record.width, record.height), known.get(record.image))
-    found = (
-        Found(record.image, f"image {quote(record.image)}: detection {number}", *one)
+        check_same(path, record, known.get(record.image))
+    boxes = (
+        Found(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(one))
         for record in records
-        for number, one in enumerate(map(msgspec.structs.astuple, record.detections))
+        for number, one in enumerate(record.detections)
     )
-    return _gathered(path, found, pictures, names, benchmark, by, {record.image for record in records})
+    return boxes, by or {"file": path.name, "format": "jsonl"}, {record.image for record in records}
 
 
-def check_same(path: Path, image: str, digest: str, size: tuple[int, int], picture: Picture | None) -> None:
-    """See that what a file says of an image is of the picture that has its name now.
+def boxes_of(
+    pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
+) -> Detections:
+    """Read detections as :func:`read_detections` does, and tell the user what in the file is of no use."""
+    found = read_detections(path, pictures, names, benchmark)
+    if found.unknown:
+        named = ", ".join(f"{label} ({count:,})" for label, count in found.unknown.most_common(_MOST_NAMED))
+        more = ", ..." if len(found.unknown) > _MOST_NAMED else ""
+        left_out = f"{found.unknown.total():,} boxes left out"
+        say(f"{path}: {left_out}, whose labels are no objects of {benchmark.name}: {named}{more}")
+    if without := sum(not one.detections for one in found.pictures.values()):
+        say(f"{path}: no box in {without:,} of {many(len(pictures), 'picture')}")
+    if found.other_images:
+        say(f"{path}: {found.other_images:,} boxes are of other pictures")
+    if not any(one.label == PERSON for of in found.pictures.values() for one in of.detections):
+        say(f"{path}: no box is a person's, so that there is no pair")
+    return found
+
+
+def _is_dataset(data: bytes) -> bool:
+    """Whether a file is one object with annotations, and not lines, of which the first is an object."""
+    try:
+        return "annotations" in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError:
+        return False
+
+
+def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
+    """Check that what a file says of an image is about the picture that has its name now.
 
     Args:
         path: the file.
-        image: its name.
-        digest: of its content; "" where the file does not say.
-        size: width and height; zeros where the file does not say.
-        picture: the picture of this name, if it was looked at.
-
-    Raises:
-        InputError: naming the image, and what is different.
+        record: of the image; a digest "" and sizes of 0 are unknown.
+        picture: the picture of this name, if there is one.
     """
-    if picture is None:
-        return
-    now = (picture.width, picture.height)
-    for field_, found, expected in (
-        ("digest", digest or picture.digest, picture.digest),
-        ("width, height", "{} x {}".format(*(size if any(size) else now)), "{} x {}".format(*now)),
-    ):
-        if found != expected:
-            where, expected = f"image {quote(image)}", f"{expected}, as the picture has"
-            raise InputError(path, record=where, field=field_, found=found, expected=expected)
+    if picture is not None:
+        size = f"{record.width} x {record.height}" if record.width or record.height else None
+        now = f"{picture.width} x {picture.height}"
+        for field_, found, expected in (
+            ("digest", record.digest or None, picture.digest),
+            ("width, height", size, now),
+        ):
+            if found not in (None, expected):
+                where, expected = f"image {quote(record.image)}", f"{expected}, as the picture has"
+                raise InputError(path, record=where, field=field_, found=str(found), expected=expected)
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[Found]:
-    name_of = _image_namer(path, names, pictures)
-    for number, result in enumerate(results):
-        place, category = f"result {number}", int(result.category_id)
-        if category not in names.categories:
-            expected = f"a category id of {names.whose}"
-            hint = "indices from 0 need a file of names" if category == 0 else None
-            raise InputError(path, record=place, field="category_id", found=str(category), expected=expected, hint=hint)
-        x, y, width, height = result.bbox
-        box = (x, y, x + width, y + height)
-        image = result.image_id if isinstance(result.image_id, str) else int(result.image_id)
-        yield Found(name_of(image, place), place, box, names.categories[category], result.score)
-
-
-def _image_namer(path: Path, names: Names, pictures: Sequence[Picture]) -> Callable[[int | str, str], str]:
-    """Name images by a file's names of them, else by the number at the end of a picture's name, as COCO's have it."""
+    """Name images by the file's own names, else by the number at the end of a picture's name, as COCO's files do."""
     of_number: dict[int, str | None] = {}
     for picture in pictures:
         if match := _NUMBER.search(picture.path.stem):
             number = int(match[1])
             of_number[number] = None if number in of_number else picture.name
-
-    def name_of(image: int | str, place: str) -> str:
+    for index, result in enumerate(results):
+        place, category, image = f"result {index}", int(result.category_id), result.image_id
+        if category not in names.categories:
+            expected = f"a category id of {names.whose}"
+            hint = "indices from 0 need a file of names" if category == 0 else None
+            raise InputError(path, record=place, field="category_id", found=str(category), expected=expected, hint=hint)
         if isinstance(image, str):
-            return names.images.get(image, image)
-        number = int(image)
-        if names.images:
-            return names.images.get(number, "")
-        if (name := of_number.get(number, "")) is None:
-            expected = "one picture whose name ends with it"
-            hint = "a file of names with COCO's images tells them apart"
-            raise InputError(
-                path, record=place, field="image_id", found=f"{number}, of two", expected=expected, hint=hint
+            name: str | None = names.images.get(image, image)
+        else:
+            name = names.images.get(int(image), "") if names.images else of_number.get(int(image), "")
+        if name is None:
+            expected, hint = (
+                "one picture whose name ends with it",
+                "a file of names with COCO's images tells them apart",
             )
-        return name
-
-    return name_of
+            found = f"{int(image)}, of two"
+            raise InputError(path, record=place, field="image_id", found=found, expected=expected, hint=hint)
+        x, y, width, height = result.bbox
+        yield Found(name, place, (x, y, x + width, y + height), names.categories[category], result.score)
 
 
 def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[Found]:
-    known = {picture.path.stem: picture for picture in pictures}
+    by_stem = {picture.path.stem: picture for picture in pictures}
     files = sorted(folder.glob("*.txt"))
     if not files:
         raise InputError(folder, found="a folder without .txt files", expected="a file of YOLO's for each picture")
     for path in files:
-        if (picture := known.get(path.stem)) is None:
-            continue  # classes.txt, or a picture that was not asked about
-        size = (picture.width, picture.height)
-        for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").splitlines(), 1):
-            if line.strip():
-                yield _yolo_line(path, f"line {number}", line.split(), picture.name, size, names)
+        if picture := by_stem.get(path.stem):  # others are classes.txt, and pictures that are not asked about
+            for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").splitlines(), 1):
+                if line.strip():
+                    yield _yolo_line(path, f"line {number}", line.split(), picture, names)
 
 
-def _yolo_line(path: Path, place: str, fields: Sequence[str], image: str, size: tuple[int, int], names: Names) -> Found:
-    expected = "a class, four numbers from 0 to 1, and a score"
+def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, names: Names) -> Found:
     try:
         label, (x, y, w, h, *rest) = int(fields[0]), map(float, fields[1:])
+        is_box = len(rest) <= 1 and all(math.isfinite(n) and -0.01 <= n <= 1.01 for n in (x, y, w, h, *rest))
     except ValueError:
-        raise InputError(path, record=place, found=quote(" ".join(fields)), expected=expected) from None
-    numbers = (x, y, w, h, *rest)
-    if len(fields) not in _YOLO_FIELDS or not all(math.isfinite(n) and -0.01 <= n <= 1.01 for n in numbers):
+        is_box = False
+    if not is_box:
+        expected = "a class, four numbers from 0 to 1, and a score"
         raise InputError(path, record=place, found=quote(" ".join(fields)), expected=expected)
     if not 0 <= label < len(names.indices):
         expected = f"0 to {len(names.indices) - 1}, classes of {names.whose}"
         raise InputError(path, record=place, found=f"class {label}", expected=expected)
-    width, height = size
+    width, height = picture.width, picture.height
     box = ((x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height)
-    return Found(image, f"{path.name}: {place}", box, names.indices[label], min(rest[0], 1.0) if rest else 1.0)
-
-
-def _gathered(
-    path: Path,
-    found: Iterable[Found],
-    pictures: Sequence[Picture],
-    names: Names,
-    benchmark: Benchmark,
-    by: Mapping[str, Any],
-    said: Iterable[str] = (),
-) -> Detections:
-    """Boxes by picture, labels as objects; see :func:`read_detections` for what is refused."""
-    boxes = list(found)
-    called = list(dict.fromkeys([*(box.image for box in boxes), *said]))
-    index = dict(zip(called, image_index(called, [picture.name for picture in pictures]).tolist(), strict=True))
-    if called and max(index.values()) < 0:
-        found_, expected = f"images as {quote(called[0])}", f"some of the pictures, as {quote(pictures[0].name)}"
-        raise InputError(path, found=found_, expected=expected)
-    labels = list(dict.fromkeys(box.label for box in boxes))
-    object_of = dict(zip(labels, objects_of(labels, names, benchmark), strict=True))
-    if labels and not any(object_of.values()) and "detector" not in by:  # one that was seen to know some object
-        found_, hint = f"no object, but {', '.join(map(quote, labels[:5]))}", meant(labels[0], benchmark.objects)
-        raise InputError(path, field="labels", found=found_, expected=f"objects of {benchmark.name}", hint=hint)
-    gathered = Detections({}, by=by)
-    of_picture: list[list[Detection]] = [[] for _ in pictures]
-    for box in boxes:
-        number, object_ = index[box.image], object_of[box.label]
-        if number < 0:
-            gathered.other_images += 1
-        elif object_ is None:
-            gathered.unknown[box.label] += 1
-        else:
-            of_picture[number].append(Detection(inside(path, box.place, box.box, pictures[number]), object_, box.score))
-    for picture, mine in zip(pictures, of_picture, strict=True):
-        gathered.pictures[picture.name] = detected(picture, mine)
-    return gathered
+    return Found(picture.name, f"{path.name}: {place}", box, names.indices[label], min(rest[0], 1.0) if rest else 1.0)
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
@@ -283,11 +262,7 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Cut a box off at the picture's edges.
-
-    Raises:
-        InputError: for one that lies outside, or has no area.
-    """
+    """Cut a box off at the picture's edges."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     low, high = -_OUTSIDE, (width + _OUTSIDE, height + _OUTSIDE)

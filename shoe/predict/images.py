@@ -11,10 +11,10 @@ import hashlib
 import io
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,7 @@ class Picture:
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
-    """List picture files: those named, and of folders those with one of ``SUFFIXES``, by name.
-
-    Raises:
-        InputError: for a place that is not there, a folder without pictures, and two files of one name.
-    """
+    """List picture files: those named, and of folders those with one of ``SUFFIXES``, by name."""
     found: dict[str, Path] = {}
     for place in map(Path, places):
         if not place.exists():
@@ -86,52 +82,61 @@ def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     Returns:
         The pictures, in order, and an error for each file that is none.
     """
-    pictures: list[Picture] = []
-    errors: list[InputError] = []
+
+    def look_or_error(path: Path) -> Picture | InputError:
+        try:
+            return look(path)
+        except InputError as error:
+            return error
+
     with _unwarned(), ThreadPoolExecutor() as pool:
-        for found in pool.map(_look_or_error, files):
-            (pictures if isinstance(found, Picture) else errors).append(found)  # type: ignore[arg-type]
-    return pictures, errors
+        found = list(pool.map(look_or_error, files))
+    return [one for one in found if isinstance(one, Picture)], [one for one in found if isinstance(one, InputError)]
+
+
+def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
+    """Look at all pictures of files and folders before anything is asked about them.
+
+    Args:
+        places: files and folders.
+        say: takes a line for each picture but the first that cannot be read.
+
+    Returns:
+        Pictures with absolute paths, by which workers elsewhere find them.
+    """
+    pictures, errors = looked_at(picture_files(places))
+    for error in errors[1:]:
+        say(str(error))
+    if errors:
+        raise errors[0]
+    return [replace(picture, path=picture.path.absolute()) for picture in pictures]
 
 
 def look(path: Path) -> Picture:
-    """Read a picture's size and see that it is whole.
-
-    Raises:
-        InputError: for what is no picture, is damaged, or too large.
-    """
-    data = _content(path)
+    """Read a picture's size and see that it is whole."""
+    data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
         image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # a JPEG is read faster so
         image.load()
         if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # which loading a TIFF has seen to
             width, height = height, width
-    digest = hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
     return Picture(path.name, path, digest, width, height)
 
 
 def opened(picture: Picture) -> Image:
-    """Open a picture as it is to be looked at: turned, 8-bit RGB.
-
-    Raises:
-        InputError: if it cannot be read, or is another one than was looked at.
-    """
+    """Open a picture as it is to be looked at: turned, 8-bit RGB."""
     from PIL import ImageOps
 
-    data = _content(picture.path)
-    if hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex() != picture.digest:
+    data, digest = _content(picture.path)
+    if digest != picture.digest:
         raise InputError(picture.path, found="another picture than at the start", expected="files that stay")
     with _unwarned(), _opened(picture.path, data) as image:
         return rgb(ImageOps.exif_transpose(image))
 
 
 def rgb(image: Image) -> Image:
-    """Make a picture of any mode 8-bit RGB; what is transparent becomes white.
-
-    Raises:
-        ValueError: for pixels of another depth than 8 or 16 bits.
-    """
+    """Make a picture of any mode 8-bit RGB; what is transparent becomes white."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":
@@ -147,18 +152,13 @@ def rgb(image: Image) -> Image:
     return image.convert("RGB")
 
 
-def _look_or_error(path: Path) -> Picture | InputError:
+def _content(path: Path) -> tuple[bytes, str]:
+    """The bytes of a file, and their digest."""
     try:
-        return look(path)
-    except InputError as error:
-        return error
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from None
+    return data, hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
 from shoe.llm.states import State
 from shoe.predict.completions import REFUSED, read_completion
-from shoe.predict.records import Answer, Pair
+from shoe.predict.records import Answer
 
 _LOGPROBS = "logprob"
 _REJECTED = ("400", "403", "413", "422")
@@ -29,16 +29,6 @@ class Kept(IntEnum):
     """Text and the probabilities of its tokens."""
     TEXT = 1
     """Text alone: the endpoint gives no probabilities."""
-
-
-class _About(msgspec.Struct):
-    """What a line says of its question."""
-
-    image: str
-    way: str
-    pair: Pair | None = None
-    verb: str = ""
-    options: tuple[str, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -69,11 +59,7 @@ class AnswerRecorder(LedgerRecorder):
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """See that the run did not end for want of what it needs.
-
-        Raises:
-            ShoeError: if it did.
-        """
+        """See that the run did not end for want of what it needs."""
         who = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
@@ -90,37 +76,20 @@ class AnswerRecorder(LedgerRecorder):
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Read the states of a line's questions; see :data:`shoe.llm.ledger.Parse`."""
-    return [_state(entry)] * len(entry["keys"])
+    """Return the states of the questions of a line; see :data:`shoe.llm.ledger.Parse`."""
+    answer = answer_of(entry)
+    if answer.finish == REFUSED:
+        return [State.REFUSED]
+    return [Kept.TEXT if answer.tokens is None else Kept.PROBABILITIES]
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Read the line of an answer.
-
-    Raises:
-        ValueError: if it does not say what was asked, or holds no chat completion.
-    """
+    """Read the line of an answer."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")
     if not isinstance(message, dict):
         raise ValueError("no message of a model")
-    about, said = msgspec.convert(entry, _About), read_completion(raw)
-    return Answer(
-        key=key,
-        image=about.image,
-        pair=about.pair,
-        way=about.way,
-        verb=about.verb,
-        options=about.options,
-        text=said.text,
-        tokens=said.tokens,
-        finish=said.finish,
-    )
-
-
-def _state(entry: Mapping[str, Any]) -> int:
-    said = answer_of(entry)
-    if said.finish == REFUSED:
-        return State.REFUSED
-    return Kept.TEXT if said.tokens is None else Kept.PROBABILITIES
+    completion = read_completion(raw)
+    said = {"text": completion.text, "tokens": completion.tokens, "finish": completion.finish}
+    return msgspec.convert({**entry, "key": key, **said}, Answer)

@@ -81,11 +81,7 @@ def usual_names(benchmark: Benchmark) -> Names:
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read a file of names; see the module.
-
-    Raises:
-        InputError: for a file of no such form, or that renames to what is no object of the benchmark.
-    """
+    """Read a file of names; see the module."""
     path = Path(path)
     data = read_bytes(path)
     if data.lstrip()[:1] in (b"{", b"["):
@@ -98,7 +94,11 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
         raise InputError(path, found="bytes that are not UTF-8", expected="names of classes") from None
     lines = [line.strip("\r ") for line in text.split("\n") if line.strip()]
     if path.suffix.lower() in _YAML:
-        lines = _yaml_names(text)
+        block = _NAMES.search(text)
+        matches = list(_ITEM.finditer(block[1])) if block else []
+        if any(match[1] for match in matches):  # numbers with names, not a list
+            matches.sort(key=lambda match: int(match[1] or 0))
+        lines = [(match[2] or match[3] or match[4]).strip() for match in matches]
     elif any("\t" in line for line in lines):
         usual = usual_names(benchmark)
         return Names(usual.categories, usual.indices, usual.whose, renamed=_renamed(path, lines, benchmark))
@@ -135,14 +135,3 @@ def _renamed(path: Path, lines: Sequence[str], benchmark: Benchmark) -> dict[str
             raise InputError(path, record=f"line {number}", found=quote(name), expected=expected, hint=hint)
         renamed[label] = benchmark.objects[found]
     return renamed
-
-
-def _yaml_names(text: str) -> list[str]:
-    """The ``names`` of a data.yaml: a list in either style, or numbers with names."""
-    block = _NAMES.search(text)
-    items = (
-        [(match[1], (match[2] or match[3] or match[4]).strip()) for match in _ITEM.finditer(block[1])] if block else []
-    )
-    if any(number for number, _ in items):
-        items.sort(key=lambda item: int(item[0] or 0))
-    return [name for _, name in items]

@@ -1,28 +1,41 @@
-"""Which persons and objects make the pairs that are asked about: rules with names, each choice of which can be changed.
+"""Pairs of a person and an object to ask about: made of detections by a named rule, or read from a file.
 
-A pair that is not asked about can never be right: :func:`ceiling` says how many true pairs a rule leaves within reach.
+A pair that is not asked about can never be right: :func:`ceiling` computes which true pairs a rule leaves within reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Literal
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
-from msgspec import Meta
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
+from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.errors import unknown_name
-from shoe.core.interactions import Interactions
+from shoe.core.errors import InputError, OptionError, many, meant, quote, unknown_name
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.iou import Overlap, iou
 from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
+from shoe.io.files import unreadable
+from shoe.io.typed import Box, ImageName, Whole
+from shoe.llm.ledger import canonical
 from shoe.matching.nms import greedily_kept
-from shoe.predict.names import PERSON
-from shoe.predict.records import Detected, Pair, Paired
-from shoe.predictions.pair_predictions import NO_VERB, Pairs
+from shoe.predict.detection_files import Detections, check_same, inside
+from shoe.predict.images import Picture
+from shoe.predict.lines import write_lines
+from shoe.predict.names import PERSON, Names, objects_of
+from shoe.predict.records import Detected, Pair, Paired, Score
+from shoe.predictions.pair_predictions import NO_VERB
+from shoe.predictions.pair_predictions import Pairs as PairTable
+from shoe.predictions.record_fields import image_names
+from shoe.predictions.source import open_source
 
 _MANY = 1_000_000
 _Count = Annotated[int, Meta(ge=0, le=_MANY)]
@@ -73,12 +86,12 @@ ABOUT = {
 USUAL = "upt"
 
 
-def rule_named(name: str) -> PairRule:
-    """Return a rule by name.
+_DIGEST_BYTES = 8
+_NO_RULE = PairRule()
 
-    Raises:
-        OptionError: for an unknown name.
-    """
+
+def rule_named(name: str) -> PairRule:
+    """Return a rule by name."""
     if name not in RULES:
         raise unknown_name("pair rule", name, RULES)
     return RULES[name]
@@ -98,13 +111,16 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
     left = _not_suppressed(boxes, score, label, rule.nms)
     is_person = label == PERSON
     size = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1) if rule.persons_by == "area" else score
-    persons = _kept(np.flatnonzero(left & is_person), score, size, rule, rule.persons)
-    others = _kept(np.flatnonzero(left & ~is_person), score, score, rule, rule.objects)
+    persons = _best(np.flatnonzero(left & is_person), score, size, rule, rule.persons)
+    others = _best(np.flatnonzero(left & ~is_person), score, score, rule, rule.objects)
     objects = np.concatenate([persons, others]) if rule.person_objects else others
     human, object_ = (index.ravel() for index in np.meshgrid(persons, objects, indexing="ij"))
     near = human != object_
     if rule.gap is not None:
-        near &= _gaps(boxes[human], boxes[object_]) <= rule.gap
+        ours, theirs = boxes[human], boxes[object_]
+        apart = np.maximum(ours[:, :2], theirs[:, :2]) - np.minimum(ours[:, 2:], theirs[:, 2:])
+        longer = (ours[:, 2:] - ours[:, :2]).max(axis=1)
+        near &= np.maximum(apart.max(axis=1), 0) / longer <= rule.gap
     human, object_ = human[near], object_[near]
     best = np.argsort(-(score[human] * score[object_]), kind="stable")[: rule.pairs]
     pairs = [
@@ -127,9 +143,6 @@ def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index"
         paired: the pairs of pictures.
         truth: what is so.
         pairs: when two pairs of the ground truth are one; see :class:`~shoe.diagnosis.localisation.PairRules`.
-
-    Raises:
-        InputError: when no picture is of the ground truth.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -145,11 +158,11 @@ def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index"
         objects=objects,
         source="pairs",
     )
-    return pair_figures(localise(Pairs(table), truth.within(table.images), PairRules(pairs=pairs)))
+    return pair_figures(localise(PairTable(table), truth.within(table.images), PairRules(pairs=pairs)))
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """(n,) which boxes are left: none lies over another one of its label with a higher score that is left."""
+    """(n,) boxes that lie over no other box of their label with a higher score that is left."""
     order = np.argsort(-score, kind="stable")
     later, earlier = np.tril_indices(len(order), -1)
     same = label[order[later]] == label[order[earlier]]
@@ -160,7 +173,7 @@ def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], mo
     return left
 
 
-def _kept(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
+def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
     """The rows with a sufficient score, or the best of too few; of too many those that rank highest."""
     enough = rows[score[rows] >= rule.min_score]
     if len(enough) < rule.at_least:
@@ -168,8 +181,126 @@ def _kept(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
     return enough[np.argsort(-rank[enough], kind="stable")[:most]]
 
 
-def _gaps(humans: Floats, objects: Floats) -> Floats:
-    """(n,) pixels between two boxes, along the axis on which they are further apart, over the human's longer side."""
-    apart = np.maximum(humans[:, :2], objects[:, :2]) - np.minimum(humans[:, 2:], objects[:, 2:])
-    longer = (humans[:, 2:] - humans[:, :2]).max(axis=1)
-    return np.asarray(np.maximum(apart.max(axis=1), 0) / longer)
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The pairs of pictures, and how they came about.
+
+    Attributes:
+        records: of each picture, in order.
+        boxes: how the boxes came about, JSON.
+        rule: name of the pair rule; "file" where pairs were given.
+        settings: of the rule.
+    """
+
+    records: Sequence[Paired]
+    boxes: Mapping[str, Any]
+    rule: str = "file"
+    settings: PairRule = _NO_RULE
+
+    @classmethod
+    def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Pairs:
+        """Make the pairs of pictures by a rule, and write them where ``shoe diagnose`` reads them."""
+        records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
+        write_lines(out, records)
+        return cls(records, boxes.by, rule, settings)
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        return sum(len(record.pairs) for record in self.records)
+
+    @property
+    def by(self) -> dict[str, Any]:
+        """All settings up to the pairs, JSON, and 16 hex digits of all pairs."""
+        digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+        for record in self.records:
+            digest.update(canonical(msgspec.to_builtins(record)))
+        pairs = {"rule": self.rule, **msgspec.to_builtins(self.settings)}
+        return {"boxes": dict(self.boxes), "pairs": pairs, "paired": digest.hexdigest()}
+
+    def of(self, pictures: Iterable[Picture]) -> Pairs:
+        """Return those of some of the pictures."""
+        names = {picture.name for picture in pictures}
+        return replace(self, records=[record for record in self.records if record.image in names])
+
+    def check(self) -> None:
+        """Check that there is anything to ask about."""
+        if not self.count:
+            pictures = many(len(self.records), "picture")
+            raise OptionError(f"found no pair in {pictures}, expected some: try --pair-rule all, or another detector")
+
+
+class _Pair(Struct, gc=False):
+    h_box: Box
+    o_box: Box
+    o_label: Annotated[Whole | str, Meta(extra={"expected": "a whole number, or a word"})]
+    h_score: Score = 1.0
+    o_score: Score = 1.0
+
+
+class _Image(Struct, gc=False):
+    filename: ImageName
+    box_pairs: Annotated[list[_Pair], Meta(extra={"item": "pair"})]
+    digest: str = ""
+    width: int = 0
+    height: int = 0
+
+
+def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Pairs:
+    """Read the pairs of pictures from a file in the form of :mod:`shoe.predictions.pair_predictions`.
+
+    Args:
+        path: the file.
+        pictures: those that are asked about; pairs of others are left out.
+        names: what numbers and labels stand for.
+        benchmark: whose objects labels become.
+
+    Returns:
+        One record per picture, in their order; without pairs for a picture that is not in the file.
+
+    Raises:
+        InputError: naming the image, pair and field that break the form, lie outside of the picture, or are no object.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise unreadable(path, IsADirectoryError())
+    source = open_source(path, benchmark)
+    records = source.typed(_Image)
+    found = image_names(source, (record.filename for record in records), "filename")
+    at = image_index(found, [picture.name for picture in pictures]).tolist()
+    if found and max(at) < 0:
+        expected = f"some of the pictures, as {quote(pictures[0].name)}"
+        raise InputError(path, field="filename", found=f"images as {quote(found[0])}", expected=expected)
+    pairs: list[list[Pair]] = [[] for _ in pictures]
+    object_of: dict[float | str, str] = {}
+    for record, name, number in zip(records, found, at, strict=True):
+        if number < 0:
+            continue
+        picture = pictures[number]
+        said = Detected(image=name, digest=record.digest, width=record.width, height=record.height, detections=())
+        check_same(path, said, picture)
+        for index, pair in enumerate(record.box_pairs):
+            place = f"image {quote(name)}: pair {index}"
+            human, thing = (inside(path, place, box, picture) for box in (pair.h_box, pair.o_box))
+            if pair.o_label not in object_of:
+                object_of[pair.o_label] = _object(path, place, pair.o_label, names, benchmark)
+            pairs[number].append(Pair(human, thing, object_of[pair.o_label], pair.h_score, pair.o_score))
+    paired_ = [
+        Paired(image=one.name, digest=one.digest, width=one.width, height=one.height, pairs=tuple(of))
+        for one, of in zip(pictures, pairs, strict=True)
+    ]
+    return Pairs(paired_, {"file": path.name})
+
+
+def _object(path: Path, place: str, label: float | str, names: Names, benchmark: Benchmark) -> str:
+    """The object that a pair's label is: a word, or an index from 0."""
+    if not isinstance(label, str):
+        if not 0 <= label < len(names.indices):
+            expected = f"0 to {len(names.indices) - 1}, objects of {names.whose}"
+            raise InputError(path, record=place, field="o_label", found=f"{label:g}", expected=expected)
+        label = names.indices[int(label)]
+    [found] = objects_of([label], names, benchmark)
+    if found is None:
+        expected, hint = f"an object of {benchmark.name}", meant(label, benchmark.objects)
+        raise InputError(path, record=place, field="o_label", found=quote(label), expected=expected, hint=hint)
+    return found

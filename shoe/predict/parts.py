@@ -22,7 +22,7 @@ from shoe.predict.images import Picture
 from shoe.predict.lines import read_made
 from shoe.predict.records import Detected
 
-_DETECTIONS, _PAIRS, _ANSWERS = "detections.jsonl", "pairs.jsonl", "answers.jsonl"
+_NAMES = _DETECTIONS, _PAIRS, _ANSWERS = "detections.jsonl", "pairs.jsonl", "answers.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,12 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Files:
-        """Name the files of a run that writes ``out``; of detections and answers those that are given."""
-
-        def named(what: str) -> Path:
-            return out.with_name(f"{out.stem}.{what}")
-
-        return cls(detections or named(_DETECTIONS), named(_PAIRS), answers or named(_ANSWERS), named("parts"))
+        """Name the files of a run that writes ``out``, except those that are given."""
+        boxes, pairs, ours, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
+        return cls(detections or boxes, pairs, answers or ours, folder)
 
     def of_part(self, shard: Shard) -> Files:
-        """Name the files of one part, and make their folder.
-
-        Raises:
-            InputError: if there can be no such folder.
-        """
+        """Name the files of one part, and make their folder."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -69,29 +62,22 @@ class Files:
         return self.folder / _ANSWERS
 
     def boxes_elsewhere(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Read what was found already: for a part its pictures in the file of all, else all that parts have found.
+        """Read the boxes found by other runs: for a part its pictures in the file of all, else those of all parts.
 
         Args:
             by: how the detector says that boxes came about.
             pictures: of the run.
-
-        Raises:
-            InputError: for a damaged file, and one that was made in another way.
         """
         known, found = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
             for record in read_made(path, Detected, DETECTIONS, by) if path.exists() else ():
-                check_same(path, record.image, record.digest, (record.width, record.height), known.get(record.image))
+                check_same(path, record, known.get(record.image))
                 if self.whole is None or record.image in known:
                     found.append(record)
         return found
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove what was taken over of parts; what a process still writes stays, and so does its folder.
-
-        Args:
-            boxes: whether those were taken over, too.
-        """
+        """Remove what was taken over of parts, boxes if ``boxes``; what a process still writes stays."""
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:
                 remove(path)
@@ -104,5 +90,5 @@ class Files:
 
 
 def of_part(pictures: Iterable[Picture], shard: Shard) -> list[Picture]:
-    """The pictures of one part; those with the same content are of the same."""
+    """Return the pictures of one part; pictures with the same content are of the same part."""
     return [picture for picture in pictures if shard.holds_one(bytes.fromhex(picture.digest))]

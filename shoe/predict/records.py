@@ -1,7 +1,6 @@
-"""What the three files of a prediction hold, a record a line.
+"""Records of the files of a prediction, one per line: detections, pairs, answers.
 
-Boxes are x1, y1, x2, y2: edges in pixels of the picture as it is to be looked at, which is after the rotation that its
-EXIF data ask for, from its top-left corner.
+Boxes are x1, y1, x2, y2: edges in pixels from the top-left corner, after the rotation that EXIF data ask for.
 """
 
 from __future__ import annotations
@@ -113,8 +112,8 @@ class Token(Struct, frozen=True, array_like=True, gc=False):
     top: tuple[Alternative, ...] = ()
 
 
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a model said of one pair, or of a whole picture, when it was asked once; a line of a file of answers.
+class Answer(Struct, frozen=True, kw_only=True):
+    """Answer of a model to one question about a pair, or about a whole picture, as read from a line of the ledger.
 
     Attributes:
         key: 32 hex digits that stand for all that the answer depends on: picture, boxes, prompt, model, decoding.

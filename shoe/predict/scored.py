@@ -15,8 +15,6 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.errors import InputError, OptionError
@@ -33,11 +31,14 @@ from shoe.predict.confidence import (
     word_shares,
     yes_confidence,
 )
+from shoe.predict.lines import first_line, write_lines
 from shoe.predict.records import Answer, Pair
 from shoe.predict.ways import LETTERS, YES_NO, verbs_of
+from shoe.version import __version__
 
 Sizes = Mapping[str, tuple[int, int]]
 """Width and height of each picture that was looked at, by file name."""
+_FORM = "shoe predictions"
 _CONVENTION = "thousand"
 """Boxes of answers about whole pictures, as the prompt asks for them."""
 
@@ -82,7 +83,7 @@ def write_scored(
     scoring: Scoring,
     sizes: Sizes,
     benchmark: Benchmark,
-    first: bytes = b"",
+    by: Mapping[str, Any] | None = None,
 ) -> Written:
     """Write predictions as shoe's own JSON Lines: one a line, and a line for each picture without any.
 
@@ -92,7 +93,7 @@ def write_scored(
         scoring: how.
         sizes: of all pictures.
         benchmark: whose verbs were asked about.
-        first: line that says how they were made; see :mod:`shoe.predict.provenance`.
+        by: all settings, JSON, for the first line; there is none if absent.
 
     Raises:
         OptionError: for a policy that does not fit, or needs probabilities where there are none.
@@ -106,38 +107,52 @@ def write_scored(
     check_policy(scoring.policy, way)
     given_text = [answer for answer in given if answer.finish != REFUSED]
     needs_probabilities(given_text, scoring.policy, str(path))
+    first: dict[str, Any] = {}
+    if by is not None:
+        first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
     written = Written(refused=len(given) - len(given_text))
     if way == "image":
         _write_whole(given_text, Path(path), sizes, benchmark, written, first)
         return written
-    seen: set[str] = set()
-    with replacing(path) as stream:
-        stream.write(first)
-        for image, of_image in groupby(given_text, lambda answer: answer.image):
-            for record in _records_of_image(image, list(of_image), scoring, benchmark, written):
-                seen.add(image)
-                stream.write(msgspec.json.encode({**record, **_size(sizes, image)}) + b"\n")
-        for image in sizes:
-            if image not in seen:
-                empty = {"image": image, "interactions": [], **_size(sizes, image)}
-                stream.write(msgspec.json.encode(empty) + b"\n")
+    write_lines(path, _records(given_text, scoring, sizes, benchmark, written), **first)
     return written
 
 
-def _records_of_image(
-    image: str, answers: Sequence[Answer], scoring: Scoring, benchmark: Benchmark, written: Written
+def sentence(by: Mapping[str, Any]) -> str:
+    """Describe the most important settings of a file of predictions in one sentence."""
+    model, way, confidence = by["model"], by["ask"]["way"], by["confidence"]
+    steps, power = [], ""
+    if "pairs" in by:
+        boxes = by["boxes"]
+        source = boxes.get("detector") or boxes.get("file") or "a file of pairs"
+        threshold = f" from {boxes['threshold']}" if "threshold" in boxes else ""
+        marks = "+".join(by["visual"]["marks"]) or "none"
+        steps = [f"boxes of {source}{threshold}", f"pairs by {by['pairs']['rule']}", f"shown by {marks}"]
+        power = f" x detections^{confidence['power']:g}" if confidence["policy"] != NONE else ""
+    steps += [f"{Path(model['model']).name} asked by {way}", f"confidence {confidence['policy']}{power}"]
+    return ", ".join(steps)
+
+
+def _records(
+    answers: Iterable[Answer], scoring: Scoring, sizes: Sizes, benchmark: Benchmark, written: Written
 ) -> Iterator[dict[str, Any]]:
-    for pair, of_pair in groupby(answers, lambda answer: answer.pair):
-        assert pair is not None, "the ways but one ask about pairs"  # noqa: S101 - for the type checker
-        detected = (pair.human_score * pair.object_score) ** scoring.power
-        for words, confidence in _said_of_pair(pair, list(of_pair), scoring.policy, benchmark, written):
-            boxes = {"human_box": pair.human_box, "object_box": pair.object_box}
-            score = {}
-            if confidence is not None:
-                score["score"] = confidence * detected
-                written.scores[score["score"]] += 1
-            written.predictions += 1
-            yield {"image": image, **boxes, **words, "object": pair.object, **score}
+    seen: set[str] = set()
+    for image, of_image in groupby(answers, lambda answer: answer.image):
+        for pair, of_pair in groupby(of_image, lambda answer: answer.pair):
+            assert pair is not None, "the ways but one ask about pairs"  # noqa: S101 - for the type checker
+            detected = (pair.human_score * pair.object_score) ** scoring.power
+            for words, confidence in _said_of_pair(pair, list(of_pair), scoring.policy, benchmark, written):
+                score = {}
+                if confidence is not None:
+                    score["score"] = confidence * detected
+                    written.scores[score["score"]] += 1
+                written.predictions += 1
+                seen.add(image)
+                boxes = {"human_box": pair.human_box, "object_box": pair.object_box}
+                yield {"image": image, **boxes, **words, "object": pair.object, **score, **_size(sizes, image)}
+    for image in sizes:
+        if image not in seen:
+            yield {"image": image, "interactions": [], **_size(sizes, image)}
 
 
 def _said_of_pair(
@@ -195,7 +210,7 @@ def _first_word(answer: Answer) -> str:
 
 
 def _write_whole(
-    answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written, first: bytes
+    answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written, first: dict[str, Any]
 ) -> None:
     """Write what answers about whole pictures say, with boxes in pixels; scores are the model's own words."""
     from shoe.predictions import read_predictions
@@ -203,8 +218,7 @@ def _write_whole(
 
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "answers.jsonl"
-        lines = [{"image": one.image, "response": one.text, **_size(sizes, one.image)} for one in answers]
-        raw.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        write_lines(raw, ({"image": one.image, "response": one.text, **_size(sizes, one.image)} for one in answers))
         try:
             table = read_predictions(raw, format="vlm", boxes=_CONVENTION, dataset=benchmark)
         except InputError as error:
@@ -213,7 +227,7 @@ def _write_whole(
         written.scores.update(table.score.tolist())
         write_vlm(table, raw, benchmark)
         with replacing(path) as stream:
-            stream.write(first + raw.read_bytes())
+            stream.write((first_line(**first) if first else b"") + raw.read_bytes())
 
 
 def _size(sizes: Sizes, image: str) -> dict[str, int]:

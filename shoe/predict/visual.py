@@ -72,11 +72,7 @@ class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def marks_named(text: str) -> tuple[str, ...]:
-    """Read the name of a visual prompt, as "boxes+crop"; "none" for no mark.
-
-    Raises:
-        OptionError: for a name that is none, and for no mark joined to others.
-    """
+    """Read the name of a visual prompt, as "boxes+crop"; "none" for no mark."""
     names = [] if text == "none" else text.split("+")
     if "none" in names:
         raise OptionError(f"visual prompt {quote(text)}: found 'none' beside others, expected it alone")
@@ -107,11 +103,7 @@ class View:
         return hashlib.blake2b(done, digest_size=_DIGEST_BYTES).hexdigest()
 
     def open(self) -> Image:
-        """Make the picture, RGB.
-
-        Raises:
-            InputError: if its file cannot be read.
-        """
+        """Make the picture, RGB."""
         image = _opened_once(self.picture)
         for name, *numbers in self.steps:
             image = _done(image, name, numbers)
@@ -144,19 +136,21 @@ def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) 
         steps.append(("boxes", human, thing))
     part = (0, 0, picture.width, picture.height)
     if "crop" in marks:
-        part = _grown(_union(human, thing), visual.margin, picture)
+        x1, y1, x2, y2 = zip(human, thing, strict=True)
+        part = _grown((min(x1), min(y1), max(x2), max(y2)), visual.margin, picture)
         steps.append(("crop", part))
     size = fitted((part[2] - part[0], part[3] - part[1]), visual)
     if size != (part[2] - part[0], part[3] - part[1]):
         steps.append(("scale", *size))
-    person, object_ = "the person", _thing(pair.object)
-    for name, told in (
+    person = "the person"
+    object_ = "the other person" if pair.object == PERSON else f"the {pair.object.replace('_', ' ')}"
+    for name, words in (
         ("boxes", ("in the blue box", "in the red box")),
         ("crops", ("that the second picture shows alone", "that the third picture shows alone")),
-        ("text", tuple(f"at {_told(box, part, size, visual)}" for box in (pair.human_box, pair.object_box))),
+        ("text", tuple(f"at {_coordinates(box, part, size, visual)}" for box in (pair.human_box, pair.object_box))),
     ):
         if name in marks:
-            person, object_ = f"{person} {told[0]}", f"{object_} {told[1]}"
+            person, object_ = f"{person} {words[0]}", f"{object_} {words[1]}"
     return Shown((View(picture, tuple(steps)), *extra), person, object_)
 
 
@@ -189,14 +183,19 @@ def _opened_once(picture: Picture) -> Image:
 
 def _done(image: Image, name: str, numbers: Sequence[Any]) -> Image:
     """Do one step, on a copy."""
-    from PIL import ImageFilter
+    from PIL import ImageDraw, ImageFilter
+    from PIL.Image import Resampling
 
     if name == "crop":
         return image.crop(numbers[0])
     if name == "scale":
-        return image.resize((numbers[0], numbers[1]), resample=_bicubic())
+        return image.resize((numbers[0], numbers[1]), resample=Resampling.BICUBIC)
     if name == "boxes":
-        return _with_boxes(image, numbers)
+        changed = image.copy()
+        pen, width = ImageDraw.Draw(changed), max(1, round(min(image.size) * _THICKNESS))
+        for (x1, y1, x2, y2), colour in zip(numbers, (_PERSON_COLOUR, _OBJECT_COLOUR), strict=True):
+            pen.rectangle((x1, y1, x2 - 1, y2 - 1), outline=colour, width=width)
+        return changed
     if name == "blur":
         changed, kept = image.filter(ImageFilter.GaussianBlur(_BLUR * min(image.size))), numbers[0]
     else:
@@ -208,36 +207,11 @@ def _done(image: Image, name: str, numbers: Sequence[Any]) -> Image:
     return changed
 
 
-def _bicubic() -> Any:
-    from PIL.Image import Resampling
-
-    return Resampling.BICUBIC
-
-
-def _with_boxes(image: Image, boxes: Sequence[Edges]) -> Image:
-    from PIL import ImageDraw
-
-    drawn = image.copy()
-    pen = ImageDraw.Draw(drawn)
-    width = max(1, round(min(image.size) * _THICKNESS))
-    for (x1, y1, x2, y2), colour in zip(boxes, (_PERSON_COLOUR, _OBJECT_COLOUR), strict=True):
-        pen.rectangle((x1, y1, x2 - 1, y2 - 1), outline=colour, width=width)
-    return drawn
-
-
 def _pixels(box: Box, picture: Picture) -> Edges:
     """The smallest edges in whole pixels around a box."""
     x1, y1 = (math.floor(value) for value in box[:2])
-    return (
-        x1,
-        y1,
-        min(max(math.ceil(box[2]), x1 + 1), picture.width),
-        min(max(math.ceil(box[3]), y1 + 1), picture.height),
-    )
-
-
-def _union(a: Edges, b: Edges) -> Edges:
-    return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
+    x2, y2 = max(math.ceil(box[2]), x1 + 1), max(math.ceil(box[3]), y1 + 1)
+    return x1, y1, min(x2, picture.width), min(y2, picture.height)
 
 
 def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
@@ -252,11 +226,7 @@ def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
     return x1, y1, x2, y2
 
 
-def _thing(object_: str) -> str:
-    return "the other person" if object_ == PERSON else f"the {object_.replace('_', ' ')}"
-
-
-def _told(box: Box, part: Edges, size: tuple[int, int], visual: Visual) -> str:
+def _coordinates(box: Box, part: Edges, size: tuple[int, int], visual: Visual) -> str:
     """A box's coordinates in words, in the part of the picture that is shown, in its size."""
     shares = [
         (value - part[axis]) / (part[axis + 2] - part[axis]) for value, axis in zip(box, (0, 1, 0, 1), strict=True)

@@ -8,9 +8,7 @@ For a whole picture the file is the question alone (``shoe prompt``).
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,12 +17,11 @@ from typing import Any
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
+from shoe.core.errors import OptionError, many, quote, unknown_name
 from shoe.core.shipped import shipped
-from shoe.io.files import read_bytes
 from shoe.predict.ask import Picture, Question
 from shoe.predict.records import Pair
-from shoe.rating.prompts import check_fields
+from shoe.rating.prompts import check_fields, read_prompt
 
 YES_NO = ("yes", "no")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -35,9 +32,9 @@ _FIELDS = {
     "image": (),
 }
 _FILES = {"phrase": "predict/phrase.txt", "yes-no": "predict/yes-no.txt", "letters": "predict/letters.txt"}
-_WHOLE = "detection.txt"
-_HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
-_SECTIONS = ["instructions", "question"]
+_PROMPT_OF_WHOLE = "detection.txt"
+WHOLE = "image"
+"""The way to ask that needs no pairs."""
 WAYS = tuple(_FIELDS)
 """Names of the ways to ask."""
 TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
@@ -80,29 +77,16 @@ class Way:
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
-        """Read a way's prompt: the shipped one, or a file.
-
-        Raises:
-            OptionError: for a name that is none.
-            InputError: for a file that lacks a section or a field.
-        """
+        """Read a way's prompt: the shipped one, or a file."""
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
-        path = path or shipped("prompts") / _FILES.get(name, _WHOLE)
-        try:
-            text = read_bytes(path).decode().replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if name == "image":
+        path = path or shipped("prompts") / _FILES.get(name, _PROMPT_OF_WHOLE)
+        text, digest, bodies = read_prompt(path, () if name == WHOLE else ("instructions", "question"))
+        if name == WHOLE:
             return cls(name, digest, "", Template(text.strip().replace("$", "$$")))
-        before, *parts = _HEADING.split(text)
-        if parts[::2] != _SECTIONS or before.strip():
-            found = f"the sections {', '.join(parts[::2]) or 'none'}" if not before.strip() else quote(before[:40])
-            raise InputError(path, found=found, expected="the sections [instructions], [question]")
-        question = Template(parts[3].strip())
+        question = Template(bodies["question"].strip())
         check_fields(path, "question", question.template, _FIELDS[name])
-        return cls(name, digest, parts[1].strip(), question, rounds, seed)
+        return cls(name, digest, bodies["instructions"].strip(), question, rounds, seed)
 
     def about_image(self, image: str, picture: Picture) -> Question:
         """Ask about a whole picture."""
@@ -110,21 +94,22 @@ class Way:
         return Question([picture], self.question.substitute(), self.instructions, (), self.digest, about)
 
     def about_pair(self, image: str, pair: Pair, shown: Shown, benchmark: Benchmark) -> Iterator[Question]:
-        """Ask about a pair: once, for each verb that the benchmark has for the object, or for each order of letters.
-
-        Raises:
-            OptionError: if the object is none of the benchmark's, or has more verbs than there are letters.
-        """
+        """Ask about a pair: once, for each verb that the benchmark has for the object, or for each order of letters."""
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": shown.person, "thing": shown.thing}
+
+        def question(more: Mapping[str, str], expected: tuple[str, ...], **asked: Any) -> Question:
+            text = self.question.substitute(words, **more)
+            return Question(shown.pictures, text, self.instructions, expected, self.digest, {**about, **asked})
+
         if self.name == "phrase":
-            yield self._question(shown, words, (), about)
+            yield question({}, ())
             return
         verbs = verbs_of(pair.object, benchmark)
         if self.name == "yes-no":
             for verb, action in verbs.items():
                 if verb != NO_INTERACTION:
-                    yield self._question(shown, {**words, "action": action}, YES_NO, {**about, "verb": verb})
+                    yield question({"action": action}, YES_NO, verb=verb)
             return
         if len(verbs) > len(LETTERS):
             raise OptionError(
@@ -134,22 +119,11 @@ class Way:
         for order in orders(list(verbs), self.rounds, self.seed):
             letters = LETTERS[: len(order)]
             lines = [f"{letter}. {verbs[verb]}" for letter, verb in zip(letters, order, strict=True)]
-            options = {**words, "options": "\n".join(lines)}
-            yield self._question(shown, options, tuple(letters), {**about, "options": order})
-
-    def _question(
-        self, shown: Shown, words: dict[str, str], expected: tuple[str, ...], about: dict[str, Any]
-    ) -> Question:
-        text = self.question.substitute(words)
-        return Question(shown.pictures, text, self.instructions, expected, self.digest, about)
+            yield question({"options": "\n".join(lines)}, tuple(letters), options=order)
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """The verbs that a benchmark has for an object, each with what is asked of it: its -ing form, in words.
-
-    Raises:
-        OptionError: for an object that has no class.
-    """
+    """The verbs that a benchmark has for an object, each with what is asked of it: its -ing form, in words."""
     classes = benchmark.classes
     if object_ not in classes.objects:
         raise unknown_name("object", object_, classes.objects)

@@ -16,10 +16,9 @@ from shoe.lexicon.expressions import POS
 from shoe.llm.ledger import canonical
 from shoe.llm.states import State, pending
 from shoe.rating.config import reading_of
-from shoe.rating.job import Outcome, Rated, rated_pairs
+from shoe.rating.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.rating.planning import Rules
-from shoe.rating.prefilter import PAPER
-from shoe.rating.session import Raters, RaterSession
+from shoe.rating.session import Raters
 from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.header import ABOUT
 from shoe.similarity.writing import clear_leftovers
@@ -44,7 +43,11 @@ def check_place(folder: Path, mark: str = MARK) -> None:
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
     clear_leftovers(folder)
     if folder.is_dir():
-        if not any(folder.iterdir()) or _is_ours(folder / ABOUT, mark):
+        try:
+            about = msgspec.json.decode((folder / ABOUT).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            about = None
+        if not any(folder.iterdir()) or (isinstance(about, dict) and mark in about):
             return
         found = "a folder with something else in it"
     elif folder.exists() or folder.is_symlink():
@@ -67,6 +70,8 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
     Raises:
         InputError: if the folder cannot be written to.
     """
+    pairs = {part: RatedPairs.none(len(raters.columns)) for part in POS}
+    pairs |= {part: rated_pairs(outcome.parts[part]) for part in POS if part in outcome.parts}
     *most, last = dict.fromkeys(session.config.model for session in raters.sessions)
     models = f"{', '.join(most)} and {last}" if most else last
     prose: dict[str, Any] = {
@@ -78,7 +83,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
         folder,
         dataset=dataset,
         raters=list(raters_of(raters, outcome)),
-        pairs={part: _pairs(outcome.parts.get(part), len(raters.columns)) for part in POS},
+        pairs={part: some[some.rated] for part, some in pairs.items()},
         prose=prose,
     )
 
@@ -139,24 +144,18 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
     """Describe who rated, as columns of a map: how they were asked, and what became of their questions."""
-    column = 0
     for session in raters.sessions:
-        about = _about(session, outcome)
-        for repeat, name in enumerate(session.config.columns, start=1):
+        identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
+        prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
+        settings = identity["settings"] | reading_of(session.config)
+        about = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
+        about |= {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
+        about = {name: value for name, value in (about | {"prompts": prompts}).items() if value not in ("", {})}
+        for repeat, name in enumerate(session.config.columns):
+            column = session.columns.start + repeat
             states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
-            which = {"repeat": repeat} if len(session.config.columns) > 1 else {}
+            which = {"repeat": repeat + 1} if session.config.repeats > 1 else {}
             yield Rater(name, session.config.model, details={**about, **which, "states": states})
-            column += 1
-
-
-def _about(session: RaterSession, outcome: Outcome) -> dict[str, Any]:
-    """How a rater was asked: all that can change its answers."""
-    identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
-    prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
-    settings = identity["settings"] | reading_of(session.config)
-    known = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
-    asked = {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
-    return {name: value for name, value in (known | asked | {"prompts": prompts}).items() if value not in ("", {})}
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
@@ -164,16 +163,3 @@ def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
     used = {part for part in outcome.parts for session in raters.sessions if session.prompt_digest(part)}
     prompts = [raters.prompts.of(part) for part in outcome.parts if part in used]
     return {prompt.digest: prompt.text for prompt in prompts}
-
-
-def _pairs(rated: Rated | None, columns: int) -> RatedPairs:
-    pairs = RatedPairs.none(columns) if rated is None else rated_pairs(rated)
-    return pairs[pairs.rated]
-
-
-def _is_ours(path: Path, mark: str) -> bool:
-    try:
-        about = msgspec.json.decode(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(about, dict) and mark in about

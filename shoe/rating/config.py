@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Protocol
 
 import msgspec
 
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
-
-if TYPE_CHECKING:
-    from shoe.rating.prompts import Prompts
-    from shoe.rating.questions import Backend
+from shoe.llm.request import Recorder
+from shoe.rating.prompts import Group, Prompts
 
 SCHEME = 1
 """Version of keys."""
@@ -31,6 +29,24 @@ def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: An
         bounds: on its values, as ``msgspec.Meta`` has them.
     """
     return msgspec.Meta(description=meaning, extra={"key": key, "reads": reads}, **bounds)
+
+
+class Backend(Protocol):
+    """One rater at work."""
+
+    def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
+        """Ask every group, in any order and with any parallelism, taking groups from the iterator only as needed.
+
+        Returns when all groups were answered or given up, or when the recorder says to stop.
+        """
+
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+        """Read ratings out of what ``Recorder.answer`` was given; a pure function of its arguments.
+
+        Returns:
+            Per id, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
+            there are several ids; or ``State.UNPARSED_ONCE`` where there is none to be found.
+        """
 
 
 class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,11 +91,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; nothing is loaded and no key is read before it rates.
-
-        Raises:
-            ShoeError: for settings that it cannot work with.
-        """
+        """Make the rater; nothing is loaded and no key is read before it rates."""
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:

@@ -20,9 +20,9 @@ from shoe.llm.budget import bound_of
 from shoe.llm.states import pending
 from shoe.rating.config import RaterConfig, RatersFile
 from shoe.rating.job import Outcome
-from shoe.rating.planning import Plan, Plans, Subject
+from shoe.rating.planning import Plan, Plans
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Question, SenseText
+from shoe.rating.questions import Question, SenseText, Subject
 from shoe.rating.questions import describe as describe_names
 from shoe.rating.session import Raters
 
@@ -137,8 +137,7 @@ def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
     """Say per rater what its kept answers tell about the rest of its work."""
     found: dict[str, Progress] = {}
     for session in raters.sessions:
-        columns = [raters.columns.index(column) for column in session.config.columns]
-        states = {part: rated.states[:, columns] for part, rated in outcome.parts.items()}
+        states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}
         answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
         zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
         found[session.config.name] = Progress(answered, zeros, *session.tokens_used())

@@ -61,17 +61,16 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
     verbs = range(words.nouns, len(words))
     if not words.is_wordnet:
         return np.array(verbs, np.int32)
+
+    def is_in_texts(verb: int) -> bool:
+        """Whether WordNet's tagged texts use the sense, by any of its lemmas."""
+        return any(words.tag_count(lemma, "v")[words.senses(lemma, "v") == verb].any() for lemma in words.lemmas(verb))
+
     chosen = [
-        verb for verb in verbs if (file := words.lexname(verb)) in BODILY or (file in MIXED and _is_in_texts(verb))
+        verb for verb in verbs if (file := words.lexname(verb)) in BODILY or (file in MIXED and is_in_texts(verb))
     ]
     _, near = within(classes, VERB_STEPS)
     return distinct(np.concatenate([np.array(chosen, np.int64), near])).astype(np.int32)
-
-
-def _is_in_texts(verb: int) -> bool:
-    """Whether WordNet's tagged texts use the sense, by any of its lemmas."""
-    words = lexicon()
-    return any(words.tag_count(lemma, "v")[words.senses(lemma, "v") == verb].any() for lemma in words.lemmas(verb))
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:

@@ -1,44 +1,52 @@
-"""From a dataset's classes to the pairs of senses that are to be rated: all of them, or those that are needed."""
+"""From a dataset's classes to the pairs that are to be rated: all senses, those that are needed, whole interactions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoe.benchmarks.classes import HoiClasses
-from shoe.core.arrays import Indices
+from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
+from shoe.core.arrays import Indices, Ints
 from shoe.core.errors import OptionError, near, quote
 from shoe.core.interactions import Interactions
 from shoe.core.ragged import distinct
 from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.labels import match_labels
+from shoe.lexicon.names import names_of
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
+from shoe.protocols.named import SEMANTIC
 from shoe.rating.neighbourhood import STEPS, Synsets, object_neighbours, verb_vocabulary
-
-if TYPE_CHECKING:
-    from shoe.rating.questions import Interaction
+from shoe.rating.questions import Interaction, SenseText, Subject, describe
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.similarity import Basis, SimilarityMap, SimilarityTable
+from shoe.similarity.whole import Row, said
 
 VERB_RULE = (
     "verb vocabulary, version 1: all of verb.body, verb.consumption, verb.contact, verb.motion; the senses with a tag "
     "count of verb.change, verb.competition, verb.creation, verb.perception, verb.possession; every sense at most 2 "
     "steps of hypernymy from a class's"
 )
-Subject = Part | Literal["interaction"]
-"""What a rater is asked about: senses of verbs, senses of objects, or whole interactions."""
 NEEDED_RULE = "needed by predictions, version 1: every class's sense with every candidate sense of every predicted word"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+_WHOLE = SEMANTIC["shoe"]
+_CELLS = 1 << 20
+_UNKNOWN = "(not in the dictionary: what the words say)"
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The m rows that a map of one part of speech is to have, and the n questions that fill them.
 
     A question is an unordered pair of two different synsets: where both are class senses, one answer fills two rows.
 
     Attributes:
-        part: "verb", "object" or "interaction" (:func:`shoe.rating.whole.plan_whole`).
+        part: "verb", "object" or "interaction" (:func:`plan_whole`).
         class_synset: (m,) sense of the class, in the compiled lexicon; rows are sorted by both names.
         synset: (m,) the sense that it is compared with.
         question: (m,) row among the n questions.
@@ -58,6 +66,19 @@ class Plan:
     def __len__(self) -> int:
         """Number of questions."""
         return len(self.first)
+
+    @cached_property
+    def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
+        """Every sense of the plan in words, and as keys take it in.
+
+        Raises:
+            MissingExtraError: if WordNet's glosses cannot be read.
+        """
+        if self.described is not None:
+            return {number: (one, one.encoded()) for number, one in enumerate(self.described)}
+        synsets = np.unique(np.concatenate([self.first, self.second])).tolist()
+        senses = describe([lexicon().name(synset) for synset in synsets])
+        return {synset: (sense, sense.encoded()) for synset, sense in zip(synsets, senses, strict=True)}
 
 
 Plans = Mapping[Part, Plan] | Mapping[Subject, Plan]
@@ -159,8 +180,12 @@ def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:
 def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
     """Sort directed pairs by their names, each once, none of a sense with itself, and number their questions."""
     different = class_synset != synset
-    by_name, class_rank, rank = _ranked(class_synset[different], synset[different])
-    rows = distinct(class_rank * len(by_name) + rank)
+    class_synset, synset = class_synset[different], synset[different]
+    occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
+    by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
+    order = np.zeros(len(lexicon()), np.int64)
+    order[by_name] = np.arange(len(by_name))
+    rows = distinct(order[class_synset] * len(by_name) + order[synset])
     class_rank, rank = np.divmod(rows, max(len(by_name), 1))
     asked = np.minimum(class_rank, rank) * len(by_name) + np.maximum(class_rank, rank)
     questions = distinct(asked)
@@ -175,10 +200,107 @@ def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
     )
 
 
-def _ranked(class_synset: Synsets, synset: Synsets) -> tuple[Synsets, Indices, Indices]:
-    """The senses that occur, in the order of their names, and each column as indices of them."""
-    occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
-    by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
-    index = np.zeros(len(lexicon()), np.int64)
-    index[by_name] = np.arange(len(by_name))
-    return by_name, index[class_synset], index[synset]
+class WholePlan(NamedTuple):
+    """The m pairs of a class and predicted words that raters are to compare: how they are asked, and named in a map."""
+
+    plan: Plan
+    rows: list[Row]
+    rule: str
+
+
+def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
+    """Plan the pairs that can matter: of each predicted verb and object with the classes that its parts resemble.
+
+    Args:
+        classes: of the dataset.
+        predictions: of one or more models.
+        similarity: says by its components, under protocol ``shoe``, which classes those are, and which sense of a word
+            is meant.
+    """
+    verbs = sorted({said(word) for table in predictions for word in table.verbs} - {""})
+    objects = sorted({said(word) for table in predictions for word in table.objects} - {""})
+    verb, object_ = _pairs(predictions, verbs, objects)
+    known = HoiSimilarity.of_words(classes, verbs, objects, similarity, _WHOLE)
+    askable = (known.verb_senses[known.verb_row] >= 0) & (known.object_senses[known.object_row] >= 0)
+    exact = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)[
+        match_labels(verbs, classes.verbs, "verb")[verb], match_labels(objects, classes.objects, "object")[object_]
+    ]
+    doing = match_labels(verbs, [NO_INTERACTION], "verb")[verb] < 0
+    hoi, pair = np.zeros((2, 0), np.int64)
+    step = max(1, _CELLS // len(classes))
+    for start in range(0, len(verb), step):
+        part = slice(start, start + step)
+        sigma = known.sigma(np.arange(len(classes)), verb[part, None], object_[part, None])
+        which, of_class = np.nonzero((sigma >= _WHOLE.delta) & askable & doing[part, None])
+        other = exact[part][which] != of_class
+        hoi, pair = np.concatenate([hoi, of_class[other]]), np.concatenate([pair, start + which[other]])
+    order = np.lexsort((pair, hoi))
+    hoi, verb, object_ = hoi[order], verb[pair[order]], object_[pair[order]]
+    verb_sense = _senses_meant("verb", known.verbs, known.verb_senses, verbs)[known.verb_row[hoi], verb]
+    object_sense = _senses_meant("object", known.objects, known.object_senses, objects)[known.object_row[hoi], object_]
+    ours, class_number = np.unique(hoi, return_inverse=True)
+    others, said_number = np.unique([verb, verb_sense, object_, object_sense], axis=1, return_inverse=True)
+    of_classes = zip(
+        _texts([classes.verbs[v] for v in classes.verb[ours]], known.verb_senses[known.verb_row[ours]]),
+        _texts([classes.objects[o] for o in classes.object[ours]], known.object_senses[known.object_row[ours]]),
+        strict=True,
+    )
+    of_predictions = zip(
+        _texts([verbs[v] for v in others[0]], others[1]),
+        _texts([objects[o] for o in others[2]], others[3]),
+        strict=True,
+    )
+    first, second = class_number.astype(np.int32), (len(ours) + said_number.reshape(-1)).astype(np.int32)
+    labels = [(classes.verbs[v], classes.objects[o]) for v, o in zip(classes.verb, classes.object, strict=True)]
+    return WholePlan(
+        plan=Plan(
+            part="interaction",
+            class_synset=first,
+            synset=second,
+            question=np.arange(len(hoi)),
+            first=first,
+            second=second,
+            described=[Interaction.of(*both) for both in [*of_classes, *of_predictions]],
+        ),
+        rows=[(*labels[k], verbs[v], objects[o]) for k, v, o in zip(hoi.tolist(), verb, object_, strict=True)],
+        rule=(
+            "whole interactions, version 1: every verb and object of a prediction with every class that is similar "
+            f"by {_WHOLE.delta:g} or more under {_WHOLE.protocol} and map {similarity.name} ({similarity.digest}), "
+            "but for the class of these labels and no_interaction; words in the sense most similar to the class's"
+        ),
+    )
+
+
+def _pairs(predictions: Sequence[Interactions], verbs: list[str], objects: list[str]) -> tuple[Indices, Indices]:
+    """Distinct pairs of a verb and an object that occur in a triplet, as indices, in the order of the words."""
+    keys = [np.zeros(0, np.int64)]
+    for table in predictions:
+        verb, object_ = (
+            np.array([number.get(said(word), -1) for word in words], np.int64)
+            for number, words in (
+                ({word: i for i, word in enumerate(verbs)}, table.verbs),
+                ({word: i for i, word in enumerate(objects)}, table.objects),
+            )
+        )
+        known = (verb[table.verb] >= 0) & (object_[table.object] >= 0)
+        keys.append((verb[table.verb] * max(len(objects), 1) + object_[table.object])[known])
+    return np.divmod(distinct(np.concatenate(keys)), max(len(objects), 1))
+
+
+def _senses_meant(part: Part, table: SimilarityTable, class_senses: Ints, words: list[str]) -> Ints:
+    """(C, W) sense that each word is taken in: the class's own, the one most similar to it, or the word's first."""
+    candidates = [resolve(word, part, _WHOLE.object_words).candidates for word in words]
+    first = np.array([of_word[0].synset if of_word else -1 for of_word in candidates], np.int32)
+    senses = np.where(table.sense >= 0, table.sense, first)
+    return np.where(table.basis == Basis.SAME_WORD, class_senses[:, None], senses)
+
+
+def _texts(words: Sequence[str], senses: Ints) -> list[SenseText]:
+    """Words in their senses: the word itself comes first, and its sense's other words after it."""
+    names = [names_of(np.array([sense], np.int32))[0] if sense >= 0 else "" for sense in senses.tolist()]
+    of_name = {sense.name: sense for sense in describe(sorted(set(names) - {""}))} | {"": SenseText("", (), _UNKNOWN)}
+    found = []
+    for word, name in zip(map(said, words), names, strict=True):
+        lemmas, gloss = of_name[name].lemmas, of_name[name].gloss
+        found.append(SenseText(name, (word, *(lemma for lemma in lemmas if said(lemma) != word)), gloss))
+    return found

@@ -1,4 +1,4 @@
-"""Prompts: text files that say to a rater what a pair is and how to rate it.
+"""Prompts, text files that tell a rater what a pair is and how to rate it, and the requests that they make.
 
 Four sections, each begun by its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks for one
 pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from shoe.core.errors import InputError, near, quote
 from shoe.core.shipped import shipped
 from shoe.io.files import read_bytes
-from shoe.rating.planning import Subject
-from shoe.rating.questions import Interaction, Question, SenseText, ids_of
+from shoe.llm.request import Request
+from shoe.rating.questions import Interaction, Question, SenseText, Subject, ids_of
 
 _HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
 _SECTIONS = ("instructions", "one", "several", "pair")
@@ -59,22 +59,13 @@ class Prompt:
         Raises:
             InputError: naming the section that is missing, doubled or unknown, or the field that is.
         """
-        try:
-            text = read_bytes(path).decode().replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
-        before, *parts = _HEADING.split(text)
-        names, bodies = parts[::2], parts[1::2]
-        if sorted(names) != sorted(_SECTIONS) or before.strip():
-            found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
-            raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{n}]" for n in _SECTIONS))
-        body = {name: text if name == "pair" else text.rstrip("\n") for name, text in zip(names, bodies, strict=True)}
+        text, digest, bodies = read_prompt(path, _SECTIONS)
+        body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
         check_fields(path, "one", body["one"], fields)
         check_fields(path, "several", body["several"], ["pairs"])
         check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
         one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         overheads = len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
@@ -136,6 +127,69 @@ class Prompts:
         return len(prompt.instructions) + whole + each * len(group) + words
 
 
+class Group(Request):
+    """The questions of one request, all of one part. Answers are joined to them by id, never by index.
+
+    Attributes:
+        questions: one or more.
+    """
+
+    __slots__ = ("_prompts", "_several", "questions")
+
+    def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
+        """Put questions together.
+
+        Args:
+            questions: one or more, of one part and attempt.
+            prompts: put them into words; None for a rater that reads no prompts.
+            several: whether to ask in the form for several pairs, even for one.
+        """
+        super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
+        self.questions = questions
+        self._prompts = prompts
+        self._several = several
+
+    @property
+    def part(self) -> Subject:
+        """Part of speech of its questions."""
+        return self.questions[0].part
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """One per question; see :func:`ids_of`."""
+        return ids_of(self.keys)
+
+    def payload(self) -> Mapping[str, Any]:
+        """Return the messages that ask."""
+        assert self._prompts is not None, "who reads no prompts asks no endpoint"  # noqa: S101
+        return {"messages": self._prompts.messages(self.questions, several=self._several)}
+
+    def about(self) -> Mapping[str, Any]:
+        """Return ids, pairs and the digest of the prompt, for the reader of the answer."""
+        return {
+            "ids": self.ids,
+            "part": self.part,
+            "pairs": [(question.first.name, question.second.name) for question in self.questions],
+            "prompt": self._prompts.of(self.part).digest if self._prompts else "",
+        }
+
+    def characters(self) -> int:
+        """Return at least as many characters as the messages have, without writing them."""
+        return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
+
+    def parts(self) -> Sequence[Group]:
+        """Return a group for each question."""
+        if len(self.questions) == 1:
+            return [self]
+        return [Group([question], self._prompts, several=self._several) for question in self.questions]
+
+    def joined(self, others: Sequence[Request]) -> Group:
+        """Return one group of its questions and others'."""
+        groups = [self, *cast("Sequence[Group]", others)]
+        questions = [question for group in groups for question in group.questions]
+        return Group(questions, self._prompts, several=self._several)
+
+
 def _fields(of: str) -> Iterable[str]:
     return (f"{sense}_{of}{what}" for sense in _SENSES for what in ("words", "gloss"))
 
@@ -144,6 +198,24 @@ def _in_words(which: str, sense: SenseText) -> dict[str, str]:
     if isinstance(sense, Interaction):
         return _in_words(f"{which}_verb", sense.verb) | _in_words(f"{which}_object", sense.object)
     return {f"{which}_words": ", ".join(sense.lemmas), f"{which}_gloss": sense.gloss}
+
+
+def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
+    """Read a prompt file: return its text, 16 hex digits of the text, and the body of each section.
+
+    Raises:
+        InputError: naming the sections that are there, if they are others.
+    """
+    try:
+        text = read_bytes(path).decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
+    before, *parts = _HEADING.split(text) if sections else [""]
+    names = parts[::2]
+    if sorted(names) != sorted(sections) or before.strip():
+        found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
+        raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{name}]" for name in sections))
+    return text, hashlib.sha256(text.encode()).hexdigest()[:16], dict(zip(names, parts[1::2], strict=True))
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import accumulate, groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, quote
@@ -23,12 +25,12 @@ from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.spread import Spread
-from shoe.llm.states import State, States, pending
+from shoe.llm.states import Keys, State, States, as_keys, pending
 from shoe.llm.worker import Ask, Job
-from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
-from shoe.rating.planning import Plan, Subject
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Question, Questions, SenseTexts, describe, key_maker
+from shoe.rating.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
+from shoe.rating.planning import Plan
+from shoe.rating.prompts import Group, Prompts
+from shoe.rating.questions import Question, Subject, describe, key_maker
 
 LOCAL_GROUP = 1024
 """Questions of a group for raters that answer no prompts."""
@@ -37,25 +39,39 @@ _LATEST = 1 << 18
 """Bytes of a ledger's end by which tokens are measured."""
 
 
+class _Column(NamedTuple):
+    """Questions about rows of a plan, for one repeat, with their (n, 2) keys."""
+
+    plan: Plan
+    rows: Indices
+    keys: Keys
+
+
 class RaterSession:
     """One rater at work.
 
     Attributes:
         config: of the rater.
+        columns: its columns in the map.
         cluster: whose workers ask, if it can be divided; None for this process alone.
         ledger: of its answers; two rounds of one rater never run at the same time.
     """
 
-    def __init__(self, config: RaterConfig, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
+    def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
         """Make a rater ready; of one part of the questions, its ledger is one of its own, beside that of all.
 
-        Raises:
-            ShoeError: for settings that its kind cannot work with, or that cannot be divided.
+        Args:
+            config: of the rater.
+            start: its first column in the map.
+            prompts: what raters are asked.
+            folder: of the ledgers.
+            shard: the part of the questions.
         """
         if shard and not config.divisible:
             found = f"rater {quote(config.name)}: found {config.kind}, which one process asks for all"
             raise OptionError(f"--shard: {found}; expected raters that are asked one request at a time")
         self.config = config
+        self.columns = slice(start, start + config.repeats)
         self.cluster: Cluster | None = None
         self._shard = shard
         self._prompts_given = prompts
@@ -83,9 +99,6 @@ class RaterSession:
         Args:
             states: "unparsable", "refused"; none of them: what was being asked again has been.
             say: takes a line for the user.
-
-        Raises:
-            InputError: if the ledger cannot be read or written.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -101,26 +114,6 @@ class RaterSession:
     def prompt_digest(self, part: Subject) -> str:
         """Digest of the text that asks it; empty if none does."""
         return self._prompts.of(part).digest if self._prompts else ""
-
-    def questions(self, plan: Plan, rows: Indices, texts: SenseTexts) -> list[Questions]:
-        """Make its questions for rows of a plan: once for each repeat."""
-        first, second = plan.first[rows], plan.second[rows]
-        encoded = [[texts[synset][1] for synset in column.tolist()] for column in (first, second)]
-        identity, digest = self.ledger.identity, self.prompt_digest(plan.part)
-        asked = []
-        for repeat in range(1, self.config.repeats + 1):
-            key = key_maker(identity, digest, plan.part, repeat)
-            asked.append(Questions(plan.part, first.data, second.data, b"".join(map(key, *encoded)), texts))
-        return asked
-
-    def known(self, asked: Sequence[Questions]) -> list[States]:
-        """Say what its ledger holds of questions, asking nobody.
-
-        Raises:
-            InputError: if the ledger is damaged.
-        """
-        self.ledger.refresh()
-        return [self.ledger.states(some.keys) for some in asked]
 
     def tokens_used(self) -> tuple[float | None, float | None]:
         """Measure, by its latest answers, input tokens for a character of a prompt, and output tokens for a pair."""
@@ -138,55 +131,59 @@ class RaterSession:
         return used[0] / characters, used[1] / len(pairs)
 
     def rate(
-        self, asked: Sequence[Questions], budget: Budget, tally: Tally, say: Callable[[str], None]
-    ) -> list[States]:
+        self,
+        wanted: Sequence[tuple[Plan, Indices]],
+        budget: Budget,
+        tally: Tally,
+        say: Callable[[str], None],
+    ) -> list[NDArray[np.int8]]:
         """Ask what is not known yet, and return what is known then.
 
         Args:
-            asked: all questions.
+            wanted: plans, and the rows of each that are asked about.
             budget: of the run.
             tally: of the rater in the run.
             say: takes a line for the user.
 
         Returns:
-            Per item of ``asked`` (n,) states.
+            Per plan (n, repeats) states of its rows.
 
         Raises:
             ShoeError: when no further question makes sense, or the ledger cannot be read or written.
         """
-        states, ours = self.known(asked), [self._ours(some) for some in asked]
+        columns = list(self._columns(wanted))
+        states, ours = self._known(columns), [self._ours(column.keys) for column in columns]
         if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, ours, strict=True)):
-            tally.known += sum(map(len, asked))
-            return states
+            tally.known += sum(map(len, states))
+            return self._by_plan(states)
         tally.waiting = True
         with writing(self.ledger.path, self.ledger.identity, lambda: budget.stopping, say) as writer:
             tally.waiting = False
             if writer is None:
-                return states
-            states = self.known(asked)
+                return self._by_plan(states)
+            states = self._known(columns)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config = self.config
-            price = config.price
             recorder = LedgerRecorder(
                 self.ledger,
                 writer,
                 budget,
                 tally,
-                price=price,
+                price=config.price,
                 sampling=config.sampling,
                 asks=config.prompted,
                 hint=_HINT,
             )
-            for attempt, wanted, size in (
+            for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
                 (2, State.REFUSED_TOGETHER, 1),
             ):
-                masks = [(state == wanted) & own for state, own in zip(states, ours, strict=True)]
+                masks = [(state == state_wanted) & own for state, own in zip(states, ours, strict=True)]
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
-                    groups = self._groups(asked, masks, size, attempt)
+                    groups = self._groups(columns, masks, size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
                         self._spread(self.cluster, groups, recorder)
                     else:
@@ -194,8 +191,25 @@ class RaterSession:
                     writer.flush()
                     recorder.check()
                     self.ledger.refresh(writer.synced)
-                    states = [self.ledger.states(some.keys) for some in asked]
-        return states
+                    states = [self.ledger.states(column.keys) for column in columns]
+        return self._by_plan(states)
+
+    def _columns(self, wanted: Iterable[tuple[Plan, Indices]]) -> Iterator[_Column]:
+        for plan, rows in wanted:
+            first, second = (
+                [plan.texts[synset][1] for synset in side[rows].tolist()] for side in (plan.first, plan.second)
+            )
+            for repeat in range(1, self.config.repeats + 1):
+                key = key_maker(self.ledger.identity, self.prompt_digest(plan.part), plan.part, repeat)
+                yield _Column(plan, rows, as_keys(b"".join(map(key, first, second))))
+
+    def _known(self, columns: Iterable[_Column]) -> list[States]:
+        self.ledger.refresh()
+        return [self.ledger.states(column.keys) for column in columns]
+
+    def _by_plan(self, states: Sequence[States]) -> list[NDArray[np.int8]]:
+        repeats = self.config.repeats
+        return [np.stack(states[start : start + repeats], axis=1) for start in range(0, len(states), repeats)]
 
     def _spread(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
         """Have the workers of a cluster ask, each within its share of the endpoint's limits."""
@@ -206,18 +220,25 @@ class RaterSession:
         job = Job.from_recorder(recorder, config.name, make, each.concurrency, is_local=config.is_local)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
-    def _ours(self, some: Questions) -> Mask:
+    def _ours(self, keys: Keys) -> Mask:
         """(n,) which questions this process is to ask: those of whole requests, by the key of each one's first."""
         if self._shard is None:
-            return np.ones(len(some), np.bool_)
-        row = np.arange(len(some))
-        return self._shard.holds(some.keys[row - row % self._size, 0])
+            return np.ones(len(keys), np.bool_)
+        row = np.arange(len(keys))
+        return self._shard.holds(keys[row - row % self._size, 0])
 
-    def _groups(self, asked: Sequence[Questions], masks: Sequence[Any], size: int, attempt: int) -> Iterator[Group]:
-        several = self.config.pairs_per_request > 1
-        for some, mask in zip(asked, masks, strict=True):
-            for group in some.groups(mask, size, attempt):
-                yield Group(group, self._prompts, several=several)
+    def _groups(self, columns: Sequence[_Column], masks: Sequence[Mask], size: int, attempt: int) -> Iterator[Group]:
+        """Put the questions in the masks into requests, cut from all questions, whatever was answered before."""
+        for column, mask in zip(columns, masks, strict=True):
+            plan = column.plan
+            for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
+                questions = []
+                for row in group:
+                    place = column.rows[row]
+                    first, second = (plan.texts[int(side[place])][0] for side in (plan.first, plan.second))
+                    key = column.keys[row].astype(">u8").tobytes()
+                    questions.append(Question(key, plan.part, first, second, attempt))
+                yield Group(questions, self._prompts, several=self.config.pairs_per_request > 1)
 
 
 def _parsed(backend: Backend, entry: Mapping[str, Any]) -> list[int]:
@@ -241,16 +262,15 @@ class Raters:
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
-        """Make all raters ready; the folder of their ledgers is made when the first answer comes.
-
-        Raises:
-            ShoeError: for settings that a kind cannot work with.
-            OptionError: for two raters that would give the same answers.
-        """
+        """Make all raters ready; the folder of their ledgers is made when the first answer comes."""
         self.file = file
         self.prompts = prompts
         self.shard = shard
-        self.sessions = [RaterSession(config, prompts, folder, shard) for config in file.raters]
+        starts = accumulate((config.repeats for config in file.raters), initial=0)
+        self.sessions = [
+            RaterSession(config, start, prompts, folder, shard)
+            for config, start in zip(file.raters, starts, strict=False)
+        ]
         seen: dict[bytes, str] = {}
         for session in self.sessions:
             name = session.config.name

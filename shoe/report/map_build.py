@@ -15,9 +15,8 @@ from shoe.llm.budget import Budget
 from shoe.maps.complete import Completion, Round, Why
 from shoe.rating.built import account, states_of, unanswered
 from shoe.rating.estimate import Estimate, Range, RaterEstimate
-from shoe.rating.job import Outcome
+from shoe.rating.job import PAPER, Outcome
 from shoe.rating.planning import Rules
-from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
 from shoe.report.text import count, percent, say, table, words
 

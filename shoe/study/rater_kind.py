@@ -16,11 +16,10 @@ import numpy as np
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes
 from shoe.lexicon.store import lexicon
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.kinds.table import Rows
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend
 from shoe.study.agreement import mean_ratings
 from shoe.study.ratings import StudyRatings, read_study
 

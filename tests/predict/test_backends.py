@@ -9,8 +9,7 @@ import pytest
 from shoe.core.errors import OptionError
 from shoe.predict.answers import Answers
 from shoe.predict.ask import Question
-from shoe.predict.backend import BackendConfig
-from shoe.predict.backends import BACKENDS, backend_of
+from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.prefix import Prefix
 from shoe.predict.backends.transformers import Transformers

@@ -113,7 +113,7 @@ def test_killed_at_any_picture_it_ends_with_the_same_file(folder: Path, tmp_path
 
 
 def _die_after(pictures: list[Picture], detector: Detector, path: Path, count: int) -> None:
-    detector._torch.set_num_threads(1)
+    detector.torch.set_num_threads(1)
     detect_all(pictures, detector, path, lambda done: os._exit(9) if done >= count else None)
 
 

@@ -9,8 +9,9 @@ import pytest
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.predict.images import Picture
+from shoe.predict.lines import write_lines
 from shoe.predict.names import usual_names
-from shoe.predict.pair_files import read_paired, write_pairs
+from shoe.predict.pairs import read_paired
 from shoe.predict.records import Pair, Paired
 from tests.predict.made import made_pictures
 
@@ -29,14 +30,14 @@ def test_pairs_are_read_as_written_and_by_name(pictures: list[Picture], tmp_path
         Paired(image=one.name, digest=one.digest, width=64, height=48, pairs=(pair,) * number)
         for number, one in enumerate(pictures)
     ]
-    write_pairs(tmp_path / "pairs.jsonl", written)
-    assert read_paired(tmp_path / "pairs.jsonl", pictures, NAMES, HICO) == written
-    assert read_paired(tmp_path / "pairs.jsonl", pictures[1:], NAMES, HICO) == written[1:]
+    write_lines(tmp_path / "pairs.jsonl", written)
+    assert read_paired(tmp_path / "pairs.jsonl", pictures, NAMES, HICO).records == written
+    assert read_paired(tmp_path / "pairs.jsonl", pictures[1:], NAMES, HICO).records == written[1:]
     theirs = [
         {"filename": "images/b.jpg", "box_pairs": [{"h_box": [0, 0, 9, 9], "o_box": [1, 1, 9, 9], "o_label": 17}]}
     ]
     (tmp_path / "theirs.json").write_text(json.dumps(theirs))
-    first, second = read_paired(tmp_path / "theirs.json", pictures, NAMES, HICO)
+    first, second = read_paired(tmp_path / "theirs.json", pictures, NAMES, HICO).records
     assert (first.pairs, second.pairs) == ((), (Pair((0.0, 0.0, 9.0, 9.0), (1.0, 1.0, 9.0, 9.0), "horse"),))
 
 
@@ -61,6 +62,6 @@ def test_what_is_wrong_is_one_line(changes: dict[str, Any], said: str, pictures:
 
 
 def test_a_picture_that_was_changed_is_named(pictures: list[Picture], tmp_path: Path) -> None:
-    write_pairs(tmp_path / "pairs.jsonl", [Paired(image="a.png", digest="12", pairs=())])
+    write_lines(tmp_path / "pairs.jsonl", [Paired(image="a.png", digest="12", pairs=())])
     with pytest.raises(InputError, match=r"image 'a\.png': digest: found 12, expected"):
         read_paired(tmp_path / "pairs.jsonl", pictures, NAMES, HICO)

@@ -6,10 +6,10 @@ from typing import Any
 
 from shoe.llm.budget import Usage
 from shoe.llm.request import Request
-from shoe.rating.config import RaterConfig
+from shoe.rating.config import Backend, RaterConfig
 from shoe.rating.kinds import kind_of
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Question, SenseText
+from shoe.rating.prompts import Group, Prompts
+from shoe.rating.questions import Question, SenseText
 
 PROMPTS = Prompts.read()
 

@@ -21,9 +21,8 @@ from shoe.llm.request import Recorder
 from shoe.llm.states import State
 from shoe.rating import kinds
 from shoe.rating.answers import read_chat
-from shoe.rating.config import RaterConfig, setting
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.config import Backend, RaterConfig, setting
+from shoe.rating.prompts import Group, Prompts
 
 KIND = "standin"
 

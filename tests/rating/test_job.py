@@ -19,9 +19,8 @@ from shoe.llm.states import State
 from shoe.rating.built import check_place, states_of, write_built
 from shoe.rating.config import Ensemble, RatersFile
 from shoe.rating.estimate import Progress, measured_progress
-from shoe.rating.job import Outcome, known, rate, rate_pairs
+from shoe.rating.job import Disagreement, Outcome, goes_on, known, rate, rate_pairs, sample_of
 from shoe.rating.planning import Plan, plan_pairs
-from shoe.rating.prefilter import Disagreement, goes_on, sample_of
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, describe
 from shoe.rating.session import Raters
@@ -113,11 +112,11 @@ def test_without_prefilter_or_with_one_rater_all_see_all(tmp_path: Path) -> None
 
 def test_refused_and_unparsable_are_no_zeros_and_what_is_pending_waits() -> None:
     one = np.array([0, 1, 4, State.REFUSED, State.UNPARSABLE, State.UNRATED, State.UNPARSED_ONCE], np.int8)
-    onward, zero = goes_on([one])
+    onward, zero = goes_on(np.stack([one], axis=1))
     assert onward.tolist() == [False, True, True, True, True, False, False]
     assert zero.tolist() == [True, False, False, False, False, False, False]
     two = np.array([1, 0, 0, 0, State.REFUSED, 0, 3], np.int8)
-    onward, zero = goes_on([one, two])
+    onward, zero = goes_on(np.stack([one, two], axis=1))
     assert onward.tolist() == [True, True, True, True, True, False, True]
     assert not zero.any()
 

@@ -16,7 +16,7 @@ from shoe.llm.limits import Limits
 from shoe.llm.request import Request
 from shoe.llm.states import State
 from shoe.rating.config import identity_of
-from shoe.rating.questions import Group
+from shoe.rating.prompts import Group
 from tests.llm.http import Heard, Says
 from tests.llm.server import Endpoint, Server, error
 from tests.llm.server_plan import Plan, share

@@ -15,7 +15,7 @@ from shoe.llm import batch_api
 from shoe.llm.limits import Limits
 from shoe.llm.request import Request
 from shoe.llm.states import State
-from shoe.rating.questions import Backend
+from shoe.rating.config import Backend
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.rating.asking import Memory, in_groups, questions, rater, ratings

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from shoe.lexicon.resolve import ObjectWords
     from shoe.rating.estimate import Estimate
     from shoe.rating.job import Outcome
-    from shoe.rating.planning import Plan, Subject
+    from shoe.rating.planning import Plan
+    from shoe.rating.questions import Subject
     from shoe.rating.session import Raters
 
 LEDGER = "shoe-ledger"
@@ -90,13 +91,14 @@ def build(
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.progress import Progress
-    from shoe.maps.whole import MARK, check_asked, plan_whole, write_whole
+    from shoe.maps.whole import MARK, check_asked, write_whole
     from shoe.predictions import read_predictions
     from shoe.rating.built import MARK as BUILT
     from shoe.rating.built import check_place, is_complete, write_built
     from shoe.rating.estimate import estimate, measured_progress
     from shoe.rating.job import known, rate
     from shoe.rating.kinds.openai import OpenAI
+    from shoe.rating.planning import plan_whole
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters

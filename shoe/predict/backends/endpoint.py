@@ -60,11 +60,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
-        """See that the address and the parameters can be.
-
-        Raises:
-            OptionError: if not.
-        """
+        """See that the address and the parameters can be."""
         for name in OURS:
             if name in self.parameters:
                 found = f"parameters: found {name}, expected to leave it to shoe"
@@ -75,11 +71,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
-        """Read the key.
-
-        Raises:
-            OptionError: for an address, a parameter or a key that cannot be.
-        """
+        """Read the key."""
         self.check()
         return _Remote(self, self._address().open())
 

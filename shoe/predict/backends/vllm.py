@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
@@ -19,7 +18,7 @@ from shoe.predict.ask import Ask, Question, messages_of
 from shoe.predict.backend import Backend, BackendConfig
 from shoe.predict.completions import LEAST, Said, completion
 from shoe.predict.records import Alternative, Token
-from shoe.rating.kinds.local import fingerprint
+from shoe.rating.local_models import files_of, first_line
 
 
 class VLLM(BackendConfig, frozen=True, kw_only=True):
@@ -41,9 +40,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
 
     def more(self) -> Mapping[str, Any]:
         """Return precision, further arguments, and which model a folder holds."""
-        folder = Path(self.model)
-        files = {"files": fingerprint(folder)} if folder.is_dir() else {}
-        return {"dtype": self.dtype, "engine": self.engine, **files}
+        return {"dtype": self.dtype, "engine": self.engine, **files_of(self.model)}
 
     @property
     def at_once(self) -> int:
@@ -51,11 +48,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         return self.batch_size
 
     def open(self) -> Backend:
-        """Start the engine.
-
-        Raises:
-            OptionError: if vLLM is not installed, or cannot load the model.
-        """
+        """Start the engine."""
         try:
             from vllm import LLM, SamplingParams
         except ImportError:
@@ -74,8 +67,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         try:
             engine = LLM(**arguments)
         except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-            reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise OptionError(f"model {quote(self.model)} cannot be loaded by vLLM: {reason}") from None
+            raise OptionError(f"model {quote(self.model)} cannot be loaded by vLLM: {first_line(error)}") from None
         return _Offline(engine, SamplingParams(temperature=0.0, max_tokens=self.most_tokens, logprobs=self.top), self)
 
 

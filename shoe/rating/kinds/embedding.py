@@ -14,10 +14,10 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.llm.request import Recorder
-from shoe.rating.config import setting
+from shoe.rating.config import Backend, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, SenseText
+from shoe.rating.prompts import Group, Prompts
+from shoe.rating.questions import SenseText
 
 # The default thresholds (scripts/fit-thresholds) give the pairs of the shipped map, under all-MiniLM-L6-v2, as many of
 # each rating as that map's mean ratings have; another encoder spreads its cosines otherwise and needs its own.
@@ -27,7 +27,7 @@ _TEXT = "lemmas: gloss, version 1"
 _DIGITS = 4
 
 
-class Embedding(local.LocalModel, frozen=True, kw_only=True):
+class Embedding(local.LocalRater, frozen=True, kw_only=True):
     """how near two senses' texts lie to each other, as a baseline beside what LLMs say."""
 
     kind: ClassVar[str] = "embedding"
@@ -40,11 +40,7 @@ class Embedding(local.LocalModel, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for settings that it cannot work with.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 
@@ -100,17 +96,13 @@ class Encoder(local.Model):
         """
         tokens = self.tokenizer(list(texts), truncation=True)["input_ids"]
         vectors: dict[int, Floats] = {}
+        torch = self.torch
         for length, batch in local.batches(enumerate(tokens), self._size):
             arrays = local.padded([t for _, t in batch], self._size, length, self.tokenizer.pad_token_id, "right")
-            encoded = self._encode(arrays["input_ids"], arrays["attention_mask"])
+            ids, present = (torch.from_numpy(arrays[name]).to(self.device) for name in ("input_ids", "attention_mask"))
+            with torch.inference_mode():
+                states = self.model(input_ids=ids, attention_mask=present).last_hidden_state.double()
+                mean = (states * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
+                encoded = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
             vectors.update(zip((number for number, _ in batch), encoded, strict=False))
         return np.array([vectors[number] for number in range(len(texts))])
-
-    def _encode(self, ids: local.Tokens, mask: local.Tokens) -> Floats:
-        torch = self.torch
-        with torch.inference_mode():
-            tokens, present = (torch.from_numpy(array).to(self.device) for array in (ids, mask))
-            states = self.model(input_ids=tokens, attention_mask=present).last_hidden_state.double()
-            mean = (states * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
-            vectors: Floats = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
-        return vectors

@@ -11,11 +11,10 @@ import numpy as np
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.kinds.lexical import ROUNDED, Measured
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend
 from shoe.similarity import Similarity, SimilarityMap
 
 
@@ -29,12 +28,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("a map with predictions: a shipped one's name, or a folder", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for repeats of what is the same each time, or a map without predictions.
-            InputError: for a map that is broken.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 

@@ -12,10 +12,9 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.prompts import Group, Prompts
 from shoe.similarity import Similarity, WordNetSimilarity
 from shoe.similarity.ensemble import HIGHEST
 
@@ -36,11 +35,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     )
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for thresholds that do not rise, or repeats of what is the same each time.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
@@ -62,15 +57,12 @@ class Measured:
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
-            recorder.answer(group, {"ratings": dict(zip(group.ids, self._ratings(group), strict=True))})
-
-    def _ratings(self, group: Group) -> list[int]:
-        firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
-        seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
-        part = cast("Part", group.part)  # who reads no prompts is asked about senses alone
-        values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
-        ratings: list[int] = np.searchsorted(self.thresholds, values, side="right").tolist()
-        return ratings
+            firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
+            seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
+            part = cast("Part", group.part)  # a rater that reads no prompts is asked about senses alone
+            values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
+            ratings = np.searchsorted(self.thresholds, values, side="right").tolist()
+            recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read an answer back."""

@@ -20,9 +20,8 @@ from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
 from shoe.llm.secrets import Secrets
 from shoe.rating.answers import read_chat
-from shoe.rating.config import RaterConfig, setting
-from shoe.rating.prompts import SECOND_TIME, Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.config import Backend, RaterConfig, setting
+from shoe.rating.prompts import SECOND_TIME, Group, Prompts
 
 _RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
 
@@ -40,11 +39,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     structured: Annotated[bool, setting("ask for JSON by response_format, as long as the endpoint knows it")] = True
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater. The key is read when it first asks.
-
-        Raises:
-            OptionError: for settings that cannot be.
-        """
+        """Make the rater. The key is read when it first asks."""
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:

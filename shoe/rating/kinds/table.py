@@ -19,10 +19,9 @@ from shoe.io.files import read_bytes
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
-from shoe.rating.config import RaterConfig, setting
+from shoe.rating.config import Backend, RaterConfig, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Question
+from shoe.rating.prompts import Group, Prompts
 from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")
@@ -42,12 +41,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
     column: Annotated[str, setting("its column that holds this rater's ratings, 0 to 4 or nothing")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
-
-        Raises:
-            OptionError: for repeats of what is the same each time.
-            InputError: naming the line and the column that break the table's format.
-        """
+        """Make the rater; it asks with no prompt."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 
@@ -61,9 +55,6 @@ def read_ratings(path: Path, column: str) -> Ratings:
 
     Returns:
         {(class synset, synset): rating}, both by WordNet's first name for them; pairs without a rating left out.
-
-    Raises:
-        InputError: naming the line and the column that break the form.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
@@ -110,17 +101,14 @@ class Rows:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Answer groups of questions, as far as pairs are known."""
         for group in groups:
-            given = {question: self._rating(question) for question in group.questions}
+            names = {question: (question.first.name, question.second.name) for question in group.questions}
+            given = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in names.items()}
             if asked := [question for question, rating in given.items() if rating is not None]:
                 rated = Group(asked)
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
                 ratings = [given[question] for question in asked]
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
-
-    def _rating(self, question: Question) -> int | None:
-        first, second = question.first.name, question.second.name
-        return self.ratings.get((first, second), self.ratings.get((second, first)))
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read an answer back."""

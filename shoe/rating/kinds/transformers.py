@@ -23,10 +23,9 @@ from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.llm.states import State
-from shoe.rating.config import setting
+from shoe.rating.config import Backend, setting
 from shoe.rating.kinds import local
-from shoe.rating.prompts import Prompts, Rendered
-from shoe.rating.questions import Backend, Group
+from shoe.rating.prompts import Group, Prompts, Rendered
 from shoe.similarity.ensemble import HIGHEST
 
 _DIGITS = 4
@@ -34,7 +33,7 @@ _UNIT = 10**_DIGITS
 _PROBE = "instructions"
 
 
-class Transformers(local.LocalModel, frozen=True, kw_only=True):
+class Transformers(local.LocalRater, frozen=True, kw_only=True):
     """a causal language model on this machine, read without letting it write."""
 
     kind: ClassVar[str] = "transformers"
@@ -54,11 +53,7 @@ class Transformers(local.LocalModel, frozen=True, kw_only=True):
     ] = 0.01
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; the model is loaded when it first rates.
-
-        Raises:
-            OptionError: for settings that it cannot work with.
-        """
+        """Make the rater; the model is loaded when it first rates."""
         local.check(self)
         return _Probabilities(self, prompts)
 
@@ -80,7 +75,12 @@ class _Probabilities:
             if asked:
                 given, mass = model.read([tokens for _, tokens in asked], length)
                 for (group, tokens), shares, total in zip(asked, given, mass, strict=True):
-                    recorder.answer(group, _raw(shares, total, len(tokens)))
+                    raw = {
+                        "probabilities": np.round(shares, _DIGITS).tolist(),
+                        "mass": float(f"{total:.{_DIGITS}g}"),
+                        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 0},
+                    }
+                    recorder.answer(group, raw)
             if len(asked) < len(batch):
                 return
 
@@ -96,24 +96,11 @@ class _Probabilities:
         return [(2 * weighted + sum(shares)) // (2 * sum(shares))]
 
 
-def _raw(shares: Floats, mass: float, tokens: int) -> dict[str, Any]:
-    """What is kept: each rating's share of the mass, the mass, and the prompt's length."""
-    return {
-        "probabilities": np.round(shares, _DIGITS).tolist(),
-        "mass": float(f"{mass:.{_DIGITS}g}"),
-        "usage": {"prompt_tokens": tokens, "completion_tokens": 0},
-    }
-
-
 class Reader(local.Model):
     """A causal language model."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load the model; see :class:`~shoe.rating.kinds.local.Model`.
-
-        Raises:
-            OptionError: also if its tokenizer has no token for a rating.
-        """
+        """Load the model; see :class:`~shoe.rating.kinds.local.Model`."""
         super().__init__(
             config, "AutoModelForCausalLM", **({"gguf_file": config.gguf_file} if config.gguf_file else {})
         )
@@ -126,11 +113,7 @@ class Reader(local.Model):
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
-        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands.
-
-        Raises:
-            OptionError: if they are more than the model reads.
-        """
+        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands."""
         # With a rating behind it, then without: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:

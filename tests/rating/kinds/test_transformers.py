@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,8 @@ from shoe.rating.config import Ensemble, RatersFile, identity_of
 from shoe.rating.job import rate
 from shoe.rating.kinds.transformers import Transformers
 from shoe.rating.planning import Plan, plan_pairs
-from shoe.rating.questions import Group, Question, SenseText
+from shoe.rating.prompts import Group
+from shoe.rating.questions import Question, SenseText
 from shoe.rating.session import Raters
 from shoe.similarity import SimilarityMap
 from tests.rating.asking import PROMPTS, Memory, in_groups
@@ -252,3 +255,32 @@ def slowly(folder: Path, conversation: str) -> tuple[list[float], float]:
         if text in ("0", "1", "2", "3", "4"):
             of_digit[int(text)] += probability
     return (of_digit / of_digit.sum()).tolist(), float(of_digit.sum())
+
+
+_TWO_AT_ONCE = """
+import sys
+from threading import Barrier, Thread
+from shoe.rating.kinds.transformers import Transformers
+from tests.rating.asking import PROMPTS, Memory, in_groups, questions
+
+memories, together = [Memory(), Memory()], Barrier(2)
+
+def rate(memory):
+    backend = Transformers(name="r", model=sys.argv[1], device="cpu").backend(PROMPTS)
+    together.wait()
+    backend.rate(in_groups(questions(3)), memory)
+
+threads = [Thread(target=rate, args=(memory,)) for memory in memories]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print([len(memory.answers) for memory in memories])
+"""
+
+
+def test_two_raters_may_import_the_libraries_at_the_same_time(models: Any, tmp_path: Path) -> None:
+    """A second thread that imports transformers meanwhile gets the package without its classes."""
+    model = models.causal_model(tmp_path / "model")
+    done = subprocess.run([sys.executable, "-c", _TWO_AT_ONCE, str(model)], capture_output=True, text=True, check=True)
+    assert done.stdout == "[3, 3]\n", done.stderr
