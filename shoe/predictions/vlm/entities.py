@@ -58,11 +58,6 @@ class Pool:
         return tuple(dict.fromkeys(numberless(thing.entity.label) for thing in self._things if thing.entity.label))
 
     @property
-    def has_names(self) -> bool:
-        """Whether anything has a word or an id by which it could be meant."""
-        return any(thing.names or thing.entity.label for thing in self._things)
-
-    @property
     def is_sided(self) -> bool:
         """Whether people and objects stand in lists of their own."""
         return {thing.side for thing in self._things} == {"human", "object"}
