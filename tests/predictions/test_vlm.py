@@ -419,3 +419,12 @@ def test_a_number_that_may_be_the_score_is_named(tmp_path: Path, wrap: Callable[
     assert notes.lines() == [
         "no score given for any of 2 triplets: 1 assumed (numbers under 'rating' were not read as scores)"
     ]
+
+
+@pytest.mark.parametrize(
+    "beside", [{"ob\tject": "horse"}, {'a "key"': ""}, {"a\\b": ""}, {"other": [10**400, 2, 3, 4]}]
+)
+def test_keys_and_numbers_of_any_kind_may_stand_beside_an_interaction(tmp_path: Path, beside: dict[str, Any]) -> None:
+    item = {"human_box": [7, 13, 321, 241], "object_box": [14, 26, 322, 242], **WORDS, **beside}
+    table, _ = read(tmp_path, json.dumps({"image": "1.jpg", "response": json.dumps([item])}).encode())
+    assert [row[1:3] for row in told(table)] == [("ride", "horse")]

@@ -7,6 +7,7 @@ or the words of a class, holds for the levels inside that say no other.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -90,7 +91,7 @@ class _Walk:
                 elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
                     self.reading.found.append(Problem("incomplete", shown(inner), "an object with two boxes"))
         elif isinstance(value, dict):
-            self.reading.keys.update(dict.fromkeys(printable(str(key), 40) for key in list(value)[:20]))
+            self.reading.keys.update(dict.fromkeys(map(_shown_key, list(value)[:20])))
             rows = relations_of(value) or rows_of(value)
             first = fields_of(rows[0]) if rows else None
             if rows and first and (len(first.entities) == 2 or (not first.entities and len(first.references) == 2)):
@@ -223,6 +224,11 @@ class _Walk:
         self.reading.found.append(problem)
 
 
+@lru_cache(8192)
+def _shown_key(key: object) -> str:
+    return printable(str(key), 40)
+
+
 def _reference(fields: Fields, lacking: str) -> Any:
     """What an item says of the box that it lacks; None if nothing."""
     sides = ("object",) if lacking == "object_box" else ("human", "subject")
@@ -239,13 +245,13 @@ def _numbers(value: Any, depth: int) -> Any:
             said = meaning(key)
             if type(inner) is int and said.side:
                 yield inner
-            elif isinstance(inner, dict | list):
+            elif type(inner) in (dict, list):
                 yield from _numbers(inner, depth + 1)
     elif isinstance(value, list):
         if _is_row(value) or len(value) == 2:
             yield from (x for x in value if type(x) is int)
         for inner in value:
-            if isinstance(inner, dict | list):
+            if type(inner) in (dict, list):
                 yield from _numbers(inner, depth + 1)
 
 
