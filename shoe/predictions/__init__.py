@@ -135,11 +135,13 @@ def read_predictions_with_notes(
         except InputError as error:
             meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
             raise error if meant is None else error.hinting(meant) from None
-        notes, items = source.notes, first_items(source) if wanted.name == "vlm" else []
+        notes, items, meant = source.notes, first_items(source) if wanted.name == "vlm" else [], ""
         if wanted.name in _FREE_KEYS and notes.scores_defaulted:
-            notes.meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            notes.add("meant", first=meant)
         if items:
-            notes.columns_unread, notes.alternatives = [] if notes.meant else keys_unread(items), alternatives(items)
+            notes.set_examples("columns_unread", [] if meant else keys_unread(items))
+            notes.set_examples("alternatives", alternatives(items))
         del source
         return table, notes
 

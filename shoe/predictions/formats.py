@@ -177,7 +177,7 @@ def misspelt(source: Source, known: Sequence[str]) -> str | None:
     """Say which known keys those not read, of records or columns, may have been meant to be; None for none."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
-    return _meant(source.notes.columns_unread or list(names), known)
+    return _meant(list(source.notes.examples("columns_unread") or names), known)
 
 
 def _near_keys(keys: Sequence[object]) -> str | None:

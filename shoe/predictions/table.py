@@ -51,17 +51,19 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     per_row = sizes[rows.image]
     human, target = conventions.converted(rows.human_boxes, rows.object_boxes, per_row)
     if _are_reversed(np.concatenate([human, target])):
-        notes.corners_reversed = True
+        notes.add("reversed")
         human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
     rows = replace(rows, human_boxes=human, object_boxes=target)
     if rows.loose is not None:
         rows, conventions = _without_flat_boxes(rows, source, conventions)
     score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
     absent = np.isnan(score)
-    if rows.loose is None and notes.scores_unread and absent.all():
+    if rows.loose is None and notes.count("scores_unread") and absent.all():
         found = f"no number in any of {many(len(absent), 'triplet')}"
         raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
-    notes.scores_defaulted, notes.scales = int(absent.sum()), two_scales(score[~absent])
+    notes.scores_defaulted = int(absent.sum())
+    if scales := two_scales(score[~absent]):
+        notes.add("two_scales", count=scales[1], of=scales[0])
     verbs, verb = _clipped(rows.verbs, rows.verb, source)
     objects, object_ = _clipped(rows.objects, rows.object, source)
     rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects, score=np.where(absent, 1.0, score))
@@ -103,7 +105,7 @@ def _without_sizeless(rows: Rows, sizes: Floats, source: Source, conventions: Co
     row = int(np.argmax(unknown))
     name, count = quote(rows.images[rows.image[row]]), len(np.unique(rows.image[unknown]))
     if source.sizes and not unknown.all():
-        source.notes.sizeless = (int(unknown.sum()), count, name)
+        source.notes.add("sizeless", count=int(unknown.sum()), of=count, first=name)
         return _kept(rows, ~unknown), conventions.select(~unknown)
     if source.sizes:
         raise InputError(
@@ -134,7 +136,7 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     flat = ~valid & rows.loose if rows.loose is not None else ~valid
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
-    source.notes.boxes_cut, source.notes.first_box_cut = int(flat.sum()), _place(rows, int(np.argmax(flat)))
+    source.notes.add("flat_boxes", count=int(flat.sum()), first=_place(rows, int(np.argmax(flat))))
     return replace(_kept(rows, ~flat), loose=None), conventions.select(~flat)
 
 
@@ -196,7 +198,7 @@ def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list
     """Cut words to a length that a report can show; words that become equal become one."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
-    source.notes.words_clipped += sum(len(word) > _LONGEST_WORD for word in words)
+    source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
     known: dict[str, int] = {}
     renumbered = [known.setdefault(word[:_LONGEST_WORD], len(known)) for word in words]
     return list(known), np.array(renumbered, np.int64)[index]

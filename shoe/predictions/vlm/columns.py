@@ -73,7 +73,7 @@ class Columns:
             expected = "a file name" if number is None else "a file name, or the number in that of a test image"
             raise UnreadableError(place, "image", shown(image), expected) from None
         if number is not None:
-            self._notes.numbered = self._notes.numbered or (shown(image), name)
+            self._notes.add("numbered", first=f"{shown(image)} as {name}")
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
             self._sizes.append(_NO_SIZE)
@@ -158,7 +158,7 @@ class Columns:
         backward, self._backward = self._backward, []
         if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._words) // 3:
             return [*errors, *(error for error, *_ in backward)]
-        self._notes.exchanged = len(backward)
+        self._notes.add("exchanged", count=len(backward))
         for error, image, pair, record, item in backward:
             turned = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, turned, record, item, loose=True)
@@ -170,7 +170,7 @@ class Columns:
         Raises:
             InputError: if no phrase has a verb and an object.
         """
-        unparsed = self._notes.unparsed
+        unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
         image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T
         numbers = np.array(self._numbers, np.float64).reshape(-1, 9)
@@ -180,7 +180,7 @@ class Columns:
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
         if scores.are_percent(score):
             score = score / 100
-            self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
+            self._notes.add("scores_converted", "1 to 100 as percent", int((~np.isnan(score)).sum()))
         sides = self._sides()[image]
         names = [
             by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
@@ -231,12 +231,12 @@ class Columns:
                 examples.append(phrase)
 
     def _note(self, words: Words) -> None:
-        self._notes.denied += words.denied
-        self._notes.turned += words.turned
+        self._notes.add("denied", count=words.denied)
+        self._notes.add("turned", count=words.turned)
         for phrase in words.doubtful:
-            self._notes.doubtful[phrase] = self._notes.doubtful.get(phrase, 0) + 1
+            self._notes.add("doubtful", phrase)
         if words.unparsed:
-            self._notes.unparsed[words.unparsed] = self._notes.unparsed.get(words.unparsed, 0) + 1
+            self._notes.add("unparsed", words.unparsed)
 
     def _score(self, place: str, raw: Any, pair: Pair, *, loose: bool) -> float:
         if raw is None and pair.human.box.score is not None and pair.object.box.score is not None:
@@ -245,11 +245,11 @@ class Columns:
         if score is None:
             if not loose and raw == raw:  # a NaN is no score in any file, and counted
                 raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")
-            self._notes.scores_unread[shown(raw)] = self._notes.scores_unread.get(shown(raw), 0) + 1
+            self._notes.add("scores_unread", shown(raw))
             return np.nan
         if how:
             said = {"%": "percent", "/": "shares"}.get(how, f"{quote(how)} as {score:g}")
-            self._notes.scores_read[said] = self._notes.scores_read.get(said, 0) + 1
+            self._notes.add("scores_converted", said)
         return score
 
 

@@ -82,7 +82,7 @@ class Reader:
         for error in self._columns.settle():
             self._tally.cut_item(error)
         self._tally.check(self._source, len(self._columns))
-        self._notes.images_again = sum(count > 1 for count in Counter(self._answered).values())
+        self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._answered).values()))
         return self._columns.rows()
 
     def _add_plain(self, record: Any, number: int) -> bool:
@@ -119,8 +119,8 @@ class Reader:
     def _add_reply(
         self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]
     ) -> None:
-        self._notes.replies_stopped += opened.is_cut
-        self._notes.answers_besides += opened.choices > 0
+        self._notes.add("cut_off", count=opened.is_cut)
+        self._notes.add("several_answers", count=opened.choices > 0)
         self._answered.append(image)
         self._notes.replies += 1
         if not opened.answers:
@@ -140,10 +140,10 @@ class Reader:
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
         """Take what an answer holds; what of it cannot be read is left out and counted."""
-        cut, denied, is_taken = self._tally.cut, self._notes.denied, False
-        self._notes.answers_besides += answer.others > 0
-        self._notes.replies_fixed += answer.reply.damaged
-        self._notes.drafts += bool(answer.reply.drafts)
+        cut, denied, is_taken = self._notes.count("left_out"), self._notes.count("denied"), False
+        self._notes.add("several_answers", count=answer.others > 0)
+        self._notes.add("fixed", count=answer.reply.damaged)
+        self._notes.add("drafts", count=answer.reply.drafts > 0)
         for i, item in enumerate(answer.reading.found):
             where = f"{place}, item {i}"
             try:
@@ -160,13 +160,13 @@ class Reader:
                 unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
                 self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
             else:
-                self._notes.boxes_unused += answer.unused
+                self._notes.add("unused_boxes", count=answer.unused)
             return
-        if answer.says_none or self._notes.denied > denied:
+        if answer.says_none or self._notes.count("denied") > denied:
             self._tally.none(answer.said, record)
         elif error:
             self._tally.failed(place, error)
         elif isinstance(answer.said, str) and refuses(answer.said):
             self._tally.refused(place, answer.said)
         else:
-            self._tally.unread(place, answer, has_cut=self._tally.cut > cut)
+            self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > cut)
