@@ -14,9 +14,18 @@ from shoe.core.interactions import Interactions
 from shoe.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes import parse_convention
 from shoe.predictions.flat import SCORE_NAMES
-from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, misspelt, recognised, writable, zero_based
+from shoe.predictions.formats import (
+    FORMATS,
+    NATIVE,
+    Format,
+    format_named,
+    misspelt,
+    recognised,
+    refuse_others,
+    writable,
+    zero_based,
+)
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.others import refuse_others
 from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
