@@ -81,7 +81,11 @@ def read(folder: Path) -> Outcome:
 
 def read_replies(folder: Path) -> Outcome:
     """Read raw replies, and parse the JSON in them bare: in turns, the first time with every phrase still unknown."""
-    return {"seconds": _replies(folder, "replies"), "in class words": _replies(folder, "replies_in_class_words")}
+    return {
+        "replies": (folder / "replies.jsonl").read_bytes().count(b"\n"),
+        "seconds": _replies(folder, "replies"),
+        "in class words": _replies(folder, "replies_in_class_words"),
+    }
 
 
 def _replies(folder: Path, name: str) -> dict[str, list[float]]:

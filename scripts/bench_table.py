@@ -33,7 +33,7 @@ def rows(measured: Measured) -> list[Row]:
     seconds, processes = scored["seconds"], measured["processes"]
     replies, compared = measured["read_replies"]["seconds"], measured["comparison"]["seconds"]
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
-    in_class_words = measured["read_replies"]["in class words"]
+    in_class_words, reply_count = measured["read_replies"]["in class words"], measured["read_replies"]["replies"]
     bongard = measured["bongard"]["seconds"]
     splits = measured["splits"]
     by_person = measured["persons"]["seconds"]
@@ -52,9 +52,9 @@ def rows(measured: Measured) -> list[Row]:
         _seconds("orjson.loads, raw replies and the JSON in them", replies["orjson.loads"]),
         _seconds("read raw replies, 4 forms, first in its process", replies["first"]),
         _seconds("read raw replies, 4 forms", replies["read"]),
-        _ratio("  / orjson.loads", replies["read"], replies["orjson.loads"], 6),
+        _at_most("  ms a reply", 1000 * median(replies["read"]) / reply_count, "ms", 0.2),
         _seconds("read raw replies, 4 forms, in the words of the classes", in_class_words["read"]),
-        _ratio("  / orjson.loads", in_class_words["read"], in_class_words["orjson.loads"], 6),
+        _at_most("  ms a reply", 1000 * median(in_class_words["read"]) / reply_count, "ms", 0.2),
         _seconds("load similarity map (first in its process)", measured["resolve"]["seconds"]["map"]),
         _seconds("resolve the free text's words (first)", measured["resolve"]["seconds"]["resolve"]),
     ]

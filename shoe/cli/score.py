@@ -120,7 +120,7 @@ def score(
     report, notes = scoring.report(path)
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
-        write_wordings(wordings(report), notes.unparsed, words)
+        write_wordings(wordings(report), notes.examples("unparsed"), words)
     if per_class is not None:
         write_classes(report, per_class)
     if save is not None:

@@ -14,9 +14,18 @@ from shoe.core.interactions import Interactions
 from shoe.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes import parse_convention
 from shoe.predictions.flat import SCORE_NAMES
-from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, misspelt, recognised, writable, zero_based
+from shoe.predictions.formats import (
+    FORMATS,
+    NATIVE,
+    Format,
+    format_named,
+    misspelt,
+    recognised,
+    refuse_others,
+    writable,
+    zero_based,
+)
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.others import refuse_others
 from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
@@ -135,11 +144,13 @@ def read_predictions_with_notes(
         except InputError as error:
             meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
             raise error if meant is None else error.hinting(meant) from None
-        notes, items = source.notes, first_items(source) if wanted.name == "vlm" else []
+        notes, items, meant = source.notes, first_items(source) if wanted.name == "vlm" else [], ""
         if wanted.name in _FREE_KEYS and notes.scores_defaulted:
-            notes.meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            notes.add("meant", first=meant)
         if items:
-            notes.columns_unread, notes.alternatives = [] if notes.meant else keys_unread(items), alternatives(items)
+            notes.set_examples("columns_unread", [] if meant else keys_unread(items))
+            notes.set_examples("alternatives", alternatives(items))
         del source
         return table, notes
 

@@ -129,7 +129,7 @@ def _images(source: Source, count: int) -> list[str]:
         expected = "as many as the ground truth has images"
         expected = f"{len(official):,}, the test images, or {expected}" if official else expected
         raise InputError(source.path, field=_VARIABLE, found=f"{count:,} columns", expected=expected)
-    source.notes.columns_by_truth = count
+    source.notes.add("columns_by_truth", count=count)
     return list(source.sizes)
 
 

@@ -94,7 +94,7 @@ def _percent_read(source: Source, scores: Sequence[str]) -> list[str]:
     """Scores of which "93%" is "0.93", as in replies."""
     found = [_PERCENT.fullmatch(text) for text in scores]
     if count := sum(share is not None for share in found):
-        source.notes.scores_read["%"] = count
+        source.notes.add("scores_converted", "%", count)
     return [text if share is None else str(float(share[1]) / 100) for text, share in zip(scores, found, strict=True)]
 
 
@@ -182,7 +182,7 @@ def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
     for name in names.values():
         if given.count(name) > 1:
             raise InputError(source.path, field=name, found=f"{given.count(name)} columns of this name", expected="one")
-    source.notes.columns_unread = [name for name in given if name not in names.values()]
+    source.notes.set_examples("columns_unread", [name for name in given if name not in names.values()])
     return names
 
 
@@ -190,7 +190,7 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Ro
     """Put columns of numbers of a kind, and of words, together; ``absent`` stands where a row has no optional value."""
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
-        known = ", ".join(map(quote, [*columns, *source.notes.columns_unread][:12]))
+        known = ", ".join(map(quote, [*columns, *source.notes.examples("columns_unread")][:12]))
         raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
     count = len(columns["image"])
 

@@ -1,7 +1,8 @@
-"""The registry of prediction formats: how to recognise, read and write each, and what a file of none looks like."""
+"""The registry of prediction formats: how to recognise, read and write each, and what a file of no format is."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,18 +10,21 @@ from pathlib import Path
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.others import benchmark_of_truth
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, OptionError, near, printable, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, flag, near, printable, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.unknown import seen
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, v_coco, vlm
 from shoe.predictions.flat import COLUMNS
-from shoe.predictions.others import SWAPPED, refuse_others
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import USUAL, role
 from shoe.predictions.vlm.wrapper_keys import ANSWERS, is_truth
 
+BONGARD = "Bongard problems"
+SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
+PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
 Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
 
@@ -157,6 +161,37 @@ def recognised(source: Source) -> Format:
     raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=expected)
 
 
+def refuse_others(source: Source, expected: str) -> None:
+    """Refuse a file that is something else.
+
+    Args:
+        source: the file, opened.
+        expected: what it should be.
+
+    Raises:
+        InputError: naming what it is, and what is done with that.
+    """
+    is_map = {
+        "folder": (source.path / "map.json").is_file(),
+        "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
+        "npz": source.kind == "npz" and "verb_classes.npy" in source.members,
+    }
+    found = hint = None
+    if is_map.get(source.kind):
+        found, hint = "a similarity map", "a map is given with --similarity; shoe map import makes one of ratings"
+    elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first) and (
+        truth := benchmark_of_truth(source.data, marked=True)
+    ):
+        found = f"{truth[1].name}, ground truth of {truth[0].name}"
+        hint = f"give {flag('dataset', truth[0].name)}"
+        if truth[0].name == source.benchmark.name:
+            found, hint = found if expected == "predictions" else None, SWAPPED
+    elif PROBLEMS.match(source.data):
+        found, hint = BONGARD, "shoe bongard score answers them from predictions"
+    if found:
+        raise InputError(source.path, found=found, expected=expected, hint=hint)
+
+
 def _document(source: Source) -> str:
     keys = source.first
     if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
@@ -177,7 +212,7 @@ def misspelt(source: Source, known: Sequence[str]) -> str | None:
     """Say which known keys those not read, of records or columns, may have been meant to be; None for none."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
-    return _meant(source.notes.columns_unread or list(names), known)
+    return _meant(list(source.notes.examples("columns_unread") or names), known)
 
 
 def _near_keys(keys: Sequence[object]) -> str | None:

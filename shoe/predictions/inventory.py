@@ -20,7 +20,7 @@ from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, ShoeError
 from shoe.io.files import read_bytes
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.others import BONGARD, PROBLEMS
+from shoe.predictions.formats import BONGARD, PROBLEMS
 
 _PICTURES = (".jpg", ".jpeg", ".png")
 _ZIP = b"PK"

@@ -1,8 +1,8 @@
-"""What reading a prediction file assumed, fixed or could not use: facts that belong into every report."""
+"""Notes on reading a prediction file: what was assumed, repaired or left out, for every report."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -14,6 +14,85 @@ from shoe.predictions.conventions import Conventions
 
 _EXAMPLES = 3
 _BY_ITSELF = "the table says"
+_EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
+
+SENTENCES = {
+    "two_scales": "scores mix two scales, so that their ranking means nothing: {of:,} in 0..1, {count:,} above",
+    "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
+    "numbered": "numbers of images were read as those of their files: {first}",
+    "sizeless": "{count:,} triplet[|s] left out, on {images} whose size is not known, as relative boxes "
+    "need it: {first}",
+    "several_replies": "{count:,} image[|s] [has more than one reply: its|have more than one reply: their] "
+    "interactions are joined",
+    "conventions": "boxes were read as {examples:counted}",
+    "no_score": "no score given for {all_triplets}: 1 assumed{meant}",
+    "some_scores": "no score, or NaN, given for {count:,} of {triplets:,} triplets: they rank below all that have one"
+    "{meant}",
+    "unparsed": "no verb and object found in {count:,} phrase[|s], which match nothing: {examples:some}",
+    "fixed": "{of_replies} [was|were] not clean JSON: complete items were read",
+    "left_out": "{count:,} item[|s] left out ({examples:causes}); first: {first}",
+    "flat_boxes": "{count:,} item[|s] left out because a box has no area; first: {first}",
+    "unused_boxes": "{count:,} group[|s] of four numbers in the text of replies, perhaps boxes, [is|are] in no "
+    "interaction read",
+    "unread": "{of_replies} [holds|hold] no interaction that can be read{details}",
+    "failed": "{of_records} [holds|hold] an error instead of an answer: {examples:quoted}",
+    "none": "{of_replies} [says|say] that there is no interaction{details}",
+    "cut_off": "{of_replies} [was|were] cut off at the length limit",
+    "several_answers": "{of_records} [holds|hold] several answers: the first choice was read, else the last answer "
+    "with interactions",
+    "drafts": "{of_replies} [holds|hold] several lists or drafts: the last was read",
+    "reversed": "all boxes have their lower right corner first: read as x1, y1, x2, y2",
+    "exchanged": "{count:,} of {triplets:,} relations have a thing first and a person second: they were read the other "
+    "way round, as the person's",
+    "turned": "{count:,} relation[|s] turned round, as their subject is a thing and their object a person",
+    "denied": "{count:,} interaction[|s] left out because the reply denies [it|them], as in 'is not riding'",
+    "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: shoe resolve --phrase tells how each is read",
+    "scores_converted": "confidences were converted: {examples:counted}",
+    "scores_unread": "{count:,} score[|s] could not be read as confidences: {examples:first}",
+    "columns_unread": "{unread_columns} not read: {examples:some}",
+    "alternatives": "a list of words as an object was read as alternatives: {examples:some}",
+    "clipped": "{count:,} word[|s] longer than 200 characters cut to that",
+    "columns_by_truth": "the file's columns are the ground truth's {count:,} images, in its order",
+    "predictor": "made by shoe predict: {predictor} (sha {digest})",
+}
+"""The sentence of each note, in the order of reports; of ``[one|several]`` the first is for a count of 1."""
+
+
+class Examples(dict[str, int]):
+    """What a note is about, in order of first appearance, and how often each came; a format names how to show it."""
+
+    def __format__(self, style: str) -> str:
+        if style == "some":
+            return ", ".join(map(quote, list(self)[:_EXAMPLES])) + (", ..." if len(self) > _EXAMPLES else "")
+        if style == "first":
+            return ", ".join(list(self)[:_EXAMPLES])
+        each = {"counted": "{} ({:,})", "quoted": "{} ({:,})", "causes": "{} {:,}"}[style]
+        return ", ".join(each.format(quote(key) if style == "quoted" else key, count) for key, count in self.items())
+
+
+@dataclass(slots=True)
+class Note:
+    """One kind of remark on a reading.
+
+    Attributes:
+        code: key of :data:`SENTENCES`.
+        count: how often it applies.
+        first: text of the first case.
+        of: second number, if the sentence has one.
+        examples: the cases and how often each came.
+    """
+
+    code: str
+    count: int = 0
+    first: str = ""
+    of: int = 0
+    examples: Examples = field(default_factory=Examples)
+
+    def add(self, other: "Note") -> None:
+        """Add the counts and examples of another note of the same code; the first text stays."""
+        self.count, self.of, self.first = self.count + other.count, self.of + other.of, self.first or other.first
+        for example, count in other.examples.items():
+            self.examples[example] = self.examples.get(example, 0) + count
 
 
 class _Kept(msgspec.Struct):
@@ -27,107 +106,38 @@ class _Kept(msgspec.Struct):
 
 @dataclass(slots=True)
 class ReadNotes:
-    """Facts about one reading, for the report.
+    """Facts and remarks about one reading, for the report.
 
     Attributes:
         format: name of the format that the file was read as.
         boxes: name of the box convention applied; all names, the commonest first, where triplets have several.
         boxes_of: number of triplets by the name of their convention.
         conventions: those of the triplets in the table's order; None where no convention was applied.
-        sizeless: triplets left out as the size of their image is not known, their images, and the first of these.
-        numbered: an image that the file names by a number, and the name that this was read as.
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score: 1 if none has one, else below all that have one.
-        scales: how many given scores lie in 0..1 and how many above, where those look like another scale; else None.
         scores_as: how given scores were brought to 0..1; "" where they are as given.
-        unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
-            came; in the table verb and object of these are "".
         replies: raw model replies read.
-        replies_fixed: replies whose data is no clean JSON, from which complete items were kept all the same.
-        replies_unread: replies that hold no interaction that can be read, and do not say that there is none.
-        keys_seen: keys of their data, some of them.
-        first_unread: the first of them: its record, the field, what was found and what was expected.
-        unread_besides: what others of them say.
-        replies_none: replies that say that there is no interaction.
-        none_said: the words of those that say so in words, and how often each came.
-        replies_failed: records that hold an error instead of a reply, by the error's name.
-        replies_refused: replies in which the model refuses to answer.
-        first_refusal: the first of them.
-        images_again: images that have more than one reply.
-        replies_stopped: replies that were cut off at their length limit.
-        answers_besides: records with several answers that differ, of which one was read.
-        drafts: replies of which only the last of several lists or drafts was read.
-        denied: pairs of which a reply says that nothing happens, or not this.
-        turned: relations whose subject is a thing, turned round: "bench, used by, person".
-        exchanged: relations of a thing to a person, read the other way round since nearly all of the file are such.
-        corners_reversed: whether all boxes had their lower right corner first.
-        doubtful: phrases whose split into verb and object is not sure, with it, and how often each came.
-        kept: what was to be said of the file that a native table was made from.
-        scores_read: how confidences were read that are no plain numbers, and how often.
-        scores_unread: confidences that could not be read, and how often each came; those triplets have none.
-        items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
-        first_cut: the first of them: its record, the field, what was found and what was expected.
-        boxes_cut: items of replies left out because a box has no area.
-        first_box_cut: the first of them: its record and image.
-        boxes_unused: boxes in the text of replies that stand in nothing that was read there.
-        columns_unread: columns of a flat file, or keys of some of the first items of another, that were not read.
-        alternatives: the first list of words for one object, among the first items.
-        meant: what keys that were not read may have been meant to be; "" where nothing is missing.
-        words_clipped: words longer than 200 characters, cut to that length.
         phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
-        columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
+        kept: what was to be said of the file that a native table was made from.
         predictor: how the predictions were made, as a file of ``shoe predict`` says.
         predictor_digest: 8 hex digits of all choices that it says they rest on; "" for other files.
+        remarks: the notes, by their code.
     """
 
     format: str = ""
     boxes: str = ""
     boxes_of: dict[str, int] = field(default_factory=dict)
     conventions: Conventions | None = None
-    sizeless: tuple[int, int, str] | None = None
-    numbered: tuple[str, str] | None = None
     images: int = 0
     triplets: int = 0
     scores_defaulted: int = 0
-    scales: tuple[int, int] | None = None
     scores_as: str = ""
-    kept: list[str] = field(default_factory=list)
-    unparsed: dict[str, int] = field(default_factory=dict)
     replies: int = 0
-    replies_fixed: int = 0
-    replies_unread: int = 0
-    keys_seen: list[str] = field(default_factory=list)
-    first_unread: str = ""
-    unread_besides: list[str] = field(default_factory=list)
-    replies_none: int = 0
-    none_said: dict[str, int] = field(default_factory=dict)
-    replies_failed: dict[str, int] = field(default_factory=dict)
-    replies_refused: int = 0
-    first_refusal: str = ""
-    images_again: int = 0
-    replies_stopped: int = 0
-    answers_besides: int = 0
-    drafts: int = 0
-    denied: int = 0
-    turned: int = 0
-    exchanged: int = 0
-    corners_reversed: bool = False
-    doubtful: dict[str, int] = field(default_factory=dict)
-    scores_read: dict[str, int] = field(default_factory=dict)
-    scores_unread: dict[str, int] = field(default_factory=dict)
-    items_cut: dict[str, int] = field(default_factory=dict)
-    first_cut: str = ""
-    boxes_cut: int = 0
-    first_box_cut: str = ""
-    boxes_unused: int = 0
-    columns_unread: list[str] = field(default_factory=list)
-    alternatives: list[str] = field(default_factory=list)
-    meant: str = ""
-    words_clipped: int = 0
-    columns_by_truth: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
     predictor: str = ""
     predictor_digest: str = ""
+    remarks: dict[str, Note] = field(default_factory=dict)
 
     @classmethod
     def of_native(cls, table: Interactions, kept: bytes) -> "ReadNotes":
@@ -146,33 +156,54 @@ class ReadNotes:
             kept=read.said,
         )
 
+    def add(self, code: str, example: str = "", count: int = 1, *, first: str = "", of: int = 0) -> None:
+        """Count cases of a note; nothing for a count of 0.
+
+        Args:
+            code: key of :data:`SENTENCES`.
+            example: what the cases are, if the sentence lists them.
+            count: number of cases.
+            first: text that the sentence shows if these are its first cases.
+            of: second number, if the sentence has one.
+        """
+        if count:
+            examples = Examples({example: count} if example else {})
+            self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, of, examples))
+
+    def set_examples(self, code: str, examples: Sequence[str]) -> None:
+        """Set the examples of a note, each counted once; without any there is no note."""
+        self.remarks.pop(code, None)
+        for example in examples:
+            self.add(code, example)
+
+    def count(self, code: str) -> int:
+        """How many cases of a note there are."""
+        return self.remarks[code].count if code in self.remarks else 0
+
+    def examples(self, code: str) -> Mapping[str, int]:
+        """The examples of a note, and how often each came."""
+        return self.remarks[code].examples if code in self.remarks else {}
+
     def joined(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
         """Put those of several readings together: numbers add up, of texts and conventions that differ all are kept.
 
         Where triplets have several box conventions, the commonest stands for all.
         """
-        everything, found = [self, *others], ReadNotes()
-        for each in fields(ReadNotes):
-            values = [getattr(notes, each.name) for notes in everything]
-            kept = [value for value in values if value]
-            if isinstance(values[0], bool):
-                joined: Any = all(values)
-            elif isinstance(values[0], int):
-                joined = sum(values)
-            elif isinstance(values[0], dict):
-                joined = {}
-                for key, value in (item for of in values for item in of.items()):
-                    joined[key] = joined[key] + value if isinstance(value, int) and key in joined else value
-            elif isinstance(values[0], list):
-                joined = list(dict.fromkeys(item for of in values for item in of))
-            elif each.name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):
-                joined = ", ".join(dict.fromkeys(kept))
-            elif each.name == "scales":
-                joined = tuple(map(sum, zip(*kept, strict=True))) or None
-            else:
-                joined = kept[0] if kept else values[0]
-            setattr(found, each.name, joined)
-        found.conventions = max(everything, key=lambda notes: notes.triplets).conventions
+        everything = [self, *others]
+        found = ReadNotes(conventions=max(everything, key=lambda notes: notes.triplets).conventions)
+        for name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):
+            setattr(found, name, ", ".join(dict.fromkeys(filter(None, (getattr(notes, name) for notes in everything)))))
+        for notes in everything:
+            for name in ("images", "triplets", "scores_defaulted", "replies"):
+                setattr(found, name, getattr(found, name) + getattr(notes, name))
+            for convention, count in notes.boxes_of.items():
+                found.boxes_of[convention] = found.boxes_of.get(convention, 0) + count
+            found.phrases |= notes.phrases
+            found.kept += [line for line in notes.kept if line not in found.kept]
+            for code, note in notes.remarks.items():
+                found.remarks.setdefault(code, Note(code)).add(note)
+        if not all(notes.count("reversed") for notes in everything):
+            found.remarks.pop("reversed", None)
         return found
 
     def to_keep(self) -> bytes:
@@ -208,143 +239,67 @@ class ReadNotes:
         counted = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
         return f"{counted}, read as {self.format}, boxes as {self.boxes}"
 
-    def unread(self, first: str) -> list[str]:
-        """Say how many replies could not be read, and how many records hold an error instead of one.
+    def sentence(self, code: str, *, brief: bool = False) -> str:
+        """What reports say of a note, "" if there is none; in brief without the first of the replies."""
+        if (note := self._notes().get(code)) is None:
+            return ""
+        template = _EITHER.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
+        column = "key" if self.format == "vlm" else "column"
+        return template.format(
+            count=note.count,
+            of=note.of,
+            first=note.first,
+            quoted=quote(note.first),
+            examples=note.examples,
+            triplets=self.triplets,
+            of_replies=f"{note.count:,} of {self.replies:,} replies",
+            of_records=f"{note.count:,} of {self.replies:,} records",
+            images=many(note.of, "image"),
+            all_triplets=f"{'any of ' if self.triplets > 1 else ''}{many(self.triplets, 'triplet')}",
+            meant=f" ({note.first})" if note.first else "",
+            unread_columns=many(len(note.examples), column),
+            details=self._details(note, brief=brief),
+            predictor=self.predictor,
+            digest=self.predictor_digest,
+        )
 
-        Args:
-            first: what is said of the first such reply; "" where that is said elsewhere.
-        """
-        lines = []
-        if self.replies_unread:
-            count = f"{self._replies(self.replies_unread, 'holds', 'hold')} no interaction that can be read"
-            keys = f"keys seen: {', '.join(self.keys_seen)}" if self.keys_seen else ""
-            more = ", ..." if len(self.unread_besides) > _EXAMPLES else ""
-            besides = f"others: {', '.join(self.unread_besides[:_EXAMPLES])}{more}" if self.unread_besides else ""
-            lines.append("; ".join(filter(None, (count, keys, first and f"first: {first}", first and besides))))
-        if self.replies_failed:
-            names = ", ".join(f"{quote(name)} ({count:,})" for name, count in self.replies_failed.items())
-            count_failed = sum(self.replies_failed.values())
-            failed, holds = f"{count_failed:,} of {self.replies:,} records", "holds" if count_failed == 1 else "hold"
-            lines.append(f"{failed} {holds} an error instead of an answer: {names}")
-        return lines
+    def _notes(self) -> dict[str, Note]:
+        """All notes, those included that follow from the facts."""
+        notes = dict(self.remarks)
+        if self.scores_defaulted:
+            some = self.scores_defaulted < self.triplets
+            code, meant = "some_scores" if some else "no_score", self.remarks.get("meant")
+            notes[code] = Note(code, self.scores_defaulted, meant.first if meant else "")
+        if len(self.boxes_of) > 1:
+            notes["conventions"] = Note("conventions", examples=Examples(self.boxes_of))
+        if self.predictor:
+            notes["predictor"] = Note("predictor")
+        if "none" in notes and not notes["none"].examples and 2 * notes["none"].count <= self.replies:
+            del notes["none"]  # the images that have nobody in them are no news
+        return notes
 
-    def _replies(self, count: int, one: str, several: str) -> str:
-        """The start of a sentence on some of the replies: "1 of 14 replies was", "2 of 14 replies were"."""
-        return f"{count:,} of {self.replies:,} replies {one if count == 1 else several}"
-
-    def refused(self) -> list[str]:
-        """Say how many replies are refusals."""
-        if not self.replies_refused:
-            return []
-        count = self._replies(self.replies_refused, "refuses", "refuse")
-        return [f"{count} to answer, which counts as no prediction: {quote(self.first_refusal)}"]
+    def _details(self, note: Note, *, brief: bool) -> str:
+        """What the sentences on replies that hold no interaction, or say so, add."""
+        if note.code == "none":
+            count = many(sum(note.examples.values()), "phrase")
+            return f", in words: {count} ({note.examples:some})" if note.examples else ""
+        keys = self.examples("keys_seen")
+        details = f"; keys seen: {', '.join(keys)}" if keys else ""
+        if note.first and not brief:
+            more = ", ..." if len(note.examples) > _EXAMPLES else ""
+            besides = f"; others: {note.examples:first}{more}" if note.examples else ""
+            details += f"; first: {note.first}{besides}"
+        return details
 
     def urgent(self) -> list[str]:
         """Say what makes all figures doubtful: scores of two scales, most of the words or items not understood."""
-        lines = []
-        if self.scales is not None:
-            low, high = self.scales
-            lines.append(f"scores mix two scales, so that their ranking means nothing: {low:,} in 0..1, {high:,} above")
-        lines += self._without_words() if 2 * sum(self.unparsed.values()) > self.triplets else []
-        return lines + (self._left_out() if sum(self.items_cut.values()) > self.triplets else [])
-
-    def _without_words(self) -> list[str]:
-        if not self.unparsed:
-            return []
-        count = many(sum(self.unparsed.values()), "phrase")
-        return [f"no verb and object found in {count}, which match nothing: {_some(list(self.unparsed))}"]
-
-    def _left_out(self) -> list[str]:
-        if not self.items_cut:
-            return []
-        causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
-        return [f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}"]
+        lines = [self.sentence("two_scales")]
+        lines += [self.sentence("unparsed")] if 2 * self.count("unparsed") > self.triplets else []
+        lines += [self.sentence("left_out")] if self.count("left_out") > self.triplets else []
+        return [line for line in lines if line]
 
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
         if self.kept:
-            return list(self.kept)
-        lines = [*self.urgent(), *self.refused()]
-        if self.numbered:
-            lines.append("numbers of images were read as those of their files: {} as {}".format(*self.numbered))
-        if self.sizeless:
-            triplets, images, first = self.sizeless
-            on = f"on {many(images, 'image')} whose size is not known"
-            lines.append(f"{many(triplets, 'triplet')} left out, {on}, as relative boxes need it: {first}")
-        if self.images_again:
-            has = "has more than one reply: its" if self.images_again == 1 else "have more than one reply: their"
-            lines.append(f"{many(self.images_again, 'image')} {has} interactions are joined")
-        if len(self.boxes_of) > 1:
-            lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
-        if self.scores_defaulted:
-            mixed = self.scores_defaulted < self.triplets
-            share = f"{self.scores_defaulted:,} of " if mixed else "any of " if self.triplets > 1 else ""
-            what = "they rank below all that have one" if mixed else "1 assumed"
-            meant = f" ({self.meant})" if self.meant else ""
-            none = "no score, or NaN," if mixed else "no score"
-            lines.append(f"{none} given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
-        lines += [line for line in self._without_words() if line not in lines]
-        if self.replies_fixed:
-            fixed = self._replies(self.replies_fixed, "was", "were")
-            lines.append(f"{fixed} not clean JSON: complete items were read")
-        lines += [line for line in self._left_out() if line not in lines]
-        if self.boxes_cut:
-            cut = f"{many(self.boxes_cut, 'item')} left out because a box has no area"
-            lines.append(f"{cut}; first: {self.first_box_cut}")
-        if self.boxes_unused:
-            groups = f"{many(self.boxes_unused, 'group')} of four numbers in the text of replies"
-            lines.append(f"{groups}, perhaps boxes, {'is' if self.boxes_unused == 1 else 'are'} in no interaction read")
-        lines += self.unread(self.first_unread)
-        if self.none_said or 2 * self.replies_none > self.replies:
-            said = f", in words: {_listed(self.none_said)}" if self.none_said else ""
-            lines.append(f"{self._replies(self.replies_none, 'says', 'say')} that there is no interaction{said}")
-        if self.replies_stopped:
-            lines.append(f"{self._replies(self.replies_stopped, 'was', 'were')} cut off at the length limit")
-        if self.answers_besides:
-            holds = "holds" if self.answers_besides == 1 else "hold"
-            others = f"{self.answers_besides:,} of {self.replies:,} records {holds} several answers"
-            lines.append(f"{others}: the first choice was read, else the last answer with interactions")
-        if self.drafts:
-            lines.append(f"{self._replies(self.drafts, 'holds', 'hold')} several lists or drafts: the last was read")
-        if self.corners_reversed:
-            lines.append("all boxes have their lower right corner first: read as x1, y1, x2, y2")
-        if self.exchanged:
-            counts = f"{self.exchanged:,} of {self.triplets:,} relations have a thing first and a person second"
-            lines.append(f"{counts}: they were read the other way round, as the person's")
-        if self.turned:
-            lines.append(
-                f"{many(self.turned, 'relation')} turned round, as their subject is a thing and their object a person"
-            )
-        if self.denied:
-            what = f"{many(self.denied, 'interaction')} left out because the reply denies"
-            lines.append(f"{what} {'it' if self.denied == 1 else 'them'}, as in 'is not riding'")
-        if self.doubtful:
-            lines.append(f"{_listed(self.doubtful)} may be misread: shoe resolve --phrase tells how each is read")
-        if self.scores_read:
-            how = ", ".join(f"{name} ({count:,})" for name, count in self.scores_read.items())
-            lines.append(f"confidences were converted: {how}")
-        if self.scores_unread:
-            scores, examples = sum(self.scores_unread.values()), ", ".join(list(self.scores_unread)[:_EXAMPLES])
-            lines.append(f"{many(scores, 'score')} could not be read as confidences: {examples}")
-        if self.columns_unread:
-            what = "key" if self.format == "vlm" else "column"
-            lines.append(f"{many(len(self.columns_unread), what)} not read: {_some(self.columns_unread)}")
-        if self.alternatives:
-            lines.append(f"a list of words as an object was read as alternatives: {_some(self.alternatives)}")
-        if self.words_clipped:
-            lines.append(f"{many(self.words_clipped, 'word')} longer than 200 characters cut to that")
-        if self.columns_by_truth:
-            lines.append(f"the file's columns are the ground truth's {self.columns_by_truth:,} images, in its order")
-        if self.predictor:
-            lines.append(f"made by shoe predict: {self.predictor} (sha {self.predictor_digest})")
-        return lines
-
-
-def _some(names: Sequence[str]) -> str:
-    """Show the first few."""
-    return ", ".join(map(quote, names[:_EXAMPLES])) + (", ..." if len(names) > _EXAMPLES else "")
-
-
-def _listed(counts: dict[str, int]) -> str:
-    """Say how many there are, and show the first few."""
-    return f"{many(sum(counts.values()), 'phrase')} ({_some(list(counts))})"
+            return [*self.kept]
+        return [line for line in dict.fromkeys([*self.urgent(), *map(self.sentence, SENTENCES)]) if line]

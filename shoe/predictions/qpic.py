@@ -23,15 +23,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.checks import PlaceOf, check_boxes, check_range, objects_of, triplet_name
 from shoe.core.arrays import Floats, Indices
 from shoe.core.box_lists import BoxLists
 from shoe.core.interactions import Interactions
+from shoe.core.roles import RolePredictions
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
 from shoe.io.typed import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.predictions.labels import labels_of
-from shoe.predictions.persons import of_persons
 from shoe.predictions.record_fields import image_names, in_all_or_none
 from shoe.predictions.source import Source, collection_paused, open_source
 
@@ -178,7 +178,7 @@ def _rows(
         objects = objects_of(path, images, counts, category, object_of, expected)
     if by_person and object_of is not None:
         score = in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
-        return of_persons(source, (images, image), corners, human, target, objects, number, score)
+        return _of_persons(source, (images, image), corners, human, target, objects, number, score)
     known = len(classes) if object_of is None else len(classes.verbs)
     check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
     if object_of is None:
@@ -197,6 +197,69 @@ def _rows(
         object_boxes=corners.take(target, axis=0),
         **words,
         score=in_all_or_none(source, "score", [hoi.score for hoi in hois], place),
+    )
+
+
+def _of_persons(
+    source: Source,
+    place: PlaceOf,
+    corners: Floats,
+    human: Indices,
+    target: Indices,
+    objects: Indices,
+    number: Indices,
+    score: Floats | None,
+) -> Rows:
+    """Make rows of n triplets; those without an object are only said of persons.
+
+    Args:
+        source: the file.
+        place: names of images, and the (n,) image of each triplet.
+        corners: (b, 4) boxes.
+        human: (n,) row of the person's box.
+        target: (n,) row of the object's; -1 for none.
+        objects: (b,) what each box shows; the number after the last object's for none.
+        number: (n,) verb as the file has it: QPIC's 29, from 0.
+        score: (n,) how sure; None where the file does not say.
+
+    Raises:
+        InputError: for a number that is none.
+    """
+    of, (images, image) = source.benchmark, place
+    actions = of.actions
+    numbered = np.array(actions.numbered, np.int32)
+    meaning = ": qpic ids are actions in the official order, those with two roles twice"
+    check_range(source.path, place, "category_id", number, len(numbered), meaning=meaning)
+    action, entry = numbered[number].T
+    has_object = (target >= 0) & (objects[target] < len(of.objects)) if len(objects) else np.zeros(len(target), bool)
+    object_boxes = np.where(has_object[:, None], corners[target], np.nan)
+    detected = RolePredictions.of_triplets(
+        tuple(images),
+        human * (len(corners) + 1) + np.where(has_object, target, -1),
+        image.astype(np.int32),
+        corners[human].astype(np.float32),
+        object_boxes.astype(np.float32),
+        action,
+        entry,
+        (np.ones(len(human)) if score is None else score).astype(np.float32),
+        (len(actions), len(actions.entries)),
+    )
+    # A pair of boxes is one triplet of an action: that of the role in which its object takes part.
+    names = (*of.objects, "")
+    roles = np.array([[actions.entry_of(number, name) for name in names] for number in range(len(actions))], np.int32)
+    shown = np.where(has_object, objects[target], -1) if len(objects) else np.full(len(target), -1)
+    kept = np.flatnonzero(has_object & (entry >= 0) & (entry == roles[action, shown]))
+    return Rows(
+        images=images,
+        image=image[kept],
+        human_boxes=corners[human[kept]],
+        object_boxes=corners[target[kept]],
+        verbs=actions.names,
+        objects=of.objects,
+        verb=action[kept].astype(np.int64),
+        object=objects[target[kept]],
+        score=None if score is None else score[kept],
+        detected=detected,
     )
 
 

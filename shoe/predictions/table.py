@@ -1,35 +1,30 @@
-"""What every reader hands over, and how that becomes a table: sizes, box convention, long words, checks."""
+"""From the rows of a reader to a valid table: image sizes, box convention, scores, long words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.columns import check_boxes, check_scores
-from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, flag, many, quote
+from shoe.core.errors import InputError, many, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
-from shoe.predictions.box_check import examine_boxes
-from shoe.predictions.boxes import Convention, ordered, valid_conventions
+from shoe.predictions.boxes import Convention, ordered
 from shoe.predictions.conventions import Conventions
 from shoe.predictions.scores import rescaled, two_scales
 from shoe.predictions.source import Sizes, Source
+from shoe.predictions.table_errors import explain, place_of
 
 _LONGEST_WORD = 200
 _LONGEST_NAME = 1000
 _OPPOSITE = [2, 3, 0, 1]
 _SURE = 40  # boxes: as many are not all of such a kind by chance
-_FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
-_OF_BEST = 1 / 3  # above this share of the hits of the best convention, some boxes are as another one
 
 
 def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = None) -> Interactions:
-    """Turn rows into a valid table, and note what that took.
+    """Return the valid table of a file's rows, and note what that took.
 
     Args:
         rows: triplets as their file has them.
@@ -45,40 +40,21 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         if not 0 < len(name) <= _LONGEST_NAME:
             found = f"a name of {len(name):,} characters"
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
-    sizes = _sizes(rows, source.sizes)
-    conventions = Conventions.of_rows(rows, usual, named)
-    rows, conventions = _without_sizeless(rows, sizes, source, conventions)
-    per_row = sizes[rows.image]
-    human, target = conventions.converted(rows.human_boxes, rows.object_boxes, per_row)
-    if _are_reversed(np.concatenate([human, target])):
-        notes.corners_reversed = True
-        human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
-    rows = replace(rows, human_boxes=human, object_boxes=target)
-    if rows.loose is not None:
-        rows, conventions = _without_flat_boxes(rows, source, conventions)
-    score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
-    absent = np.isnan(score)
-    if rows.loose is None and notes.scores_unread and absent.all():
-        found = f"no number in any of {many(len(absent), 'triplet')}"
-        raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
-    notes.scores_defaulted, notes.scales = int(absent.sum()), two_scales(score[~absent])
+    rows = replace(rows, sizes=_sizes(rows, source.sizes))
+    rows, conventions = _without_sizeless(rows, source, Conventions.of_rows(rows, usual, named))
+    rows = _in_pixels(rows, source, conventions)
+    rows, conventions = _without_flat_boxes(rows, source, conventions)
+    rows, absent = _with_scores(rows, source)
     verbs, verb = _clipped(rows.verbs, rows.verb, source)
     objects, object_ = _clipped(rows.objects, rows.object, source)
-    rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects, score=np.where(absent, 1.0, score))
-    rows = replace(rows, sizes=sizes, coordinates=conventions.coordinates)
+    rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects)
     try:
         table = rows.table(source.path)
     except InputError:
-        _explain_boxes(rows, source, conventions)
-        _explain_numbers(rows, source)
+        explain(rows, source, conventions)
         raise
     order = np.argsort(rows.image, kind="stable")
-    if notes.scores_as:
-        table = rescaled(table, notes.scores_as, ~absent[order])
-    if absent.any() and not absent.all():
-        # Nothing says that they are sure: a 1 would rank them above all that have a score. A 0 would tie with misses.
-        lowest = table.score[~absent[order]].min()
-        table = replace(table, score=np.where(absent[order], lowest - abs(lowest) / 2, table.score))
+    table = _in_one_scale(table, notes.scores_as, absent[order])
     notes.conventions = conventions.select(order)
     notes.boxes_of = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)
@@ -95,15 +71,15 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     return np.where((given > 0).all(axis=1, keepdims=True), given, other)
 
 
-def _without_sizeless(rows: Rows, sizes: Floats, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
+def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Leave out triplets whose boxes need the size of an image that has none, unless none has one."""
-    unknown = conventions.need_sizes(len(rows.image)) & ~(sizes[rows.image] > 0).all(axis=1)
+    unknown = conventions.need_sizes(len(rows.image)) & ~(np.asarray(rows.sizes)[rows.image] > 0).all(axis=1)
     if not unknown.any():
         return rows, conventions
     row = int(np.argmax(unknown))
     name, count = quote(rows.images[rows.image[row]]), len(np.unique(rows.image[unknown]))
     if source.sizes and not unknown.all():
-        source.notes.sizeless = (int(unknown.sum()), count, name)
+        source.notes.add("sizeless", count=int(unknown.sum()), of=count, first=name)
         return _kept(rows, ~unknown), conventions.select(~unknown)
     if source.sizes:
         raise InputError(
@@ -123,18 +99,25 @@ def _without_sizeless(rows: Rows, sizes: Floats, source: Source, conventions: Co
     )
 
 
-def _are_reversed(boxes: Floats) -> bool:
-    """Whether all of many boxes (n, 4) have their lower right corner first."""
-    return len(boxes) >= _SURE and bool((boxes[:, 2:] < boxes[:, :2]).all())
+def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
+    """Convert boxes to x1, y1, x2, y2 in pixels, also where all of many have their lower right corner first."""
+    human, target = conventions.converted(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
+    both = np.concatenate([human, target])
+    if len(both) >= _SURE and (both[:, 2:] < both[:, :2]).all():
+        source.notes.add("reversed")
+        human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
+    return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates)
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Leave out triplets of raw replies whose box has no area, unless so many that the convention must be wrong."""
+    if rows.loose is None:
+        return rows, conventions
     valid = ordered(rows.human_boxes, conventions.coordinates) & ordered(rows.object_boxes, conventions.coordinates)
-    flat = ~valid & rows.loose if rows.loose is not None else ~valid
+    flat = ~valid & rows.loose
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
-    source.notes.boxes_cut, source.notes.first_box_cut = int(flat.sum()), _place(rows, int(np.argmax(flat)))
+    source.notes.add("flat_boxes", count=int(flat.sum()), first=place_of(rows, int(np.argmax(flat))))
     return replace(_kept(rows, ~flat), loose=None), conventions.select(~flat)
 
 
@@ -151,92 +134,35 @@ def _kept(rows: Rows, keep: Mask) -> Rows:
     )
 
 
-def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
-    """Name the convention under which boxes fit the ground truth far better than under that applied; "" if none does.
-
-    Where many fit under either, none fits all.
-
-    Some boxes are without area, so that no checked table takes them.
-    """
-    if source.truth is None:
-        return ""
-    order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
-    table = Interactions(
-        images=tuple(rows.images),
-        sizes=np.clip(np.nan_to_num(np.asarray(rows.sizes)), 0, 1e9).astype(np.int32),
-        coordinates=np.full(len(rows.images), conventions.coordinates, np.uint8),
-        offsets=np.searchsorted(rows.image[order], np.arange(len(rows.images) + 1)),
-        human_boxes=rows.human_boxes[order],
-        object_boxes=rows.object_boxes[order],
-        verb=nothing,
-        object=nothing,
-        score=np.nan_to_num(np.asarray(rows.score)[order]),
-        verbs=("",),
-        objects=("",),
-    )
-    report = examine_boxes(table, source.truth, conventions.select(order))
-    for group in report.groups:
-        applied, best = group.fits[0], group.best
-        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
-            each = f"{applied.hits:.0%} overlap an annotated box as {applied.convention}, {best.hits:.0%} would as "
-            return f"; the file seems to mix conventions: {each}{best.convention}"
-        if better := group.better:
-            fits = f"{better.hits:.0%} overlap an annotated box as {better.convention}"
-            return f"; {fits}: name it with {report.flag(better)}"
-    return ""
+def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
+    """Give triplets without a score a 1, and tell (n,) which these are."""
+    score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
+    absent = np.isnan(score)
+    if rows.loose is None and source.notes.count("scores_unread") and absent.all():
+        found = f"no number in any of {many(len(absent), 'triplet')}"
+        raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
+    source.notes.scores_defaulted = int(absent.sum())
+    if scales := two_scales(score[~absent]):
+        source.notes.add("two_scales", count=scales[1], of=scales[0])
+    return replace(rows, score=np.where(absent, 1.0, score)), absent
 
 
-def _with_area(boxes: Floats, conventions: Conventions) -> str:
-    """Name the conventions under which all boxes of a file that names none have an area; "" if there is none."""
-    names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
-    return f"; all have an area as {' or as '.join(names)}: name it with {flag('boxes')}" if names else ""
+def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
+    """Bring the scores to 0..1 in the way that is named, and those that are (n,) absent below all others."""
+    if scores_as:
+        table = rescaled(table, scores_as, ~absent)
+    if absent.any() and not absent.all():
+        # Nothing says that they are sure: a 1 would rank them above all that have a score. A 0 would tie with misses.
+        lowest = table.score[~absent].min()
+        table = replace(table, score=np.where(absent, lowest - abs(lowest) / 2, table.score))
+    return table
 
 
 def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
     """Cut words to a length that a report can show; words that become equal become one."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
-    source.notes.words_clipped += sum(len(word) > _LONGEST_WORD for word in words)
+    source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
     known: dict[str, int] = {}
     renumbered = [known.setdefault(word[:_LONGEST_WORD], len(known)) for word in words]
     return list(known), np.array(renumbered, np.int64)[index]
-
-
-def _place(rows: Rows, row: int) -> str:
-    """Name a triplet in a message: its record in the file where it has one of its own, and its image."""
-    record = f"triplet {row}" if rows.place is None else rows.place(row)
-    return f"{record} (image {quote(rows.images[rows.image[row]])})"
-
-
-def _explain_numbers(rows: Rows, source: Source) -> None:
-    """Raise the error of the first box or score that is not finite or too large; return if there is none."""
-    name = partial(_place, rows)
-    pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
-    check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
-    check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
-    check_scores(source.path, np.asarray(rows.score), name)
-
-
-def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None:
-    """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
-    boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
-    if not np.isfinite(boxes).all():
-        return
-    flat = ~ordered(boxes, conventions.coordinates)
-    if not flat.any():
-        return
-    first = int(np.argmax(flat))
-    row, part = first % len(rows.verb), "human box" if first < len(rows.verb) else "object box"
-    count = int(flat.sum())
-    hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
-    if count >= _FEW * len(boxes):
-        hint += _fitting(rows, source, conventions) or _with_area(boxes, conventions)
-    numbers = ", ".join(f"{x:g}" for x in boxes[first])
-    raise InputError(
-        source.path,
-        record=_place(rows, row),
-        field=part,
-        found=f"[{numbers}]",
-        expected=f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}",
-        hint=hint,
-    )

@@ -11,8 +11,8 @@ from rich.console import Console
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.card import IMAGE_LABELS
 from shoe.core.errors import many
+from shoe.predictions.formats import BONGARD
 from shoe.predictions.inventory import Found, Inventory
-from shoe.predictions.others import BONGARD
 from shoe.report.text import say
 
 

@@ -135,7 +135,7 @@ def _score(place: _Place) -> Done:
     evidence = Evidence.of(report, bounds=asked.bounds)
     stage("writing", 0.8)
     if asked.shown:
-        write_wordings(wordings(report), notes.unparsed, place.out / "words.csv")
+        write_wordings(wordings(report), notes.examples("unparsed"), place.out / "words.csv")
     else:  # a wording that occurs once tells the label that it was matched with
         evidence = replace(evidence, wordings=())
     (place.out / "result.json").write_bytes(as_json(report, evidence))

@@ -90,8 +90,8 @@ def test_a_reference_without_a_box_is_counted_as_that(tmp_path: Path) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_text(f'{{"image": "a.jpg", "response": {{"objects": {things}, "relations": [{relations}]}}}}\n')
     notes = read_predictions_with_notes(path)[1]
-    assert notes.items_cut == {"reference": 1}
-    assert "'O9'" in notes.first_cut
+    assert notes.examples("left_out") == {"reference": 1}
+    assert "'O9'" in notes.remarks["left_out"].first
 
 
 def test_box_tokens_with_numbers_beyond_a_thousand_are_pixels(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_first_of_several_answers_counts_and_the_report_says_so(tmp_path: Pa
     path.write_bytes(orjson.dumps({"image": "a.jpg", "samples": samples}))
     table, notes = read_predictions_with_notes(path)
     assert table.verbs == ("hold",)
-    assert notes.answers_besides == 1
+    assert notes.count("several_answers") == 1
 
 
 def test_a_name_without_relations_is_no_verb(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_boxes_in_a_row_of_nobody_are_counted(tmp_path: Path) -> None:
     path.write_bytes(b"\n".join(orjson.dumps({"image": f"{i}.jpg", "response": r}) for i, r in enumerate((said, rows))))
     table, notes = read_predictions_with_notes(path)
     assert len(table) == 1
-    assert notes.items_cut == {"words": 1}
+    assert notes.examples("left_out") == {"words": 1}
 
 
 def test_an_answer_without_an_image_is_not_called_ground_truth(tmp_path: Path) -> None:

@@ -136,9 +136,9 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
     except InputError:
         return
     without = len(said) - len(set(table.image.tolist()))
-    counted = notes.replies_unread + notes.replies_none + sum(notes.replies_failed.values())
+    counted = sum(map(notes.count, ("unread", "none", "failed")))
     assert notes.replies == len(said)
-    assert counted <= without <= counted + notes.boxes_cut
+    assert counted <= without <= counted + notes.count("flat_boxes")
 
 
 def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_answers_that_differ_in_one_record_are_counted(tmp_path: Path) -> None:
     ]
     table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": each} for i, each in enumerate(said)])
     assert [table.verbs, len(table)] == [("riding",), 4]
-    assert notes.answers_besides == 3
+    assert notes.count("several_answers") == 3
 
 
 def test_an_answer_may_be_of_several_images(tmp_path: Path) -> None:

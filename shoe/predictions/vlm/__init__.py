@@ -3,7 +3,6 @@
 JSON, JSON Lines, or the text that a model wrote, in whatever wrapper a tool put around it. What is read, by mechanism:
 :mod:`wrappers` finds a record's answer, :mod:`replies` finds data in text, :mod:`items` finds what has two boxes,
 :mod:`marks` and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` splits phrases by the lexicon.
-What they found is learned by :mod:`quick`, which reads replies written like those before from the same places.
 """
 
 from __future__ import annotations

@@ -56,6 +56,7 @@ _PERCENT = Convention(scale="hundred")
 _ONE_NUMBER = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
+_DIGIT = re.compile(r"\d")
 
 
 class Box(NamedTuple):
@@ -120,6 +121,8 @@ def _box(value: Any, depth: int) -> Box | None:
 
 
 def _of_text(text: str) -> Box | None:
+    if not _DIGIT.search(text):
+        return None
     named = _NAMED_NUMBER.findall(text) if ":" in text or "=" in text else []
     if len(named) == 4 and (box := _of_names(dict(named), 0)):
         return box
@@ -150,10 +153,10 @@ def _of_list(value: list[Any], depth: int) -> Box | None:
 def _of_numbers(value: Sequence[Any]) -> Box | None:
     if len(value) not in (4, 5, 8):
         return None
-    numbers = [number_of(x) for x in value]
-    if None in numbers:
+    numbers = [x if type(x) is float else number_of(x) for x in value]
+    found = [x for x in numbers if x is not None]
+    if len(found) < len(numbers):
         return _of_units(value)
-    found = [float(x) for x in numbers if x is not None]
     if len(found) == 8:
         found = [min(found[::2]), min(found[1::2]), max(found[::2]), max(found[1::2])]
     return Box((found[0], found[1], found[2], found[3]), None, found[4] if len(found) == 5 else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,12 @@ from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.packed import NO_ITEM, Packed
 from shoe.predictions.vlm.persons import is_person
 from shoe.predictions.vlm.scales import by_content
-from shoe.predictions.vlm.wordings import Hit, Numbers, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
-_NO_SIZE = (0.0, 0.0)
+Numbers = tuple[float, float, float, float]
+_NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
 _USUAL = "xyxy"
 _BINS = "unit"
 _MANY = 0.02
@@ -42,15 +42,16 @@ class Columns:
         self._verbs: dict[str, int] = {}
         self._objects: dict[str, int] = {}
         self._conventions: dict[str, int] = {_USUAL: 0}
-        self._words: tuple[list[int], list[int], list[int]] = [], [], []  # of the rows of all that is said
-        self._rows = Packed(self._meet)
-        self._said: dict[tuple[str, str, str, str | None], Said] = {}  # what makes one row
+        # Row by row, as arrays: lists of a million Python numbers would take much more memory.
+        self._words = array("q")  # verb, object and convention
+        self._places = array("q")  # image, record, item, and whether it is of a reply
+        self._numbers = array("d")  # both boxes and the score
         self._open: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
         """How many interactions there are, those included of which :meth:`settle` decides."""
-        return len(self._rows) + len(self._backward) + len(self._open)
+        return len(self._words) // 3 + len(self._backward) + len(self._open)
 
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
         """The index of an image, whose size the record may say.
@@ -72,7 +73,7 @@ class Columns:
             expected = "a file name" if number is None else "a file name, or the number in that of a test image"
             raise UnreadableError(place, "image", shown(image), expected) from None
         if number is not None:
-            self._notes.numbered = self._notes.numbered or (shown(image), name)
+            self._notes.add("numbered", first=f"{shown(image)} as {name}")
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
             self._sizes.append(_NO_SIZE)
@@ -86,20 +87,11 @@ class Columns:
         return index
 
     def add_plain(
-        self, image: int, verb: str, object_: str, score: float | None, boxes: tuple[Numbers, Numbers], record: int
+        self, image: int, verb: str, object_: str, score: float | None, human: Numbers, target: Numbers, record: int
     ) -> None:
         """Add an interaction whose words count as they are."""
-        said = self._said_of(verb, object_, "", None)
-        self._rows.add([(said, *boxes, np.nan if score is None else score)], image, record, NO_ITEM, loose=False)
-
-    def add_hits(self, image: int, hits: list[Hit], record: int, *, loose: bool = True) -> None:
-        """Add what stood at known places of a reply, or of a record that is one item."""
-        for i, (said, human, thing, score) in enumerate(hits):
-            if said.is_noted:
-                self._note(said.words)
-                if said.words.turned:
-                    hits[i] = said, thing, human, score
-        self._rows.add(hits, image, record, 0 if loose else NO_ITEM, loose=loose)
+        self._add_row(Interaction(verb, object_, None), _USUAL, human, target, np.nan if score is None else score)
+        self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
         """Add what is said of a pair; tell whether that makes a row, or may.
@@ -141,11 +133,11 @@ class Columns:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
         named = human.box.convention or target.box.convention
-        convention = None if named is None else str(named)
-        for verb, object_, raw, phrase in said:
-            score = self._score(place, raw, pair, loose=loose)
-            hit = self._said_of(verb, object_, phrase, convention), human.box.numbers, target.box.numbers, score
-            self._rows.add([hit], image, record, NO_ITEM if item is None else item, loose=loose)
+        convention = _USUAL if named is None else str(named)
+        for interaction in said:
+            score = self._score(place, interaction.score, pair, loose=loose)
+            self._add_row(interaction, convention, human.box.numbers, target.box.numbers, score)
+            self._places.extend((image, record, _NO_ITEM if item is None else item, loose))
         self._note(words)
         return bool(said)
 
@@ -164,9 +156,9 @@ class Columns:
             except UnreadableError as unreadable:
                 errors.append(unreadable)
         backward, self._backward = self._backward, []
-        if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._rows):
+        if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._words) // 3:
             return [*errors, *(error for error, *_ in backward)]
-        self._notes.exchanged = len(backward)
+        self._notes.add("exchanged", count=len(backward))
         for error, image, pair, record, item in backward:
             turned = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, turned, record, item, loose=True)
@@ -178,16 +170,17 @@ class Columns:
         Raises:
             InputError: if no phrase has a verb and an object.
         """
-        unparsed = self._notes.unparsed
-        numbers, boxes, score = self._rows.arrays()
+        unparsed = self._notes.examples("unparsed")
+        verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
+        image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T
+        numbers = np.array(self._numbers, np.float64).reshape(-1, 9)
+        boxes, score = numbers[:, :8], numbers[:, 8]
         if unparsed and sum(unparsed.values()) == len(numbers):
             expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
-        row, image, record, item, loose = numbers.T
-        verb, object_, convention = (np.array(of_rows, np.int64)[row] for of_rows in self._words)
         if scores.are_percent(score):
             score = score / 100
-            self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
+            self._notes.add("scores_converted", "1 to 100 as percent", int((~np.isnan(score)).sum()))
         sides = self._sides()[image]
         names = [
             by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
@@ -195,7 +188,7 @@ class Columns:
 
         def place(row: int) -> str:
             said = self._source.record_name(int(record[row]))
-            return said if item[row] == NO_ITEM else f"{said}, {'item' if loose[row] else 'interaction'} {item[row]}"
+            return said if item[row] == _NO_ITEM else f"{said}, {'item' if loose[row] else 'interaction'} {item[row]}"
 
         return Rows(
             images=list(self._images),
@@ -224,35 +217,26 @@ class Columns:
         ]
         return np.array(sides, np.float64).reshape(-1, 2)
 
-    def _said_of(self, verb: str, object_: str, phrase: str, convention: str | None) -> Said:
-        """What makes one row."""
-        said = self._said.get((verb, object_, phrase, convention))
-        if said is None:
-            words = Words((Interaction(verb, object_, None, phrase),))
-            said = self._said[verb, object_, phrase, convention] = Said(words, convention)
-        return said
-
-    def _meet(self, new: list[Said]) -> None:
-        """Number the words that are said for the first time, and note some phrases that were read as these words."""
-        verbs, objects, conventions = self._verbs, self._objects, self._conventions
-        rows = [row for said in new for row in said.rows]
-        self._words[0].extend([verbs.setdefault(row.verb, len(verbs)) for row in rows])
-        self._words[1].extend([objects.setdefault(row.object, len(objects)) for row in rows])
-        named = [said.convention or _USUAL for said in new for _ in said.rows]
-        self._words[2].extend([conventions.setdefault(name, len(conventions)) for name in named])
-        for verb, object_, _, phrase in rows:
-            if phrase:
-                examples = self._notes.phrases.setdefault((verb, object_), [])
-                if len(examples) < _EXAMPLES and phrase not in examples:
-                    examples.append(phrase)
+    def _add_row(
+        self, interaction: Interaction, convention: str, human: Numbers, target: Numbers, score: float
+    ) -> None:
+        verb, object_, _, phrase = interaction
+        known = self._verbs, self._objects, self._conventions
+        words = (verb, object_, convention)
+        self._words.extend([index.setdefault(word, len(index)) for index, word in zip(known, words, strict=True)])
+        self._numbers.extend((*human, *target, score))
+        if phrase:
+            examples = self._notes.phrases.setdefault((verb, object_), [])
+            if len(examples) < _EXAMPLES and phrase not in examples:
+                examples.append(phrase)
 
     def _note(self, words: Words) -> None:
-        self._notes.denied += words.denied
-        self._notes.turned += words.turned
+        self._notes.add("denied", count=words.denied)
+        self._notes.add("turned", count=words.turned)
         for phrase in words.doubtful:
-            self._notes.doubtful[phrase] = self._notes.doubtful.get(phrase, 0) + 1
+            self._notes.add("doubtful", phrase)
         if words.unparsed:
-            self._notes.unparsed[words.unparsed] = self._notes.unparsed.get(words.unparsed, 0) + 1
+            self._notes.add("unparsed", words.unparsed)
 
     def _score(self, place: str, raw: Any, pair: Pair, *, loose: bool) -> float:
         if raw is None and pair.human.box.score is not None and pair.object.box.score is not None:
@@ -261,11 +245,11 @@ class Columns:
         if score is None:
             if not loose and raw == raw:  # a NaN is no score in any file, and counted
                 raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")
-            self._notes.scores_unread[shown(raw)] = self._notes.scores_unread.get(shown(raw), 0) + 1
+            self._notes.add("scores_unread", shown(raw))
             return np.nan
         if how:
             said = {"%": "percent", "/": "shares"}.get(how, f"{quote(how)} as {score:g}")
-            self._notes.scores_read[said] = self._notes.scores_read.get(said, 0) + 1
+            self._notes.add("scores_converted", said)
         return score
 
 

@@ -58,11 +58,6 @@ class Pool:
         return tuple(dict.fromkeys(numberless(thing.entity.label) for thing in self._things if thing.entity.label))
 
     @property
-    def has_names(self) -> bool:
-        """Whether anything has a word or an id by which it could be meant."""
-        return any(thing.names or thing.entity.label for thing in self._things)
-
-    @property
     def is_sided(self) -> bool:
         """Whether people and objects stand in lists of their own."""
         return {thing.side for thing in self._things} == {"human", "object"}
@@ -124,7 +119,9 @@ class Pool:
             is_boxes = bool(side) and all(box_of(item) is not None for item in value)
             things = [
                 entity_of(item, None, "", holds_more=True)
-                if isinstance(item, dict) or is_boxes or _is_named(item)
+                if isinstance(item, dict)
+                or is_boxes  # or a word and its box: ["cup", [1, 2, 3, 4]]
+                or (isinstance(item, list) and len(item) in (2, 5) and isinstance(item[0], str))
                 else None
                 for item in value
             ]
@@ -191,11 +188,6 @@ def _with_words(boxes: Any, side: str, record: dict[Any, Any]) -> Any:
         if len(inner) == len(boxes) and all(isinstance(word, str) and box_of(word) is None for word in inner)
     )
     return [[word, box] for word, box in zip(found, boxes, strict=True)] if (found := next(words, None)) else boxes
-
-
-def _is_named(item: Any) -> bool:
-    """Whether an item may be a word and its box: ["cup", [1, 2, 3, 4]]."""
-    return isinstance(item, list) and len(item) in (2, 5) and isinstance(item[0], str)
 
 
 def _is_list_of_lists(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship"
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
 _WRITTEN_OUT = ("image", "width", "height")
+
+
+_DIGIT = re.compile(r"\d")
 
 
 class Verb(NamedTuple):
@@ -239,7 +243,7 @@ def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
     if is_data and (inner := values_in(value)) and inner[0].value is not None:
         fields.children.append((key, inner[0].value))
         return
-    entity = entity_of(value, key, said.side) if any(c.isdigit() for c in value[:200]) else None
+    entity = entity_of(value, key, said.side) if _DIGIT.search(value, 0, 200) else None
     if entity is not None:
         fields.entities.append(entity)
     elif said.part == "id":
@@ -269,6 +273,8 @@ def is_pointer_pair(value: Any) -> bool:
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     """The items of a record that holds them as columns: lists of one length, two of them lists of boxes."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
+    if len(lists) < 2:
+        return None
     boxes = {key: len(value) for key, value in lists.items() if all(box_of(inner) for inner in value)}
     lengths = set(boxes.values())
     if len(lengths) != 1 or len(boxes) not in (1, 2):
@@ -291,6 +297,8 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     """The relations of a record that holds them as columns: pairs of numbers, and what is said of each."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
+    if len(lists) < 2:
+        return None
     pointers = [key for key, value in lists.items() if all(map(is_pointer_pair, value))]
     if len(pointers) != 1:
         return None

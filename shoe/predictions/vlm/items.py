@@ -7,6 +7,7 @@ or the words of a class, holds for the levels inside that say no other.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -90,7 +91,7 @@ class _Walk:
                 elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
                     self.reading.found.append(Problem("incomplete", shown(inner), "an object with two boxes"))
         elif isinstance(value, dict):
-            self.reading.keys.update(dict.fromkeys(printable(str(key), 40) for key in list(value)[:20]))
+            self.reading.keys.update(dict.fromkeys(map(_shown_key, list(value)[:20])))
             rows = relations_of(value) or rows_of(value)
             first = fields_of(rows[0]) if rows else None
             if rows and first and (len(first.entities) == 2 or (not first.entities and len(first.references) == 2)):
@@ -103,59 +104,75 @@ class _Walk:
         fields = fields_of(record)
         take_meaning(fields, around.within)
         self.reading.is_points |= fields.points
+        # {"interactions": []} says none, and so does {"objects": []}; {"objects": [], "people": [{...}]} does not.
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
-        points_out = self._follow_references(fields)
+        # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
+        count = len(fields.entities)
+        self._find_referred(fields)
+        self._pointed.update(entity.box for entity in fields.entities[count:])
+        points_out = len(fields.entities) > count
+        # {"edges": ["person_1 riding horse_2"]}: texts under any key that name two boxes of the reply
         listed = [] if fields.has_words or fields.entities else _numbered_texts(fields)
         if listed and self._find_mentions(replace(fields, verbs=listed)):
             return
+        # {"relation": "P1 rides H1"}, or {"relations": ["P1 rides H1"], "objects": [{"id": "P1", "bbox": [...]}, ...]}
         if fields.has_words:
             may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
             if may_mention and self._find_mentions(fields):
                 return
+        # {"human_box": [...], "objects": [{"box": [...], "verb": "ride"}]}: inner items take the outer box and words.
         own, said_own = list(fields.entities), fields.has_words
         fields.opened_by, fields.within = around.opened_by, around.within
         fields.entities = with_outer(own, around.entities)
         inherit_words(fields, around)
-        has_pairs_inside = any(_holds_items(child) for _, child in fields.children)
+        has_pairs_inside = any(
+            isinstance(child, dict)
+            or (isinstance(child, list) and any(isinstance(each, dict | list) for each in child))
+            for _, child in fields.children
+        )
         if has_pairs_inside:
             before = len(self.reading.found)
+            # {"name": "man", "bbox": [...], "actions": [...]}: the name is that of the box beside it.
             if own and fields.label and not own[0].label and len(fields.entities) == 1:
                 fields.entities = [own[0]._replace(label=fields.label)]
             for key, child in fields.children:
+                # {"riding a horse": [{...}]}: the key says what is done.
                 names = str(key) if _is_phrase(key) else fields.opened_by
+                # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: a thing takes no box of one beside it.
                 outer = around.entities if _is_sibling(key, child, own) else fields.entities
                 inner = replace(fields, entities=outer, opened_by=names, within=str(key))
                 self.visit(child, inner, depth + 1)
             if len(self.reading.found) != before:
                 return
+        # Two boxes are an interaction if something says what is done: a verb, {"human_box", "object_box", "verb"};
+        # a word of unknown role, {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...};
+        # or the key around the item, {"riding": {"a": [...], "b": [...]}}.
         named = len(own) > 1 and any(entity.side for entity in own)
         said_here = fields.label and len(own) > 1
         is_said = fields.has_words or fields.texts or said_here or named or (len(own) > 1 and fields.opened_by)
         if len(fields.entities) >= 2 and is_said:
+            # An item without a box of its own is one if it says more than the level around it:
+            # {"human_box": [...], "object_box": [...], "actions": [{"verb": "ride"}, {"verb": "hold"}]}.
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
                 pairs = [pair_of(each) for each in _each_with_each(fields)]
                 self.reading.found += pairs
                 if fields.opened_by and not (fields.has_words or fields.texts or fields.label):
                     self._by_key += pairs
+        # {"human_box": [...], "verb": "ride"} lacks a box.
         elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._explain(fields, around, points_out=points_out)
         self.reading.single += len(own) == 1
 
-    def _follow_references(self, fields: Fields) -> bool:
-        """Turn references and labels that mean boxes elsewhere in the reply into those boxes; tell if there are any."""
-        own = len(fields.entities)
-        self._find_referred(fields)
-        self._pointed.update(entity.box for entity in fields.entities[own:])
-        return len(fields.entities) > own
-
     def _find_referred(self, fields: Fields) -> None:
+        """Turn references and labels that mean boxes elsewhere in the reply into those boxes."""
         sides = {entity.side for entity in fields.entities}
         pointers = len(fields.references) + len(fields.texts)
         is_edge = bool(fields.label) and pointers + len(fields.labels) > 1
         may_point = fields.has_words or is_edge or (fields.texts and pointers > 2)
         if len(fields.entities) >= 2 or fields.broken or not may_point or not len(self.pool):
             return
+        # {"subject": "P1", "predicate": "ride", "object": "horse"}: by side, a reference before a label
         for side in _SIDED:
             if side in sides or (side != "object" and sides & {"human", "subject"}):
                 continue
@@ -167,6 +184,7 @@ class _Walk:
                     break
         if len(fields.entities) > 1:
             return
+        # {"pair": [0, 1], "verb": "ride"}, the person's first; {"person": ..., "target 1": 4} lacks one
         numbers = [value for key, value in fields.references.items() if key not in _SIDED]
         of_sides = ("human", "object") if len(numbers) == 2 and self.pool.is_sided else ("",) * len(numbers)
         found = [self.pool.find(value, side) for value, side in zip(numbers, of_sides, strict=True)]
@@ -223,6 +241,11 @@ class _Walk:
         self.reading.found.append(problem)
 
 
+@lru_cache(8192)
+def _shown_key(key: object) -> str:
+    return printable(str(key), 40)
+
+
 def _reference(fields: Fields, lacking: str) -> Any:
     """What an item says of the box that it lacks; None if nothing."""
     sides = ("object",) if lacking == "object_box" else ("human", "subject")
@@ -239,13 +262,13 @@ def _numbers(value: Any, depth: int) -> Any:
             said = meaning(key)
             if type(inner) is int and said.side:
                 yield inner
-            elif isinstance(inner, dict | list):
+            elif type(inner) in (dict, list):
                 yield from _numbers(inner, depth + 1)
     elif isinstance(value, list):
         if _is_row(value) or len(value) == 2:
             yield from (x for x in value if type(x) is int)
         for inner in value:
-            if isinstance(inner, dict | list):
+            if type(inner) in (dict, list):
                 yield from _numbers(inner, depth + 1)
 
 
@@ -271,10 +294,6 @@ def _each_with_each(fields: Fields) -> list[Fields]:
     (other,) = (entity for entity in fields.entities if entity.side != several)
     same = [entity for entity in fields.entities if entity.side == several]
     return [replace(fields, entities=[one, other]) for one in same]
-
-
-def _holds_items(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
 
 
 def _is_sibling(key: object, child: Any, own: list[Entity]) -> bool:

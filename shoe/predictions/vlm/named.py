@@ -67,6 +67,8 @@ def _bare(sentence: str) -> str:
 def listed(sentence: str, count: int) -> dict[str, int]:
     """Numbered names of a sentence that only lists them with their boxes: "person 1 [m], horse 2 [m]"; else none."""
     parts = _LISTED.split(sentence.strip(" ."))
+    if len(parts) != count:
+        return {}
     names = {MARK.sub("", part).strip(): int(mark[1]) for part in parts if (mark := MARK.search(part))}
     are_names = all(numberless(name) != name and len(name.split()) <= LONG_NOUN for name in names)
-    return names if len(parts) == len(names) == count and are_names else {}
+    return names if len(names) == count and are_names else {}

@@ -18,11 +18,9 @@ from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.found import Problem
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.quick import Quick, holds_items
 from shoe.predictions.vlm.records import by_image, record_of
 from shoe.predictions.vlm.replies import Reply, refuses
 from shoe.predictions.vlm.tally import ITEMS, Tally
-from shoe.predictions.vlm.wordings import Hit
 from shoe.predictions.vlm.words import words_of
 from shoe.predictions.vlm.wrappers import Opened, opened_beside
 
@@ -43,15 +41,13 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reader:
-    """Takes records, and remembers the shapes of those before."""
+    """Collects the interactions of a file's records, and counts what cannot be read."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._notes = source.notes
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
-        self._quick = Quick()
-        self._known_images: dict[tuple[Any, ...], int] = {}
         self._answered: list[int] = []
 
     def add(self, number: int, record: Any) -> None:
@@ -60,7 +56,7 @@ class Reader:
         Raises:
             UnreadableError: where a tool's record, and not what a model said, breaks the format.
         """
-        if self._add_known(record, number) or self._add_plain(record, number) or self._add_item(record, number):
+        if self._add_plain(record, number):
             return
         place = self._source.record_name(number)
         if not isinstance(record, dict):
@@ -71,10 +67,9 @@ class Reader:
                 self.add(number, one)
             return
         image = self._columns.image(number, opened.image, record)
-        self._quick.openings.learn(record, opened)
         outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}
         if opened.answer is None:
-            self._add_structured(place, image, outer, number, record, opened.image)
+            self._add_structured(place, image, outer, number)
         else:
             self._add_reply(place, image, opened.answer, said_outside(outer), number, record)
 
@@ -87,40 +82,8 @@ class Reader:
         for error in self._columns.settle():
             self._tally.cut_item(error)
         self._tally.check(self._source, len(self._columns))
-        self._notes.images_again = sum(count > 1 for count in Counter(self._answered).values())
+        self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._answered).values()))
         return self._columns.rows()
-
-    def _add_known(self, record: Any, number: int) -> bool:
-        """Take a record with the keys of one before it; tell whether it was one that leaves nothing to decide."""
-        opened = self._quick.openings.open(record)
-        hits = None if opened is None else self._quick.hits(opened[1])
-        if opened is None or hits is None:
-            return False
-        self._add_hits(self._image(opened[0], record, number), hits, number, opened[1], record)
-        return True
-
-    def _image(self, named: tuple[Any, ...], record: dict[Any, Any], number: int) -> int:
-        """The index of an image by its name and what the record says of its size."""
-        index = self._known_images.get(named)
-        if index is None:
-            sized = record if named[1:] else {}
-            index = self._known_images[named] = self._columns.image(number, named[0], sized)
-        return index
-
-    def _add_hits(self, image: int, hits: list[Hit], number: int, said: Any, record: dict[Any, Any]) -> None:
-        self._answered.append(image)
-        self._notes.replies += 1
-        self._columns.add_hits(image, hits, number)
-        if not hits:
-            self._tally.none(said, record)
-
-    def _add_item(self, record: Any, number: int) -> bool:
-        """Take a record that is an item like one before it; tell whether it was one."""
-        said = self._quick.record_hits(record)
-        if said is None:
-            return False
-        self._columns.add_hits(self._image(said[:1], record, number), said[1], number, loose=False)
-        return True
 
     def _add_plain(self, record: Any, number: int) -> bool:
         """Take a record as shoe writes it, whose words count as they are; tell whether it is one."""
@@ -130,17 +93,14 @@ class Reader:
             return False
         if " and " in plain.verb or plain.score != plain.score:  # a NaN is counted as unread
             return False
-        image = self._image((plain.image, (plain.width, plain.height)), record, number)
-        boxes = plain.human_box, plain.object_box
-        self._columns.add_plain(image, plain.verb, plain.object, plain.score, boxes, number)
+        image = self._columns.image(number, plain.image, record)
+        self._columns.add_plain(image, plain.verb, plain.object, plain.score, plain.human_box, plain.object_box, number)
         return True
 
-    def _add_structured(
-        self, place: str, image: int, item: dict[Any, Any], number: int, record: dict[Any, Any], name: Any
-    ) -> None:
+    def _add_structured(self, place: str, image: int, item: dict[Any, Any], number: int) -> None:
         """Take what a tool wrote; a record that is one interaction and cannot be read is an error."""
         reading = interactions_in([item])
-        if holds_items(item):
+        if any(isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values()):
             self._answered.append(image)
             self._notes.replies += 1
             self._take(place, image, Answer(item, reading, Reply([item], [item])), number, item)
@@ -155,19 +115,12 @@ class Reader:
         for i, pair in enumerate(reading.pairs):
             where = place if is_one else f"{place}: interaction {i}"
             self._columns.add_pair(where, image, pair, number, None if is_one else i, loose=False)
-        if is_one:
-            self._quick.learn_record(record, name, item, reading.pairs[0])
 
     def _add_reply(
         self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]
     ) -> None:
-        self._notes.replies_stopped += opened.is_cut
-        self._notes.answers_besides += opened.choices > 0
-        text = opened.answers[0] if len(opened.answers) == 1 and around == Fields() else None
-        hits = self._quick.hits(text) if isinstance(text, str) else None
-        if hits is not None:
-            self._add_hits(image, hits, number, text, record)
-            return
+        self._notes.add("cut_off", count=opened.is_cut)
+        self._notes.add("several_answers", count=opened.choices > 0)
         self._answered.append(image)
         self._notes.replies += 1
         if not opened.answers:
@@ -181,18 +134,16 @@ class Reader:
             and (beside := grounded_beside(answer.said, record)).pairs
         ):
             answer = answer._replace(reading=beside)
-        elif isinstance(answer.said, str) and around == Fields():
-            self._quick.learn(answer.said, answer.reading, answer.reply)
         self._take(place, image, answer, number, record, opened.error)
 
     def _take(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
         """Take what an answer holds; what of it cannot be read is left out and counted."""
-        cut, denied, is_taken = self._tally.cut, self._notes.denied, False
-        self._notes.answers_besides += answer.others > 0
-        self._notes.replies_fixed += answer.reply.damaged
-        self._notes.drafts += bool(answer.reply.drafts)
+        cut, denied, is_taken = self._notes.count("left_out"), self._notes.count("denied"), False
+        self._notes.add("several_answers", count=answer.others > 0)
+        self._notes.add("fixed", count=answer.reply.damaged)
+        self._notes.add("drafts", count=answer.reply.drafts > 0)
         for i, item in enumerate(answer.reading.found):
             where = f"{place}, item {i}"
             try:
@@ -209,13 +160,13 @@ class Reader:
                 unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
                 self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
             else:
-                self._notes.boxes_unused += answer.unused
+                self._notes.add("unused_boxes", count=answer.unused)
             return
-        if answer.says_none or self._notes.denied > denied:
+        if answer.says_none or self._notes.count("denied") > denied:
             self._tally.none(answer.said, record)
         elif error:
             self._tally.failed(place, error)
         elif isinstance(answer.said, str) and refuses(answer.said):
             self._tally.refused(place, answer.said)
         else:
-            self._tally.unread(place, answer, has_cut=self._tally.cut > cut)
+            self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > cut)

@@ -64,8 +64,10 @@ def by_image(opened_record: Record) -> list[dict[Any, Any]]:
     answers = opened_record.answer.answers if opened_record.answer else []
     said = answers[-1] if answers else None
     if isinstance(said, str):
-        clean = parsed(answer_of(said)) if names_file(said) else None
-        said = clean if clean is not None or not names_file(said) else reply_of(said, lambda *_: 1).values
+        if not names_file(said):
+            return []
+        clean = parsed(answer_of(said))
+        said = reply_of(said, lambda *_: 1).values if clean is None else clean
     while isinstance(said, list) and len(said) == 1:
         said = said[0]
     if isinstance(said, dict) and said and all(map(is_file_name, said)):

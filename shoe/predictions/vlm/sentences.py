@@ -55,7 +55,8 @@ def interactions_of_sentences(whole: Marked) -> Reading:
     reading = Reading()
     raw = whole.text
     if "<pred>" in raw or "<rel>" in raw:
-        return _of_predicates(whole)
+        # All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns.
+        return Reading(list(_predicates(whole)))
     if not whole.boxes:
         return reading
     lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
@@ -238,11 +239,6 @@ def _paired(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None
     if len(first) == len(second):
         return list(zip(first, second, strict=True))
     return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
-
-
-def _of_predicates(whole: Marked) -> Reading:
-    """All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns."""
-    return Reading(list(_predicates(whole)))
 
 
 def _predicates(whole: Marked) -> Iterator[Pair | Problem]:

@@ -16,6 +16,7 @@ _TAG = re.compile(
     r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
 )
 _INLINE = frozenset(("ref", "box", "quad"))  # what is done stands between these, and not in them
+_OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
 _NUMBER = re.compile(r"(?<!\w)\d")
@@ -75,7 +76,7 @@ def _cells(line: str) -> list[str]:
 
 def tagged(text: str) -> list[dict[str, Any]]:
     """What tags hold, with their attributes, as objects in objects: <human_box>1, 2, 3, 4</human_box>."""
-    if "</" not in text and "/>" not in text:
+    if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []
     root: dict[str, Any] = {}
     stack: list[tuple[str, dict[str, Any], int]] = [("", root, 0)]

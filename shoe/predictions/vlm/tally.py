@@ -34,53 +34,47 @@ class Tally:
         self._keys: dict[str, None] = {}
         self._none: list[dict[Any, Any]] = []
 
-    @property
-    def cut(self) -> int:
-        """How many items were left out."""
-        return sum(self._notes.items_cut.values())
-
     def cut_item(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
         """Count items that were left out."""
-        cause = cause or error.field or "item"
-        self._notes.items_cut[cause] = self._notes.items_cut.get(cause, 0) + count
-        if self._first_cut is None:
-            self._first_cut, self._notes.first_cut = error, str(error)
+        self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
+        self._first_cut = self._first_cut or error
 
     def failed(self, place: str, error: str) -> None:
         """Count a record that holds an error, or that the model would not answer, instead of an answer."""
         if plain(error) in REFUSALS:
             self.refused(place, error)
             return
-        self._notes.replies_failed[error] = self._notes.replies_failed.get(error, 0) + 1
+        self._notes.add("failed", error)
         self._first_failed = self._first_failed or UnreadableError(place, "error", shown(error), "an answer")
 
     def refused(self, place: str, said: str) -> None:
         """Count a reply in which the model refuses to answer: it predicts nothing."""
-        self._notes.replies_refused += 1
-        self._notes.first_refusal = self._notes.first_refusal or said
+        self._notes.add("refused", first=said)
         self._first_refused = self._first_refused or UnreadableError(place, "response", shown(said), "an answer")
 
     def unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
         """Count a reply of which nothing was read and that does not say that there is nothing."""
-        self._notes.replies_unread += 1
         if has_cut:  # which is said of its items
+            self._notes.add("unread")
             return
         self._keys.update(answer.reading.keys)
-        self._notes.keys_seen = list(self._keys)[:_MOST_KEYS]
+        self._notes.set_examples("keys_seen", list(self._keys)[:_MOST_KEYS])
         found = "items with one box each" if answer.reading.single else shown(answer.said)
         found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
         if self._first_unread is None:
             self._first_unread = UnreadableError(place, "response", found, ITEMS)
-            self._notes.first_unread, self._first_said = str(self._first_unread), found
-        elif found not in (self._first_said, *self._notes.unread_besides) and len(self._notes.unread_besides) <= _MOST:
-            self._notes.unread_besides.append(found)
+            self._notes.add("unread", first=str(self._first_unread))
+            self._first_said = found
+            return
+        besides = self._notes.examples("unread")
+        is_new = found not in (self._first_said, *besides) and len(besides) <= _MOST
+        self._notes.add("unread", found if is_new else "")
 
     def none(self, said: Any, record: dict[Any, Any]) -> None:
         """Count a reply, and its record, that says that there is no interaction."""
-        self._notes.replies_none += 1
         self._none.append(record)
-        if isinstance(said, str) and said[:1].isalpha() and says_none(said):
-            self._notes.none_said[said] = self._notes.none_said.get(said, 0) + 1
+        in_words = isinstance(said, str) and said[:1].isalpha() and says_none(said)
+        self._notes.add("none", said if in_words else "")
 
     def check(self, source: Source, triplets: int) -> None:
         """Refuse a file most of whose replies hold nothing that can be read.
@@ -89,17 +83,18 @@ class Tally:
             InputError: saying how many, and what the first of them is.
         """
         notes = self._notes
-        useless = notes.replies_unread + sum(notes.replies_failed.values())
-        is_none = not triplets and notes.replies_none == notes.replies
+        useless = notes.count("unread") + notes.count("failed")
+        is_none = not triplets and notes.count("none") == notes.replies
         if is_none and (truth := next(filter(None, map(_truth_key, self._none)), "")):
             found = f"no interaction in any reply; what stands under {truth!r} is ground truth, not predictions"
             raise InputError(source.path, found=found, expected=ITEMS)
         if not triplets:
-            useless += notes.replies_refused
+            useless += notes.count("refused")
         error = self._first_cut or self._first_unread or self._first_failed or self._first_refused
         if error is None or (triplets and 2 * useless <= notes.replies):
             return
-        raise error.for_user(source, "; ".join([*notes.refused(), *notes.unread(first="")]))
+        lines = (notes.sentence(code, brief=True) for code in ("refused", "unread", "failed"))
+        raise error.for_user(source, "; ".join(filter(None, lines)))
 
 
 def _truth_key(record: dict[Any, Any]) -> str:

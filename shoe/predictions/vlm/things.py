@@ -34,6 +34,7 @@ class Entity(NamedTuple):
     key: str = ""
 
 
+@lru_cache(8192)
 def numberless(label: str) -> str:
     """A label without its article and the number that tells it from others: "the horse_1" is horse.
 
@@ -53,10 +54,12 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
         side: whose box it is, "" where nothing says so.
         holds_more: whether the object may hold a list of what is done, beside its box.
     """
-    if isinstance(value, dict) and any(
-        _says_what(name, inner) for name, inner in value.items() if not (holds_more and isinstance(inner, list))
-    ):
+    if type(value) not in (str, list, dict):
         return None
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if not (holds_more and isinstance(inner, list)) and _says_what(name, inner):
+                return None
     box = box_of(value, key)
     if box is not None:
         said = value.items() if isinstance(value, dict) else ()
@@ -114,6 +117,7 @@ def _says_what(key: object, value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(inner, dict) for inner in value) and box_of(value) is None
 
 
+@lru_cache(8192)
 def _as_label(key: object) -> str:
     """The key as a word, if it is nothing else: {"horse": [1, 2, 3, 4]}."""
     said = meaning(key)

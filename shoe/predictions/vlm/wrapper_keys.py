@@ -38,6 +38,7 @@ THOUGHTS = frozenset(_words("thinking reasoning redacted_thinking thought image 
 """Types of blocks that are no answer."""
 CALLS = frozenset(_words("tool_use function_call function tool_call"))
 """Types of blocks that call a tool: what it is called with is the answer."""
+BLOCKS = THOUGHTS | CALLS
 STOPPED = frozenset(_words("finish_reason stop_reason done_reason incomplete_details prompt_feedback"))
 LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
 """Why a model stopped before its answer was complete."""
@@ -80,11 +81,6 @@ def is_beside(key: object) -> bool:
 def is_error(key: object) -> bool:
     """Whether a key holds what went wrong."""
     return isinstance(key, str) and plain(key) in _ERRORS
-
-
-def is_end(key: object) -> bool:
-    """Whether a key tells how an answer ended, perhaps too early."""
-    return is_error(key) or (isinstance(key, str) and plain(key) in STOPPED | {"type", "status"})
 
 
 def is_truth(key: object, value: Any) -> bool:

@@ -16,6 +16,7 @@ from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.replies import parsed
 from shoe.predictions.vlm.wrapper_keys import (
+    BLOCKS,
     CALLS,
     FAILURES,
     LENGTH,
@@ -162,7 +163,7 @@ def _open_list(node: list[Any], found: Opened, depth: int) -> None:
     elif is_chat(node):
         for turn in _last_turns(node):
             _open(turn, found, depth)
-    elif node and all(isinstance(part, dict) and _is_block(part) for part in node):
+    elif node and all(isinstance(part, dict) and (_type(part) in BLOCKS or _is_wrapper(part)) for part in node):
         if any(_is_alternative(part) for part in node):
             _open_first(node, found, depth)
         else:
@@ -189,10 +190,6 @@ def _open_first(choices: list[dict[Any, Any]], found: Opened, depth: int) -> Non
             found.is_cut, found.error = found.is_cut or inner.is_cut, found.error or inner.error
             found.reason, found.choices = found.reason or inner.reason, found.choices + len(choices) - 1 - i
             return
-
-
-def _is_block(part: dict[Any, Any]) -> bool:
-    return _type(part) in THOUGHTS | CALLS or _is_wrapper(part)
 
 
 def _is_alternative(part: dict[Any, Any]) -> bool:

@@ -1,29 +1,19 @@
-"""Rows of free text, packed a few at a time: the same whatever their number."""
+"""Rows of free text name the record and the item that they come from."""
 
 import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.predictions.source import open_source
-from shoe.predictions.vlm import packed, read_vlm
-
-COLUMNS = ("image", "verb", "object", "score", "human_boxes", "object_boxes", "loose", "convention")
-
-
-def read(path: Path) -> dict[str, Any]:
-    rows = read_vlm(open_source(path, benchmark("hico-det")))
-    assert rows.place is not None
-    places = [rows.place(row) for row in range(len(rows.image))]
-    return {"places": places, **{name: getattr(rows, name) for name in (*COLUMNS, "images", "verbs", "objects")}}
+from shoe.predictions.vlm import read_vlm
 
 
 @pytest.fixture
 def replies(tmp_path: Path) -> Path:
-    """Replies of known shape, each of several items, between a structured record, a sentence and a plain line."""
+    """Replies of several items each, between a structured record, a sentence and a reply that is cut."""
     boxes = [{"human_box": [i, 10, 90, 80], "object_box": [20, i, 99, 70]} for i in range(4)]
     said: list[dict[str, Any]] = [
         {"verb": "riding", "object": "horse"},
@@ -51,20 +41,12 @@ def replies(tmp_path: Path) -> Path:
 
 
 def test_rows_name_their_records_and_items(replies: Path) -> None:
-    places = read(replies)["places"]
+    rows = read_vlm(open_source(replies, benchmark("hico-det")))
+    assert rows.place is not None
+    places = [rows.place(row) for row in range(len(rows.image))]
     assert places[:3] == ["line 1, item 0", "line 2, item 0", "line 2, item 1"]
     assert [place for place in places if place[:7] in ("line 28", "line 31", "line 32")] == [
         *("line 28, item 0", "line 28, item 1", "line 28, item 3", "line 28, item 3"),
         *("line 31", "line 32, item 0", "line 32, item 1"),
     ]
     assert places == sorted(places, key=lambda place: int(place.split(",")[0][5:]))
-
-
-@pytest.mark.parametrize("most", [1, 7])
-def test_how_many_are_packed_at_a_time_changes_nothing(
-    most: int, replies: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = read(replies)
-    monkeypatch.setattr(packed, "_MOST", most)
-    for name, values in read(replies).items():
-        np.testing.assert_array_equal(values, whole[name], err_msg=name)
