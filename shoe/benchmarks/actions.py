@@ -45,7 +45,6 @@ class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        all: the actions.
         left_out: name of the entry that is often left out of the mean; "" for none.
     """
 

@@ -29,7 +29,6 @@ class SystematicSplit:
         train, test: the two tables.
         held_out: (C,) combinations that are in test alone.
         dropped: (m,) images that are in neither.
-        seed: of the draw.
         tries: how many seeds were tried, the last included.
     """
 

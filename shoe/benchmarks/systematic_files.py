@@ -136,11 +136,6 @@ def counted(table: Interactions) -> dict[str, int]:
 def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combinations) -> dict[str, Any]:
     """Count, in the files as they were written, what the split promises.
 
-    Args:
-        written: both files, read again.
-        made: the split.
-        of: all combinations.
-
     Returns:
         The statistics of both; how many combinations and images both have; how many combinations are held out; and how
         many objects and verbs have one partner in all, and one or none in training images.

@@ -59,7 +59,6 @@ class Curated:
     Attributes:
         regions: n of them; ``verb`` is an index into the names of actions, merged ones included.
         concept: (n,) concept of each.
-        concepts: the concepts.
         shows: (images, C) whether an image is annotated to show a concept, or one that it is part of, anywhere and in
             any region, kept or not.
         steps: what each step left, in order.
@@ -73,13 +72,7 @@ class Curated:
 
 
 def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Curate the annotations of a dataset.
-
-    Args:
-        truth: the annotations.
-        similarity: a map or a measure, by which actions are merged.
-        how: the rules' figures.
-    """
+    """Curate the annotations of a dataset."""
     table, classes = truth.interactions, truth.classes
     leader = merged(table, _SAME_PAIR)
     first, region = np.unique(leader, return_inverse=True)

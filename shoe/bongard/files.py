@@ -54,9 +54,6 @@ def read_problems(*paths: str | Path) -> Problems:
 
     A file's group is in its name, as ``seen_obj_unseen_act``; the problems of any other file are a group of its name.
 
-    Args:
-        paths: one or more files, as ``val_clean_seen_obj_seen_act.json.gz``.
-
     Returns:
         All problems, file after file; groups in the order of :data:`shoe.bongard.problems.GROUPS`, others last.
 

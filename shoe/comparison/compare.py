@@ -18,13 +18,7 @@ from shoe.runs.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A figure of a table.
-
-    Attributes:
-        figure: its key.
-        group: the protocol that it is of.
-        heading: what it is called.
-    """
+    """A figure of a table."""
 
     figure: str
     group: str

@@ -79,7 +79,6 @@ class Ranked:
         counted: (K,) classes that take part.
         rare: (K,) rare ones.
         unseen: (K,) those without a training pair.
-        rule: how entries become figures.
         parts: (K,) each, further parts that have means of their own, by name.
     """
 

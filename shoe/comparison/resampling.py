@@ -50,7 +50,6 @@ class Counted:
             matched ground truths, ground truths.
         unmatched, predictions: (1, columns) sparse: predictions without a match, and all of them.
         counted: (K,) classes that take part.
-        rule: how counts become figures.
     """
 
     true: Any

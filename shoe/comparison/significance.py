@@ -100,9 +100,6 @@ class Statistics:
     """Intervals and tests of some runs.
 
     Attributes:
-        images: how many there are.
-        resamples: how often they were drawn.
-        seed: of the draws.
         estimates: of each run, by its name and a figure's key; without figures that have no value or that no
             draw changes, and empty for fewer than FEWEST_FOR_INTERVALS resamples.
         differences: of each pair of runs, in their order, and figure that both have.

@@ -53,7 +53,6 @@ class Point:
     """The figures of M models under one setting.
 
     Attributes:
-        setting: the choice.
         figures: by name ("strict" under another overlap, "map", "mf1"), one a model, None for what cannot be measured;
             names of figures that the choice cannot move are absent.
     """
@@ -102,11 +101,6 @@ def sweep(
     """Score M models under every setting.
 
     Boxes are compared anew only for another overlap. Takes about one scoring a setting and model.
-
-    Args:
-        reports: of the models, under the same options.
-        engine: who scores, which changes nothing.
-        tell: hears how far it is.
 
     Returns:
         Points in the order of :func:`settings_of`.

@@ -54,8 +54,6 @@ class ErrorAnalysis:
     fix.
 
     Attributes:
-        task: what was diagnosed, and against what.
-        variant: the reading that was applied, with its options.
         choice: how one of several possible fix targets is chosen (``paper`` alone).
         seed, seeds: the first of the seeds by which ``seeded`` draws, and how many. Deltas, steps and the count of
             missed ground truth are means over all of them; single rows (``states``, ``target``, ``truth_status``,

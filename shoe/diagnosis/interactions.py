@@ -45,8 +45,6 @@ class NegativeAp:
     Attributes:
         all_points: area under the envelope of the precision-recall curve.
         diag: what the toolbox computes; a perfect ranking has 101/110 of it (protocols.md 8.8).
-        pairs: number of pairs ranked.
-        negatives: number of those that do nothing.
     """
 
     all_points: float | None
@@ -79,9 +77,6 @@ def negative_ap(localised: Localised) -> NegativeAp:
 
     All pairs on images with ground truth are one ranking; equal scores keep the order of images and of the file
     (IJCV paper 4.2.1, protocols.md 8.8).
-
-    Args:
-        localised: pairs with interaction scores, over the ground truth.
 
     Raises:
         InputError: for pairs without interaction scores.

@@ -91,11 +91,8 @@ class Localised:
     """Predicted pairs laid over the ground truth, once for all figures; p pairs and t triplets of it that count.
 
     Attributes:
-        pairs: what was predicted, on all images.
-        rules: how pairs are counted.
         no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
         scope: the pairs on images that count, and the triplets of the ground truth.
-        overlaps: which of them share which box.
         true_pairs, true_humans, true_objects: (t,) triplets that stand for a pair, a person, an object of their own.
     """
 

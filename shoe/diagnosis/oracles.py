@@ -52,9 +52,7 @@ class Errors:
     """What oracles know.
 
     Attributes:
-        scope: predictions and truths.
         types: (p,) ``ErrorType`` of each prediction, decided once, before any fix.
-        targets: the fix targets.
     """
 
     scope: Scope

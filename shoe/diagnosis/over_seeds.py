@@ -36,12 +36,8 @@ class OverSeeds:
 
     Attributes:
         scope: of the analysis, which averages over all classes and integrates at all points.
-        lists: what each error could become.
-        pairs: which ground truths are of one pair.
         types: (p,) type of each prediction.
         found_by: (t,) true positives before any fix.
-        ranking: the predictions, ranked.
-        seeds: the seeds.
     """
 
     scope: Scope

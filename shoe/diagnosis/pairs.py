@@ -27,11 +27,7 @@ NO_INTERACTION_CHOICES = ("exclude", "keep")
 
 
 class OfPairs:
-    """What predicted pairs say, before interactions are classified (IJCV paper 4); each part computed when asked for.
-
-    Attributes:
-        localised: the pairs over the ground truth.
-    """
+    """What predicted pairs say before interactions are classified (IJCV paper 4); each part computed when asked for."""
 
     localised: Localised
 
@@ -77,7 +73,6 @@ class PairDiagnosis(OfPairs):
     """What a file of pairs alone says: no triplets, no verbs.
 
     Attributes:
-        localised: the pairs over the ground truth.
         facts: what else is in the signature: how pairs were read.
     """
 

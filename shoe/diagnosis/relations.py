@@ -86,12 +86,10 @@ class PredictedWords:
     """Predicted words of one part of speech beside the classes' senses; C distinct senses, W words, K classes.
 
     Attributes:
-        part: the part of speech, "verb" or "object".
         labels: (C,) the classes' word.
         synsets: (C,) its sense, "" for no_interaction.
         row: (K,) which of them each class has.
         words: (W,) the predicted words.
-        table: their similarities.
         relation: (C, W) int8 ``Relation``.
         sense: (C, W) the word's sense that it holds for; -1 where no sense was looked at.
     """
@@ -125,13 +123,7 @@ class PredictedWords:
 def predicted_words(
     task: Task, similarities: HoiSimilarity, object_words: str
 ) -> tuple[PredictedWords, PredictedWords]:
-    """Put together what is known of verbs, and of objects.
-
-    Args:
-        task: predictions and ground truth.
-        similarities: of the same task, with the senses of the class table.
-        object_words: the option that the similarities were looked up with.
-    """
+    """Put together what is known of verbs, and of objects."""
     classes, predictions = task.truth.classes, task.predictions
 
     def of(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:

@@ -229,7 +229,6 @@ class _GainsByWord:
     """The h matches whose verb, or object, is credited.
 
     Attributes:
-        words: verbs or objects.
         truth: (h,) the match's ground truth.
         cell: (h,) row and column of the confusion in the words' table, as one number, ascending.
         gain: (h,) what the match has by this word, descending within a confusion.

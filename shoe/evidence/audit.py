@@ -36,8 +36,6 @@ class Attack(NamedTuple):
     """A change of predictions that tells nothing new about any image.
 
     Attributes:
-        name: what reports call it.
-        about: what it does, in a few words.
         change: the predictions, and the commonest verb of the ground truth, to what would be handed in.
     """
 

@@ -72,12 +72,6 @@ class CalibrationReport(Document, frozen=True):
 def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
     """Measure how far scores are from the share of predictions that are right.
 
-    Args:
-        entries: what a protocol ranked.
-        bins: of equal width.
-        protocol: its name.
-        signature: how its figures come about.
-
     Example:
         >>> from shoe.scoring.entries import Interpolation, Rule, Ties
         >>> all_ = np.ones(1, bool)

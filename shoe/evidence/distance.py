@@ -74,12 +74,6 @@ def nearest_seen(
 ) -> Nearest | None:
     """Find the seen class nearest to each unseen one, of those that are scored.
 
-    Args:
-        split: of the classes.
-        classes: of the dataset.
-        similarity: a map or a measure.
-        options: of the semantic protocol; the usual ones where there are none.
-
     Returns:
         None for a split that does not tell seen from unseen classes, or has none of either.
     """

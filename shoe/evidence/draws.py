@@ -65,10 +65,8 @@ class Drawn(Filled):
     """A map whose unrated pairs have ratings that were drawn.
 
     Attributes:
-        source: what was rated.
         learned: distributions of what was not.
         playing: what else is known of the pairs behind matches.
-        seed: of the draw.
     """
 
     source: Similarity

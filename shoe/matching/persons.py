@@ -23,8 +23,6 @@ class PersonMatches:
     """Each of n predictions with the annotated person whose box it overlaps most, whatever the threshold.
 
     Attributes:
-        said: the predictions.
-        truth: the persons.
         image: (n,) the truth's image of each prediction; -1 where the truth does not have it.
         person: (n,) the person, of equals the first; -1 on an image without persons.
         iou: (n,) how much the boxes overlap.

@@ -50,8 +50,6 @@ class Task:
     What is asked for is computed once, and kept.
 
     Attributes:
-        predictions: what a model said; words may be any.
-        truth: what is so.
         origin: the task that this one is a part, or a change, of; None for one of its own.
     """
 
@@ -147,10 +145,6 @@ class Task:
 
         Boxes are compared once for all that is asked of the same coordinates and way of counting areas, unless a lower
         threshold, or pairs with one box only, are asked for later.
-
-        Args:
-            coordinates: those in which boxes are compared.
-            rule: the overlap that both boxes must reach.
         """
         pairs = self._known(coordinates, rule, either=False)
         keep = rule.holds(pairs.human) & rule.holds(pairs.object)
@@ -160,10 +154,6 @@ class Task:
         """Pairs of one image of which a box overlaps, and (c,) whether the human and (c,) the object boxes do.
 
         Object boxes do where they have one label, too. There may be further pairs, of which neither does.
-
-        Args:
-            coordinates: those in which boxes are compared.
-            rule: the overlap that a box must reach.
         """
         pairs = self._known(coordinates, rule, either=True)
         truth, predictions = self._objects

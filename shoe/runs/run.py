@@ -45,13 +45,7 @@ NO_CONFIDENCE = ", no confidence"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrictRun:
-    """What one exact-label protocol measured.
-
-    Attributes:
-        options: the protocol as it was applied.
-        signature: how its figures came about.
-        entries: what it ranked.
-    """
+    """What one exact-label protocol measured."""
 
     options: StrictOptions
     signature: Signature
@@ -63,8 +57,6 @@ class RoleRun:
     """What one protocol by person measured.
 
     Attributes:
-        options: the protocol as it was applied.
-        signature: how its figures came about.
         names: of its entries, as "hold-obj".
         left_out: the name that its second mean leaves out; "" for none.
         entries: what it ranked; a category is one of the names.
@@ -82,7 +74,6 @@ class SemanticRun:
     """What SHOE measured.
 
     Attributes:
-        options: the protocol as it was applied.
         entries: what SHOE-mAP ranked.
         f1: the matching behind SHOE-mF1 and the miss rates.
         above_delta: that matching where a match must be more similar than delta.
@@ -99,7 +90,6 @@ class Run:
     """One scoring of one model.
 
     Attributes:
-        name: what the model is called.
         signature: how the figures came about, as the report's.
         facts: what identifies them beside the options: version, data, split and hashes of the ground truth, how the
             predictions were read, their number and ``predictions-sha``, the map and its hash.

@@ -31,8 +31,6 @@ class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
-        verbs: similarity of verb senses to the predicted verb words.
-        objects: the same for objects.
         verb_row, object_row: (K,) row of each class in the two tables.
         rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
         how: rule that makes one number of two.
@@ -71,13 +69,6 @@ class HoiSimilarity:
         options: SemanticOptions,
     ) -> HoiSimilarity:
         """Look up the similarity of predicted words.
-
-        Args:
-            classes: of the dataset.
-            predicted_verbs: distinct words.
-            predicted_objects: likewise.
-            similarity: a map or a measure.
-            options: of the protocol.
 
         Raises:
             OptionError: for options that ask for what the dataset or the map has not.

@@ -26,12 +26,6 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
     """Read one split of the file: the one asked for, else test if it is there.
 
-    Args:
-        path: the file, for messages.
-        data: its content.
-        benchmark: whose class table has the order of the file's numbers.
-        split: which split to read, where a file holds both.
-
     Raises:
         InputError: naming the image that breaks the format; a training image is left out instead, as QPIC does, if one
             of its triplets points to a box that the file does not have.

@@ -117,11 +117,6 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     """Write ground truth as :func:`read_ppdm` reads it: each image's distinct boxes, and its triplets.
 
     Boxes are written in the coordinates that images of their name have in this format, whatever those of the table.
-
-    Args:
-        table: in the words of the benchmark's classes.
-        path: the file, which appears whole or not at all.
-        benchmark: whose numbers it has.
     """
     shift = converted(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
     human_boxes, object_boxes = (

@@ -100,13 +100,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 
 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table.
-
-    Args:
-        table: in the words of the benchmark's classes.
-        path: the file, which appears whole or not at all.
-        benchmark: whose numbers it has.
-    """
+    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table."""
     classes = benchmark.classes
     verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})
