@@ -146,5 +146,4 @@ def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> 
     marks = csr_array(labels.astype(np.int32))
     both = np.asarray((marks.T @ marks).todense())
     count = np.diag(both)
-    found: Mask = (both >= share * count[None, :]) & (count[None, :] >= least) & (count[:, None] > count[None, :])
-    return found
+    return (both >= share * count[None, :]) & (count[None, :] >= least) & (count[:, None] > count[None, :])

@@ -143,8 +143,7 @@ def _implied(labels: Mask, parts: Mask) -> Mask:
     """(regions, C) concepts that are part of one of the region's."""
     from scipy.sparse import csr_array
 
-    found: Mask = np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
-    return found
+    return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
 
 
 def _with_parts(labels: Mask, parts: Mask) -> Mask:

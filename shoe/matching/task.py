@@ -137,8 +137,7 @@ class Task:
     def hoi(self) -> Ints:
         """(n,) the class that each prediction names exactly, -1 where it is none of the dataset's."""
         of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
-        hoi: Ints = of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
-        return hoi
+        return of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
         """Pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.

@@ -61,8 +61,7 @@ def average_precision(
 
 
 def _envelope(precision: Floats) -> Floats:
-    highest: Floats = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-    return highest
+    return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
 
 
 def _on_grid(precision: Floats, recall: Floats, grid: Floats) -> Floats:
@@ -71,5 +70,4 @@ def _on_grid(precision: Floats, recall: Floats, grid: Floats) -> Floats:
     for threshold in grid:
         reached = (recall < threshold).sum(axis=1)
         total += best[np.arange(len(best)), reached]
-    mean: Floats = total / len(grid)
-    return mean
+    return total / len(grid)

@@ -206,8 +206,7 @@ def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
     known = np.flatnonzero(found.image >= 0)
     person = found.person[known]
     kept = known[(person < 0) | ~found.truth.ignored[person]] if len(found.truth.person) else known
-    order: Indices = kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
-    return order
+    return kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
 
 
 def _true_positives(

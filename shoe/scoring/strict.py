@@ -193,8 +193,7 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
         truth, entry = truth[::-1], entry[::-1]
     by_truth = np.argsort(truth, kind="stable")
     truth, entry = truth[by_truth], entry[by_truth]
-    winners: Indices = np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
-    return winners
+    return np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
@@ -206,5 +205,4 @@ def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int)
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])
     first_copy = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
-    rows: Indices = first_copy[index_in_group(np.bincount(image, minlength=1)) < most]
-    return rows
+    return first_copy[index_in_group(np.bincount(image, minlength=1)) < most]
