@@ -6,14 +6,16 @@ triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``I
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, meant, quote
-from shoe.io.typed import shown
+from shoe.io.typed import Box, shown
 
 PlaceOf = tuple[Sequence[str], Indices]
 
@@ -34,6 +36,34 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
             found, expected = shown(value), "the name or number of an image"
             raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
     return names
+
+
+def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
+    """Return a function that names a JSON record in messages: by its text under ``key``, else by its number."""
+
+    def name(_document: object, number: int, record: Any) -> str:
+        found = record.get(key) if isinstance(record, dict) else None
+        return f"{kind} {quote(found) if isinstance(found, str) else number}"
+
+    return name
+
+
+def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
+    """Return the (m,) length of the first list of each image, which all its other ``fields`` have to have, too."""
+    counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
+    for field, lengths in zip(fields[1:], others, strict=True):
+        if (lengths != counts).any():
+            number = int(np.argmax(lengths != counts))
+            record, found = f"image {quote(names[number])}", f"{lengths[number]} entries"
+            expected = f"{counts[number]}, as in {fields[0]}"
+            raise InputError(path, record=record, field=field, found=found, expected=expected)
+    return counts
+
+
+def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
+    """Return the (count, 4) boxes of all images, one image after the other."""
+    numbers = chain.from_iterable(chain.from_iterable(lists))
+    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
 
 def check_range(

@@ -80,9 +80,15 @@ def split_files(
         "seed": made.seed,
         "tries": made.tries,
         "rules": asdict(rules),
-        "inputs": {part: _source(*source) for part, source in read.items()},
+        "inputs": {
+            part: {"file": path.name, "split": of_part.split, "truth_sha": of_part.facts()["truth-sha"]}
+            for part, (path, of_part) in read.items()
+        },
         "original": {part: counted(of_part.interactions) for part, (_, of_part) in read.items()},
-        "files": {part: _told(path) for part, path in paths.items()},
+        "files": {
+            part: {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for part, path in paths.items()
+        },
         "dropped_images": int(made.dropped.sum()),
         **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
         "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
@@ -161,10 +167,6 @@ def _single(index: Indices, shown: Mask) -> dict[str, int]:
     return {"all": int((has == 1).sum()), "train": int((kept == 1).sum()), "absent": int((kept == 0).sum())}
 
 
-def _source(path: Path, truth: GroundTruth) -> dict[str, str]:
-    return {"file": path.name, "split": truth.split, "truth_sha": truth.facts()["truth-sha"]}
-
-
 def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
     if written_as == "native":
         return write_native
@@ -172,7 +174,3 @@ def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], No
     if write is None:
         raise OptionError(f"format: found json, which {of.name} is not written in; expected native")
     return lambda table, path: write(table, path, of)
-
-
-def _told(path: Path) -> dict[str, str]:
-    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}

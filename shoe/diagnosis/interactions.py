@@ -14,7 +14,6 @@ import numpy as np
 from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError
-from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.localisation import Localised
 from shoe.diagnosis.types import ErrorType
@@ -131,7 +130,13 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     entries = np.flatnonzero(in_question)
     entries = entries[np.lexsort((-scope.score[entries], scope.image[entries]))]
     rows = scope.prediction[entries]
-    _check_scores(task.predictions, rows[np.isnan(scores[rows])])
+    lacking = rows[np.isnan(scores[rows])]
+    if len(lacking):
+        table = task.predictions
+        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
+        found = f"no score of interaction, as in {len(lacking):,} triplets"
+        expected = "one for each: pairs with exactly its boxes, its object and its verb"
+        raise InputError("interaction scores", record=record, found=found, expected=expected)
 
     hits = types[entries] == ErrorType.TRUE_POSITIVE
     every, image = np.ones(len(classes.verbs), bool), scope.image[entries]
@@ -167,14 +172,6 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         ap=np.where(by_verb.in_mean, by_verb.ap, np.nan),
         truths=verbs,
     )
-
-
-def _check_scores(table: Interactions, lacking: Indices) -> None:
-    if len(lacking):
-        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
-        found = f"no score of interaction, as in {len(lacking):,} triplets"
-        expected = "one for each: pairs with exactly its boxes, its object and its verb"
-        raise InputError("interaction scores", record=record, found=found, expected=expected)
 
 
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:

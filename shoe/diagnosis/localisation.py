@@ -200,10 +200,8 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
     """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
-    count = np.bincount(image)
-    index = index_in_group(count)
-    first = np.arange(len(image)) - index
-    later, earlier = expand(first, index)
+    index = index_in_group(np.bincount(image))
+    later, earlier = expand(np.arange(len(image)) - index, index)
     same = label[later] == label[earlier]
     later, earlier = later[same], earlier[same]
     for each in boxes:

@@ -167,8 +167,7 @@ def word_relations(
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
-    classes = ids_of(class_synsets)
-    related = relations(classes, synsets)
+    related = relations(ids_of(class_synsets), synsets)
 
     code = np.full(table.values.shape, Relation.UNRELATED, np.int8)
     sense = np.full(code.shape, -1, np.int32)

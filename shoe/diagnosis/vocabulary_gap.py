@@ -17,6 +17,7 @@ have, and the shares of all confusions add up to 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -257,7 +258,11 @@ def _gains_by_word(
         after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
     else:
         after = [np.ones(len(truth))] * 2
-    growth = _growth(before, after, exact.how, exact.weight)
+    # What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley).
+    sigma = partial(combine, how=exact.how, weight=exact.weight)
+    none, both = sigma(*before), sigma(*after)
+    verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
+    growth = (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
     made = []
     for part, (row, word), own in zip(words, cells, growth, strict=True):
         cell, gain = row * len(part.words) + word, gains[truth] * own / (growth[0] + growth[1])
@@ -265,17 +270,6 @@ def _gains_by_word(
         order = order[gain[order] > 0]
         made.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
     return made
-
-
-def _growth(before: list[Floats], after: list[Floats], how: str, weight: float) -> tuple[Floats, Floats]:
-    """What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley)."""
-
-    def sigma(verb: Floats, object_: Floats) -> Floats:
-        return combine(verb, object_, how, weight)
-
-    verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
-    none, both = sigma(*before), sigma(*after)
-    return (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
 
 
 def _example(

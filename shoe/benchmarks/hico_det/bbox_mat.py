@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.rows import Rows
-from shoe.io.matlab import load_matlab, matrix, number, records, text, whole_number
+from shoe.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
 
-NAME = "official anno_bbox.mat"
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
 _CORNERS = ("x1", "y1", "x2", "y2")
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
@@ -118,3 +117,6 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
 
 def _boxes(value: Any) -> NDArray[np.float64]:
     return np.array([[number(box[c]) for c in _CORNERS] for box in records(value)], np.float64).reshape(-1, 4)
+
+
+FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)
