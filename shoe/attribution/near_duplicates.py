@@ -77,8 +77,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
     """The different boxes of a label on each image, as a table of triplets with that box twice; and their labels."""
-    columns = np.column_stack([table.image, label, boxes])
-    _, first = np.unique(columns, axis=0, return_index=True)
+    _, first = np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)
     rows = np.sort(first)
     kept = table.select(rows)
     return replace(kept, human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]

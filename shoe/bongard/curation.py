@@ -74,8 +74,7 @@ class Curated:
 def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
     """Curate the annotations of a dataset."""
     table, classes = truth.interactions, truth.classes
-    leader = merged(table, _SAME_PAIR)
-    first, region = np.unique(leader, return_inverse=True)
+    first, region = np.unique(merged(table, _SAME_PAIR), return_inverse=True)
     drawn = np.zeros((len(first), len(classes)), bool)
     drawn[region, truth.hoi] = True
     steps = [_step("pairs of boxes", drawn)]
@@ -90,7 +89,7 @@ def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curate
     image = table.image[first]
     usual = parts_by_annotation(labels, how.part_share, _LEAST)
     shows = np.zeros((len(table.images), len(concepts)), bool)
-    row, concept = np.nonzero(_with_parts(labels, concepts.part_of | usual))
+    row, concept = np.nonzero(labels | _implied(labels, concepts.part_of | usual))
     shows[image[row], concept] = True
 
     for name, parts in (("parts dropped, by the lexicon", concepts.part_of), ("parts dropped, by annotation", usual)):
@@ -144,10 +143,6 @@ def _implied(labels: Mask, parts: Mask) -> Mask:
     from scipy.sparse import csr_array
 
     return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
-
-
-def _with_parts(labels: Mask, parts: Mask) -> Mask:
-    return labels | _implied(labels, parts)
 
 
 def _area(boxes: Floats) -> Floats:

@@ -18,7 +18,6 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.bongard.problems import GROUPS, SIDE, Problems, Regions
-from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes, replacing
 from shoe.io.json import parse_json
@@ -134,7 +133,10 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
 
 
 def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
-    crops, *boxes = (_whole_pixels(each) for each in (regions.crops, regions.human_boxes, regions.object_boxes))
+    crops, *boxes = (  # whole pixels around each box, so that none loses its area
+        np.hstack([np.floor(each[:, :2]), np.ceil(each[:, 2:])]).astype(np.int64)
+        for each in (regions.crops, regions.human_boxes, regions.object_boxes)
+    )
     corner = np.tile(crops[:, :2], 2)
     before = f"{images.rstrip('/')}/" if images else ""
     return [
@@ -158,11 +160,6 @@ def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
     ]
 
 
-def _whole_pixels(boxes: Floats) -> Indices:
-    """The smallest boxes of whole pixels around some, so that none loses its area."""
-    return np.hstack([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])]).astype(np.int64)
-
-
 def _group(path: str | Path) -> str:
     name = Path(path).name
     found = _GROUP.search(name)
@@ -183,8 +180,7 @@ def _parsed(path: str | Path) -> list[_Problem]:
             try:
                 msgspec.convert(pictures, _Side)
             except msgspec.ValidationError as error:
-                record = f"problem {number}: {side}"
-                raise explained(path, error, pictures, _Side, record=record) from None
+                raise explained(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
     raise InputError(path, found="a damaged structure", expected=f"a list of {_EXPECTED}")
 
 

@@ -45,8 +45,7 @@ class Nearest:
         """Means of (K,) figures of classes over ranges of similarity; NaN stands for classes in no mean."""
         found = []
         for low, high in pairwise(EDGES):
-            last = high == EDGES[-1]
-            inside = (self.similarity >= low) & ((self.similarity < high) | last)
+            inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
             classes = self.unseen[inside]
             means = {name: of[classes][~np.isnan(of[classes])] for name, of in ap.items()}
             figures = {name: float(values.mean()) for name, values in means.items() if len(values)}

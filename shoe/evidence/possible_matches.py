@@ -75,7 +75,13 @@ class PossibleMatches:
         predictions = scorer.task.predictions
         playing = np.zeros(len(predictions), bool)
         playing[rows] = True
-        pairs = _playing(scorer, playing)
+        pairs = scorer.near
+        keep = playing[pairs.prediction]
+        if scorer.options.repeats == "charged" and scorer.prefers_originals:  # repeats that cannot match are left out
+            once = np.ones(len(playing), bool)
+            once[repeated(predictions, distinct(pairs.prediction[keep]))] = False
+            keep &= once[pairs.prediction]
+        pairs = pairs if keep.all() else pairs.select(keep)
         low, high = (scorer.sigma_of(pairs, similarities) for similarities in (imputation.low, imputation.high))
         may = scorer.may_match(high)
         if not may.all():
@@ -195,15 +201,7 @@ class _Open(NamedTuple):
     kind: Indices
 
     def select(self, rows: Indices) -> _Open:
-        return _Open(
-            self.truth[rows],
-            self.prediction[rows],
-            self.low[rows],
-            self.lowest[rows],
-            self.high[rows],
-            self.rank[rows],
-            self.kind[rows],
-        )
+        return _Open._make(column[rows] for column in self)
 
     def unrivalled(self, owner: Indices) -> Mask:
         """Which pairs are better, in any case, than all others of their owner; pairs stand by owner."""
@@ -235,17 +233,6 @@ class _Open(NamedTuple):
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
         return bar, np.repeat(np.maximum.reduceat(rank, start), size)
-
-
-def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
-    """Candidates of some predictions; repeats that cannot match are left out."""
-    pairs = scorer.near
-    keep = playing[pairs.prediction]
-    if scorer.options.repeats == "charged" and scorer.prefers_originals:
-        once = np.ones(len(playing), bool)
-        once[repeated(scorer.task.predictions, distinct(pairs.prediction[keep]))] = False
-        keep &= once[pairs.prediction]
-    return pairs if keep.all() else pairs.select(keep)
 
 
 def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Outcomes:

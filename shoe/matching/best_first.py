@@ -114,8 +114,7 @@ def in_order(
     tied = order[~new | ~np.append(new[1:], True)]
     of_truth, of_prediction = np.zeros((2, len(truth)), np.int64)
     of_truth[tied], of_prediction[tied] = truth_order(truth[tied]), prediction_order(prediction[tied])
-    run = np.cumsum(new)
-    return order[np.lexsort((of_prediction[order], of_truth[order], run))]
+    return order[np.lexsort((of_prediction[order], of_truth[order], np.cumsum(new)))]
 
 
 def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floats], order: Order) -> Indices:

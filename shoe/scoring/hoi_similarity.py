@@ -147,27 +147,22 @@ class HoiSimilarity:
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
         if known is None:
-            hoi, sigma = self._compared_once(pairs, allowed)
-            return hoi[which], sigma[which]
+            nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+            kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
+            new = np.setdiff1d(pairs, kept, assume_unique=True)
+            if len(new):
+                found = self._nearest(new, allowed)
+                kept = np.concatenate([kept, new])
+                order = np.argsort(kept)
+                hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
+                kept = kept[order]
+                self._kept[allowed.tobytes()] = kept, hoi, sigma
+            place = np.searchsorted(kept, pairs)[which]
+            return hoi[place], sigma[place]
         hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
         hoi[which], sigma[which] = known
         hoi, sigma = self._nearest(pairs, allowed, (hoi, sigma))
         return hoi[which], sigma[which]
-
-    def _compared_once(self, pairs: Indices, allowed: Indices) -> tuple[Indices, Floats]:
-        """The nearest of the allowed classes, and its sigma, for distinct pairs of words, ascending; these are kept."""
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
-        new = np.setdiff1d(pairs, kept, assume_unique=True)
-        if len(new):
-            found = self._nearest(new, allowed)
-            kept = np.concatenate([kept, new])
-            order = np.argsort(kept)
-            hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
-            kept = kept[order]
-            self._kept[allowed.tobytes()] = kept, hoi, sigma
-        place = np.searchsorted(kept, pairs)
-        return hoi[place], sigma[place]
 
     @cached_property
     def _kept(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
