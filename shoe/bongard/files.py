@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -209,18 +209,13 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                     found=quote(_JOIN.join((picture.act_class, picture.obj_class))),
                     expected=f"{quote(concept[1])} with another action than {quote(concept[0])}",
                 )
-        for side in ("positives", "negatives"):
-            _check_boxes(path, f"{where}: {side}", getattr(problem, side))
-
-
-def _check_boxes(path: str | Path, where: str, pictures: Iterable[_Picture]) -> None:
-    for place, picture in enumerate(pictures):
-        for field in ("crop_bbox", "sub_bbox", "obj_bbox"):
-            x1, y1, x2, y2 = getattr(picture, field)
+        boxes = product(("positives", "negatives"), range(SIDE), ("crop_bbox", "sub_bbox", "obj_bbox"))
+        for side, place, field in boxes:
+            x1, y1, x2, y2 = getattr(getattr(problem, side)[place], field)
             if not (x1 < x2 and y1 < y2 and max(map(abs, (x1, y1, x2, y2))) <= _FARTHEST):
                 raise InputError(
                     path,
-                    record=where,
+                    record=f"{where}: {side}",
                     field=f"picture {place}: {field}",
                     found=quote([x1, y1, x2, y2]),
                     expected=f"[x1, y1, x2, y2] with x1 < x2 and y1 < y2, at most {_FARTHEST:,} pixels away",
