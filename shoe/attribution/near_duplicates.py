@@ -90,10 +90,7 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
     """Find near duplicates: triplets of one image and label both of whose boxes reach an IoU, and chains of such.
 
-    Args:
-        table: n triplets.
-        label: (n,) what has to be equal.
-        threshold: continuous IoU, 0..1.
+    ``label`` is (n,) what has to be equal, and ``threshold`` a continuous IoU, 0..1.
 
     Returns:
         (n,) a number from 0 for each triplet, equal for those of a group.

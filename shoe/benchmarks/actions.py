@@ -90,11 +90,7 @@ class Actions:
     ) -> Indices:
         """The numbers that files have for n verbs with an object.
 
-        Args:
-            verbs: names of actions.
-            objects: names of objects.
-            verb: (n,) indices into ``verbs``.
-            object_: (n,) indices into ``objects``.
+        ``verb`` and ``object_`` are (n,) indices into the names.
         """
         number = {pair: i for i, pair in enumerate(self.numbered)}
         known = [self.names.index(name) for name in verbs]

@@ -102,13 +102,8 @@ def objects_of(
 ) -> Indices:
     """Look up what the categories of boxes mean.
 
-    Args:
-        path: the file.
-        images: m names.
-        counts: see the module.
-        category: (boxes,) as the file has it.
-        table: object of each category; -1 for numbers that are none.
-        expected: the categories there are, in words.
+    ``category`` is (boxes,) as the file has it; ``table`` has the object of each category, -1 for numbers that are
+    none; ``expected`` says in words which categories there are.
 
     Returns:
         (boxes,) object of each box.
@@ -135,15 +130,8 @@ def labels_of_words(
 ) -> Indices:
     """Find the dataset's labels of words.
 
-    Args:
-        path: the file.
-        part: "verb" or "object".
-        index: (n,) index of each triplet's word; only words that occur have to be labels.
-        words: the words.
-        labels: the dataset's.
-        place: names a triplet.
-        limit: what to say of the labels.
-        match: finds labels of words that do not equal one, -1 where there is none.
+    Only words that occur in ``index``, (n,) each triplet's, have to be labels. ``place`` names a triplet, ``limit``
+    says more of the labels, and ``match`` finds labels of words that do not equal one, -1 if there is none.
 
     Returns:
         (n,) indices into ``labels``.

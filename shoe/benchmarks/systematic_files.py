@@ -39,14 +39,8 @@ def split_files(
 ) -> dict[str, Any]:
     """Split files into a folder.
 
-    Args:
-        read: what is split, all of one benchmark.
-        rules: of the split.
-        seed: the first that is tried.
-        folder: where the files go; it is made where it is not there.
-        written_as: a key of ``FORMATS``.
-        similarity: what tells how similar classes are, in words, and what takes R and S of them and returns (R, S)
-            numbers.
+    ``read`` is all of one benchmark, ``written_as`` a key of ``FORMATS``. ``similarity`` is a text on what tells how
+    similar classes are, and a function that takes R and S of them and returns (R, S) numbers.
 
     Returns:
         The card, as it is written beside the two files.

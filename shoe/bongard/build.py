@@ -137,13 +137,8 @@ def build_problems(
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
 
-    Args:
-        truth: the annotations.
-        similarity: a map or a measure, by which actions are merged.
-        curation: its figures.
-        sampling: seed and limits.
-        seen: what training shows; everything if absent.
-        part: "train" leaves out all that is not seen.
+    Actions are merged by ``similarity``. Without ``seen``, training shows everything; part "train" leaves out all that
+    is not seen.
 
     Returns:
         The problems by group, in the order of the concepts.

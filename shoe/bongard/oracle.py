@@ -77,10 +77,7 @@ class Answers:
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
     """Answer problems as the paper's oracle model does.
 
-    Args:
-        problems: P of them.
-        found: what was detected in their pictures.
-        votes: an interaction has a vote from each positive "image" that it is in, or from each "detection" in them.
+    An interaction has a vote from each positive "image" that it is in, or from each "detection" in them.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)

@@ -221,10 +221,7 @@ def compare(
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
     """One run as tables and pages show several: with its intervals, and nothing to test it against.
 
-    Args:
-        run: the model.
-        resamples: how many times images are drawn; 0 for no intervals, None for 1,000.
-        seed: of the draws.
+    ``resamples`` is how many times images are drawn: 0 for no intervals, None for 1,000.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())

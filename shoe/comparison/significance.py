@@ -159,12 +159,8 @@ def statistics(
 ) -> Statistics:
     """Resample runs of the same images, ground truth and protocols, whose names differ.
 
-    Args:
-        runs: of the models.
-        resamples: how many draws there are, and as many swaps of each two models.
-        seed: of both.
-        engine: who does it, which changes nothing.
-        tell: hears how far it is.
+    There are as many draws, and as many swaps of each two models, as ``resamples``; ``engine`` changes nothing, and
+    ``tell`` is called with the progress.
     """
     images = len(runs[0].images)
     figures = [run.figures() for run in runs]

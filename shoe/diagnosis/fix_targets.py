@@ -84,12 +84,8 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     fixed only once" (IJCV paper 3.2.1): truths of a pair that was a target before, of this oracle or an earlier one of
     the progression, are out.
 
-    Args:
-        scope: predictions and truths.
-        lists: which truths each error could be about.
-        pairs: which truths are of one pair.
-        seed: any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone; without
-            a seed a truth without a true positive, else the one whose true positive scores least, the first of equals.
+    With a seed, any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone;
+    without a seed a truth without a true positive, else the one whose true positive scores least, the first of equals.
     """
     in_turn = {
         type_: list(turns(scope, prediction))

@@ -177,10 +177,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
     """Say why figures are missing: no scores, or nothing to measure.
 
-    Args:
-        negative: negative AP; None without scores.
-        named: the mAP of interactions; None without scores.
-        needs: what each of the two needs, ``NEEDS`` or ``PAIRS_NEED``.
+    Both figures are None without scores; ``needs`` is ``NEEDS`` or ``PAIRS_NEED``.
     """
     absent = {}
     if negative is None or negative.all_points is None:

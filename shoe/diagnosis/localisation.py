@@ -115,12 +115,9 @@ def localise(
 ) -> Localised:
     """Find the pairs of the ground truth that predicted pairs are on.
 
-    Args:
-        pairs: predicted pairs, with or without scores.
-        truth: what is so.
-        rules: how pairs are counted; as the toolbox does if absent.
-        no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
-        triplets: the task of the triplets that the pairs come from, whose boxes have been compared already.
+    ``rules`` are the toolbox's if absent. ``no_interaction`` is ``exclude`` or ``keep``: whether pairs that only do
+    nothing are looked for. ``triplets`` is the task of the triplets that the pairs come from, whose boxes have been
+    compared already.
 
     Raises:
         InputError: when pairs and ground truth have no image in common.

@@ -128,11 +128,7 @@ def diagnose_pairs(
 ) -> PairDiagnosis:
     """Diagnose what a file of pairs alone can say: pair localisation, and negative AP where pairs are scored.
 
-    Args:
-        pairs: from ``read_pairs``.
-        truth: the ground truth.
-        no_interaction: ``exclude`` or ``keep``.
-        rules: how pairs are counted; as the papers' toolbox does if absent.
+    ``no_interaction`` is ``exclude`` or ``keep``; ``rules`` are the papers' toolbox's if absent.
 
     Raises:
         OptionError: for an unknown choice.

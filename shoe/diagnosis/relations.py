@@ -153,12 +153,8 @@ def word_relations(
     A word means what its similarity rests on: the sense of the highest value for a class, be it 0. Only a word without
     any such sense, for which nobody rated one, gets the best relation that any of its senses has.
 
-    Args:
-        table: similarities of the same classes and words.
-        part: "verb" or "object".
-        class_synsets: C names of the classes' senses; "" for no_interaction, which has none.
-        words: W predicted words.
-        object_words: as for the table (:func:`shoe.lexicon.resolve.resolve`).
+    ``class_synsets`` are C names of the classes' senses, "" for no_interaction, which has none; ``words`` are W
+    predicted words; the other arguments are those of the table.
 
     Returns:
         (C, W) int8 ``Relation``, and (C, W) the word's sense that it holds for; -1 where no sense was looked at.

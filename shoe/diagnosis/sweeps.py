@@ -80,10 +80,7 @@ def nms_sweep(
     those of the triplets that are left; mAP is then that of the option ``strict.nms``. Pairs of a file of their own
     suppress each other within an object, by the scores of their detection (without these, the first ones stay).
 
-    Args:
-        localised: pairs over the ground truth.
-        thresholds: overlaps up to which a pair stays, 0 to 1.
-        analysis: of triplets of the same model, for their mAP.
+    ``thresholds`` are 0 to 1; ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
         OptionError: for a threshold out of range.
@@ -107,10 +104,7 @@ def score_sweep(
     Pairs of a file of their own stay by the lower score of their two detections, and triplets with them. Triplets alone
     do not tell what detection adds to their score, so they stay by the whole of it, and pairs with them.
 
-    Args:
-        localised: pairs over the ground truth; those of a file with scores of detection.
-        thresholds: scores from which on a pair stays.
-        analysis: of triplets of the same model, for their mAP.
+    A pair stays from a threshold on; ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
         InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.

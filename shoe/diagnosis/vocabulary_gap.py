@@ -127,13 +127,8 @@ def vocabulary_gap(
 ) -> VocabularyGap:
     """Explain the gain.
 
-    Args:
-        tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
-        scorer: under the map.
-        matches: its matches for SHOE-mAP.
-        lists: of the same scorer, ranked before.
-        words: similarities and relations of verbs and of objects.
-        most: confusions to list.
+    Some class has ground truth. ``scorer`` is under the map, ``matches`` are its matches for SHOE-mAP, and ``lists`` of
+    the same scorer, ranked before; ``most`` confusions are listed.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:

@@ -114,12 +114,8 @@ def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predic
 
     A ground truth is sure if one of its candidates is nobody else's: only it could have taken that one.
 
-    Args:
-        pairs: candidates, without those that can never be similar enough to match.
-        low: (c,) the lowest sigma.
-        certain: (c,) pairs that are similar enough in any case.
-        truths: t.
-        predictions: n.
+    ``pairs`` are without those that can never be similar enough to match; of each, (c,) ``low`` is the lowest sigma,
+    and (c,) ``certain`` says whether it is similar enough in any case.
     """
     wanted_by = np.bincount(pairs.prediction, minlength=predictions)
     wants = np.bincount(pairs.truth, minlength=truths)

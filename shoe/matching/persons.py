@@ -57,11 +57,8 @@ class PersonMatches:
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
         """Tell whether the role's box of some predictions is right.
 
-        Args:
-            rows: predictions, each of a person who does it.
-            entry: action and role.
-            rule: what boxes have to overlap by.
-            scenario: "1", where nobody drew the box, an empty one is right; "2", any is.
+        All of them are of a person who does it. If nobody drew the box, an empty one is right in scenario "1", and any
+        in "2".
         """
         drawn, given = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
         fits: Mask = self.empty[given] if scenario == "1" else np.ones(len(rows), bool)

@@ -46,11 +46,8 @@ def check_plain(what: str, texts: Iterable[str]) -> None:
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
     """A signature has to be that of facts and options.
 
-    Args:
-        text: as the run has it.
-        facts: of the run.
-        options: settings that it is of, in its order.
-        strict: whether it is that of one strict protocol, which no map moves.
+    ``options`` are settings in the signature's order; ``strict``: it is that of one strict protocol, which no map
+    moves.
 
     Raises:
         DamagedError: if it is another one.

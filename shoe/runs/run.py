@@ -125,11 +125,7 @@ class Run:
     def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:
         """Keep what a report measured.
 
-        Args:
-            report: of one scoring.
-            name: what the model is called.
-            spread: SHOE-mAP by single raters, where it was measured.
-            interval: where SHOE figures would lie were all pairs rated, where it was estimated.
+        ``spread`` and ``interval`` are there if they were measured.
         """
         facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}

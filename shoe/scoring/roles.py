@@ -146,10 +146,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
     """What a protocol by person ranks: a category is an action, or an action with a role; a truth who does it.
 
-    Args:
-        task: predictions and ground truth.
-        found: their persons, matched under the protocol's way of counting areas.
-        options: the protocol.
+    The persons of ``found`` are matched under the protocol's way of counting areas.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
