@@ -34,9 +34,8 @@ def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
     of = benchmark(dataset)
     classes = of.classes
     ordered = np.argsort(file_order(of)[classes.verb, classes.object])
-    held_out = ordered[
-        np.random.RandomState(seed).permutation(len(ordered))[: len(ordered) - int(ratio * len(ordered))]
-    ]
+    shuffled = np.random.RandomState(seed).permutation(len(ordered))
+    held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
     about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
     return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
 

@@ -103,7 +103,6 @@ class Draw:
         return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
 
     def _with(self, drawn: _Drawn, members: Indices) -> _Drawn:
-        """What is drawn with more combinations."""
         held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
         held_out[members] = True
         starts, ends = self._of_row[members], self._of_row[members + 1]

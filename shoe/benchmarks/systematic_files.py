@@ -108,12 +108,8 @@ def joined(read: Read) -> Interactions:
     for part, (own, of_part) in read.items():
         swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
         if of_part.split in splits and swapped is not None and part not in of_part.split:
-            raise InputError(
-                own,
-                found=f"the split {of_part.split}",
-                expected=f"images of {part}",
-                hint="are --train and --test swapped?",
-            )
+            found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
+            raise InputError(own, found=found, expected=f"images of {part}", hint=hint)
     for other, of_part in more:
         known = set(truth.interactions.images)
         twice = [name for name in of_part.interactions.images if name in known]
@@ -148,10 +144,7 @@ def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combina
         "statistics": {part: counted(truth.interactions) for part, truth in written.items()},
         "combinations": {"all": len(of), "held_out": int(made.held_out.sum())},
         "shared": {"combinations": int(shared.sum()), "images": len(images)},
-        "single": {
-            "objects_of_one_verb": _single(of.object, shown),
-            "verbs_of_one_object": _single(of.verb, shown),
-        },
+        "single": {"objects_of_one_verb": _single(of.object, shown), "verbs_of_one_object": _single(of.verb, shown)},
     }
 
 

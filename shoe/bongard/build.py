@@ -165,7 +165,6 @@ def build_problems(
 
 
 def _sampled(found: Curated, objects: tuple[str, ...], how: Sampling) -> list[Indices]:
-    """Of each concept its problems."""
     concepts, image = found.concepts, found.regions.image.astype(np.int64)
     of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
     sampled = []

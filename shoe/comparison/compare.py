@@ -206,16 +206,13 @@ def compare(
         check_truth(runs[0], run)
     unlike = [line for run in runs[1:] for line in signature_differences(runs[0], run)]
     if unlike and not allow_different:
-        raise InputError(
-            names[-1] if len(runs) == 2 else "runs",
-            found=f"unlike signatures ({unlike[0]})",
-            expected="equal ones",
-            hint="--allow-different compares them all the same",
-        )
+        source, found = names[-1] if len(runs) == 2 else "runs", f"unlike signatures ({unlike[0]})"
+        hint = "--allow-different compares them all the same"
+        raise InputError(source, found=found, expected="equal ones", hint=hint)
     kept = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
-    found = statistics(kept, resamples, seed, engine, tell) if resamples else None
-    return Comparison(tuple(kept), found, (*unlike, *protocols_left_out(runs, kept)))
+    tested = statistics(kept, resamples, seed, engine, tell) if resamples else None
+    return Comparison(tuple(kept), tested, (*unlike, *protocols_left_out(runs, kept)))
 
 
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:

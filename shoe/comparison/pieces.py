@@ -113,7 +113,6 @@ def _evaluate(draws: Draws, piece: Piece) -> Measured | Resampled:
 
 
 def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
-    """Return the figures of the same models from all pieces, in order."""
     measured = [part for part in parts if isinstance(part, Measured)]
     if measured:
         return Measured.joined(measured).figures(ByClass.resampled)

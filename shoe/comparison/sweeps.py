@@ -133,7 +133,6 @@ def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) ->
 
 
 def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, float | None]:
-    """Figures of a model, by its number, under one setting."""
     setting, report = key[0], reports[key[1]]
     result, similarities = report.semantic, report.similarities
     if result is None or similarities is None or similarities.source is None:

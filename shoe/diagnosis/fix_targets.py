@@ -171,8 +171,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     free = free[np.argsort(overlaps.truth[free], kind="stable")]
     prediction, truth = overlaps.prediction[free], overlaps.truth[free]
     turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
-    equal = np.zeros(len(free))
-    preference: Floats = -rank[prediction].astype(np.float64)
+    equal, preference = np.zeros(len(free)), -rank[prediction].astype(np.float64)
     won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
     best = np.full(len(found_by), NO_PART, np.int64)
     best[truth[won]] = prediction[won]

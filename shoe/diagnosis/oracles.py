@@ -104,7 +104,6 @@ def _oracle(type_: ErrorType) -> Fix:
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
-    """Remove every prediction that is no true positive."""
     kept = np.zeros_like(state.kept)
     kept[state.true_positives] = True
     return replace(state, kept=kept)

@@ -57,7 +57,6 @@ class OfPairs:
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
     def _figures(self, *, sweeps: bool) -> dict[str, Any]:
-        """The part of the JSON that is about pairs."""
         negative = self.negative_ap
         return {
             "images": self.pairs.images,

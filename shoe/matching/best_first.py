@@ -126,7 +126,6 @@ def in_order(
 
 
 def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floats], order: Order) -> Indices:
-    """The best pair of each judge, of some that stand by judge."""
     start, size = runs(judge[pairs])
     for merit in merits:
         if len(pairs) == len(start):

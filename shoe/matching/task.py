@@ -232,7 +232,6 @@ class Task:
 
 
 def _inverse(rows: Indices, size: int) -> Indices:
-    """(size,) where each row stands among some; -1 where it does not."""
     index = np.full(size, -1, np.int64)
     known = np.flatnonzero(rows >= 0)
     index[rows[known]] = known

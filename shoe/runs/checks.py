@@ -70,8 +70,7 @@ def check_run(run: Run) -> None:
         raise DamagedError("no protocol")
     protocols = [each.options.protocol for each in run.strict]
     protocols += [each.options.protocol for each in run.by_person]
-    semantic = [run.semantic.options.protocol] if run.semantic else []
-    check_plain("protocol", [*protocols, *semantic])
+    check_plain("protocol", protocols + ([run.semantic.options.protocol] if run.semantic else []))
     if len(set(protocols)) < len(protocols) or any(":" in name for name in protocols):
         raise DamagedError("a protocol twice, or with a colon in its name")
     if len(set(run.images)) < len(run.images):

@@ -219,7 +219,6 @@ def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
 
 
 def _part_figures(of: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
-    """The means over parts of a class split by their keys."""
     parts = scores.part_means(entries.parts)
     found = {f"{of}:{PART.format(part)}": mean.map for part, mean in parts.items()}
     return found | ({f"{of}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})

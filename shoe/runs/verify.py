@@ -144,7 +144,6 @@ def _layers(run: Run) -> dict[str, dict[str, float]]:
 
 
 def _unlike(name: str, noun: str, kept: Sequence[Any], found: Sequence[Any]) -> Iterator[Mismatch]:
-    """Say so where the rows of columns differ."""
     rows = [len(columns[0]) if columns else 0 for columns in (kept, found)]
     if rows[0] != rows[1]:
         yield Mismatch(name, many(rows[0], noun), many(rows[1], noun), _EDITED)

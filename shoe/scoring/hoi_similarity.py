@@ -224,7 +224,6 @@ def _meanings(words: Floats) -> Ints:
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
-    """Distinct keys, ascending, and the index of each key among them."""
     if size > _LARGEST_BITMAP:
         distinct, which = np.unique(keys, return_inverse=True)
         return distinct, which

@@ -185,7 +185,6 @@ class Scorer:
         return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(similarity), nearest, -1))
 
     def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
-        """The candidates that are matched, and their similarities."""
         chosen = self._assign(pairs, sigma)
         if self.options.repeats != "charged" or not self.prefers_originals:
             return pairs.select(chosen), sigma[chosen]

@@ -50,7 +50,6 @@ def official_images() -> list[str]:
 
 @cache
 def _unused_numbers() -> frozenset[int]:
-    """The numbers below the last test image's that name none."""
     path = _FOLDER / "unused_numbers.json"
     return frozenset(parse_json(path, path.read_bytes()))
 

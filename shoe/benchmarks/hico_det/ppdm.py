@@ -123,7 +123,6 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
 
 
 def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
-    """(m,) what the numbers of each image count."""
     is_test = np.array([_TEST in name for name in images], bool)
     return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
 

@@ -94,7 +94,6 @@ class _Lines:
         self._number = 0
 
     def more(self) -> bool:
-        """Whether there is another line."""
         return self._next is not None
 
     def take(self, expected: str, words: int) -> Sequence[str]:
@@ -109,7 +108,6 @@ class _Lines:
         return found
 
     def floats(self, words: Sequence[str]) -> list[float]:
-        """Words as numbers."""
         try:
             numbers = [float(word) for word in words]
         except ValueError:
@@ -119,7 +117,6 @@ class _Lines:
         return numbers
 
     def count(self, expected: str) -> int:
-        """A line with a number of lines."""
         (word,) = self.take(expected, 1)
         if not word.isdecimal():
             raise self.error(word, expected)
@@ -131,7 +128,6 @@ class _Lines:
             raise self.error(word, f"1 to {largest}", field)
 
     def error(self, found: str, expected: str, field: str | None = None) -> InputError:
-        """The error for the line taken last."""
         return InputError(self._path, record=f"line {self._number}", field=field, found=quote(found), expected=expected)
 
 

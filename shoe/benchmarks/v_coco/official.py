@@ -136,7 +136,6 @@ def _of_images(home: Path, ids: Sequence[int]) -> tuple[list[_Image], list[_Inst
 
 
 def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Sequence[float], action: str) -> Indices:
-    """The rows of some COCO annotations."""
     missing = next((number for number in ids if int(number) not in row), None)
     if missing is not None:
         expected = f"a COCO annotation in {home} on an image of this file"
@@ -147,7 +146,6 @@ def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Se
 def _check(
     path: str | Path, action: _Action, roles: Sequence[str], image_id: Sequence[float], ann_id: Sequence[float]
 ) -> None:
-    """Refuse an action whose lists do not belong together."""
     record, n = f"action {quote(action.action_name)}", len(ann_id)
     if action.role_name != ["agent", *roles]:
         expected = ", ".join(["agent", *roles])
