@@ -77,8 +77,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
     """The different boxes of a label on each image, as a table of triplets with that box twice; and their labels."""
-    columns = np.column_stack([table.image, label, boxes])
-    _, first = np.unique(columns, axis=0, return_index=True)
+    _, first = np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)
     rows = np.sort(first)
     kept = table.select(rows)
     return replace(kept, human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]
@@ -91,10 +90,7 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
     """Find near duplicates: triplets of one image and label both of whose boxes reach an IoU, and chains of such.
 
-    Args:
-        table: n triplets.
-        label: (n,) what has to be equal.
-        threshold: continuous IoU, 0..1.
+    ``label`` is (n,) what has to be equal, and ``threshold`` a continuous IoU, 0..1.
 
     Returns:
         (n,) a number from 0 for each triplet, equal for those of a group.

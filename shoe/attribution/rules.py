@@ -99,11 +99,6 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
 
     All mixtures of two protocols' rules are scored, 2 to the power of the number of rules that differ, each once.
 
-    Args:
-        task: predictions and ground truth.
-        protocols: at least one.
-        watch: wraps the sets of rules that are scored, to show how far the work is.
-
     Returns:
         One a protocol but the first.
     """

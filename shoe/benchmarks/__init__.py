@@ -59,7 +59,6 @@ def _homes() -> list[Path]:
 
 
 def _from(folder: Path) -> ModuleType:
-    """The module of a folder outside the package, imported once."""
     name = f"shoe_benchmarks_{folder.name}"
     spec = spec_from_file_location(name, folder / _INIT, submodule_search_locations=[str(folder)])
     if name not in sys.modules and spec and spec.loader:

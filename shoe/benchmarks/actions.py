@@ -45,7 +45,6 @@ class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        all: the actions.
         left_out: name of the entry that is often left out of the mean; "" for none.
     """
 
@@ -91,11 +90,7 @@ class Actions:
     ) -> Indices:
         """The numbers that files have for n verbs with an object.
 
-        Args:
-            verbs: names of actions.
-            objects: names of objects.
-            verb: (n,) indices into ``verbs``.
-            object_: (n,) indices into ``objects``.
+        ``verb`` and ``object_`` are (n,) indices into the names.
         """
         number = {pair: i for i, pair in enumerate(self.numbered)}
         known = [self.names.index(name) for name in verbs]

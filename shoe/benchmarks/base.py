@@ -21,6 +21,7 @@ from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
+from shoe.io.json import parse_json
 
 if TYPE_CHECKING:
     from shoe.protocols.options import StrictOptions
@@ -65,6 +66,11 @@ class Published:
 
     counts: Mapping[str, int]
     source: str
+
+
+def read_published(path: Path) -> dict[str, Published]:
+    """Read a benchmark's ``published.json``: the published sizes by split."""
+    return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
 
 
 def plain_image_name(value: object) -> str:

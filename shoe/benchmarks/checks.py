@@ -6,14 +6,16 @@ triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``I
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, meant, quote
-from shoe.io.typed import shown
+from shoe.io.typed import Box, shown
 
 PlaceOf = tuple[Sequence[str], Indices]
 
@@ -34,6 +36,34 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
             found, expected = shown(value), "the name or number of an image"
             raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
     return names
+
+
+def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
+    """Return a function that names a JSON record in messages: by its text under ``key``, else by its number."""
+
+    def name(_document: object, number: int, record: Any) -> str:
+        found = record.get(key) if isinstance(record, dict) else None
+        return f"{kind} {quote(found) if isinstance(found, str) else number}"
+
+    return name
+
+
+def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
+    """Return the (m,) length of the first list of each image, which all its other ``fields`` have to have, too."""
+    counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
+    for field, lengths in zip(fields[1:], others, strict=True):
+        if (lengths != counts).any():
+            number = int(np.argmax(lengths != counts))
+            record, found = f"image {quote(names[number])}", f"{lengths[number]} entries"
+            expected = f"{counts[number]}, as in {fields[0]}"
+            raise InputError(path, record=record, field=field, found=found, expected=expected)
+    return counts
+
+
+def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
+    """Return the (count, 4) boxes of all images, one image after the other."""
+    numbers = chain.from_iterable(chain.from_iterable(lists))
+    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
 
 def check_range(
@@ -72,13 +102,8 @@ def objects_of(
 ) -> Indices:
     """Look up what the categories of boxes mean.
 
-    Args:
-        path: the file.
-        images: m names.
-        counts: see the module.
-        category: (boxes,) as the file has it.
-        table: object of each category; -1 for numbers that are none.
-        expected: the categories there are, in words.
+    ``category`` is (boxes,) as the file has it; ``table`` has the object of each category, -1 for numbers that are
+    none; ``expected`` says in words which categories there are.
 
     Returns:
         (boxes,) object of each box.
@@ -105,15 +130,8 @@ def labels_of_words(
 ) -> Indices:
     """Find the dataset's labels of words.
 
-    Args:
-        path: the file.
-        part: "verb" or "object".
-        index: (n,) index of each triplet's word; only words that occur have to be labels.
-        words: the words.
-        labels: the dataset's.
-        place: names a triplet.
-        limit: what to say of the labels.
-        match: finds labels of words that do not equal one, -1 where there is none.
+    Only words that occur in ``index``, (n,) each triplet's, have to be labels. ``place`` names a triplet, ``limit``
+    says more of the labels, and ``match`` finds labels of words that do not equal one, -1 if there is none.
 
     Returns:
         (n,) indices into ``labels``.

@@ -38,13 +38,6 @@ class ClassSplit:
     ) -> ClassSplit:
         """The split of some classes and all others.
 
-        Args:
-            name: of the split.
-            unseen: the classes that are not in training, 0 to ``classes`` - 1.
-            classes: how many there are.
-            source: as in the class.
-            about: as in the class.
-
         Example:
             >>> split = ClassSplit.of_unseen("last", [2], 3, "made for this example")
             >>> {part: np.flatnonzero(mask).tolist() for part, mask in split.parts.items()}
@@ -63,12 +56,7 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """The same parts of another table: its classes that are called alike; others are in no part.
-
-        Args:
-            own: the table that the parts are of.
-            classes: the other one.
-        """
+        """The same parts of another table: its classes that are called alike; others are in no part."""
         if own is classes:
             return self
         row = {label: number for number, label in enumerate(own.labels)}

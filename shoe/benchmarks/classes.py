@@ -26,7 +26,6 @@ class HoiClasses:
     """K HOI classes, each a (verb, object) pair, in the order of the dataset.
 
     Attributes:
-        name: the dataset's name.
         verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
         verb, object: (K,) indices into ``verbs`` and ``objects``.
         gerunds: per verb, its -ing form as the dataset writes it.

@@ -34,9 +34,8 @@ def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
     of = benchmark(dataset)
     classes = of.classes
     ordered = np.argsort(file_order(of)[classes.verb, classes.object])
-    held_out = ordered[
-        np.random.RandomState(seed).permutation(len(ordered))[: len(ordered) - int(ratio * len(ordered))]
-    ]
+    shuffled = np.random.RandomState(seed).permutation(len(ordered))
+    held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
     about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
     return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
 
@@ -46,12 +45,10 @@ def file_order(of: Benchmark) -> Indices:
     object_number = np.empty(len(of.objects), np.int64)
     object_number[of.object_order] = np.arange(len(of.object_order))
     object_number = object_number[: len(of.classes.objects)]
-    verb_number = _action_numbers(of) if of.actions.all else np.argsort(of.verb_order)[:, None]
+    verb_number = np.argsort(of.verb_order)[:, None]
+    if of.actions.all:  # an action has a number for each role, and an object has one of them
+        number = {pair: i for i, pair in enumerate(of.actions.numbered)}
+        action = [of.actions.names.index(verb) for verb in of.classes.verbs]
+        rows = [[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action]
+        verb_number = np.array(rows, np.int64)
     return object_number * (int(verb_number.max()) + 1) + verb_number
-
-
-def _action_numbers(of: Benchmark) -> Indices:
-    """(verbs, objects) number in files of each action with an object, by the role that this has."""
-    number = {pair: i for i, pair in enumerate(of.actions.numbered)}
-    action = [of.actions.names.index(verb) for verb in of.classes.verbs]
-    return np.array([[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action], np.int64)

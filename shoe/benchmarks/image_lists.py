@@ -22,11 +22,7 @@ def write_image_lists(
 ) -> None:
     """Write each image's distinct boxes, and its triplets.
 
-    Args:
-        table: n triplets in the words of the benchmark's classes, boxes as they are to be written.
-        path: the file, which appears whole or not at all.
-        benchmark: whose object ids boxes have.
-        numbers: (n,) what else triplets have, by key.
+    Boxes are written as they are; ``numbers`` are (n,) what else triplets have, by key.
     """
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)

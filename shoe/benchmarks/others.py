@@ -33,10 +33,7 @@ def benchmark_of_truth(
 ) -> tuple[Benchmark, TruthFormat] | None:
     """Tell whose ground truth a file is.
 
-    Args:
-        data: its content.
-        besides: a benchmark whose it is not.
-        marked: whether names of its images have to be in it.
+    ``besides`` is a benchmark whose it is not; if ``marked``, names of the benchmark's images have to be in the file.
     """
     for name in benchmark_names():
         other = benchmark(name)

@@ -4,8 +4,6 @@ HICO-DET draws the boxes of a pair anew for each verb, so pairs have to be merge
 pixels as the official evaluation does: the width of a box that holds pixel indices is x2 - x1 + 1.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,7 +32,11 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
     humans = converted(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
     objects = converted(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
     later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for row, before in _earlier_rows(table.offsets):
+    first = np.repeat(table.offsets[:-1], np.diff(table.offsets))
+    count = np.arange(len(first)) - first
+    for start, stop in blocks(count, CANDIDATES_AT_ONCE):  # every row with every earlier row of its image
+        row, before = expand(first[start:stop], count[start:stop])
+        row += start
         same = label[row] == label[before]
         row, before = row[same], before[same]
         near = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
@@ -88,12 +90,3 @@ def repeats(table: Interactions) -> Mask:
 def _columns(table: Interactions, *words: Ints) -> list[Bits]:
     of_boxes = [*as_bits(table.human_boxes), *as_bits(table.object_boxes)]
     return [*as_bits(table.image), *(bits for column in words for bits in as_bits(column)), *of_boxes]
-
-
-def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:
-    """Every row with every earlier row of its image, a bounded number at a time."""
-    first = np.repeat(offsets[:-1], np.diff(offsets))
-    earlier = np.arange(len(first)) - first
-    for start, stop in blocks(earlier, CANDIDATES_AT_ONCE):
-        row, before = expand(first[start:stop], earlier[start:stop])
-        yield start + row, before

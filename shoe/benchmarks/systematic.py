@@ -29,7 +29,6 @@ class SystematicSplit:
         train, test: the two tables.
         held_out: (C,) combinations that are in test alone.
         dropped: (m,) images that are in neither.
-        seed: of the draw.
         tries: how many seeds were tried, the last included.
     """
 
@@ -57,12 +56,8 @@ def split_systematically(
 ) -> SystematicSplit:
     """Split a whole data set, training and test images together, by combination.
 
-    Args:
-        table: all that is annotated.
-        rules: of the split.
-        seed: the first that is tried, 0 or more; each next one is one more.
-        combinations: those of the table, in the order that the draw shuffles.
-        similarity: (C, C) of each two combinations, both ways alike, for rules about it.
+    The first seed that is tried is ``seed``, 0 or more; each next one is one more. ``combinations`` are in the order
+    that the draw shuffles; ``similarity`` is (C, C) of each two, both ways alike, for rules about it.
 
     Raises:
         OptionError: for rules that cannot be kept, and where no seed kept them.

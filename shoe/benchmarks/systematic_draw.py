@@ -55,8 +55,11 @@ class Draw:
         by_row = np.argsort(row, kind="stable")
         self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
         self._none = _Drawn(np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count))
-        grouped = similar is not None and rules.max_similarity < 1
-        self._group = _linked(similar > rules.max_similarity) if similar is not None and grouped else np.arange(count)
+        self._group: Indices = np.arange(count)
+        if similar is not None and rules.max_similarity < 1:
+            from scipy.sparse.csgraph import connected_components
+
+            self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
         self._sides: list[tuple[str, Indices, Indices]] = []
         for what, single, index in (
             ("too few verbs of an object", "objects have one verb", of.object),
@@ -100,7 +103,6 @@ class Draw:
         return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
 
     def _with(self, drawn: _Drawn, members: Indices) -> _Drawn:
-        """What is drawn with more combinations."""
         held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
         held_out[members] = True
         starts, ends = self._of_row[members], self._of_row[members + 1]
@@ -123,11 +125,3 @@ class Draw:
         if (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) < self._rules.min_similarity).any():
             return "a test combination was less similar to all training combinations than the minimum"
         return ""
-
-
-def _linked(near: Mask) -> Indices:
-    """(C,) number of the group of each combination: those that are near, or near to others that are."""
-    from scipy.sparse.csgraph import connected_components
-
-    group: Indices = connected_components(near, directed=False)[1]
-    return group

@@ -39,14 +39,8 @@ def split_files(
 ) -> dict[str, Any]:
     """Split files into a folder.
 
-    Args:
-        read: what is split, all of one benchmark.
-        rules: of the split.
-        seed: the first that is tried.
-        folder: where the files go; it is made where it is not there.
-        written_as: a key of ``FORMATS``.
-        similarity: what tells how similar classes are, in words, and what takes R and S of them and returns (R, S)
-            numbers.
+    ``read`` is all of one benchmark, ``written_as`` a key of ``FORMATS``. ``similarity`` is a text on what tells how
+    similar classes are, and a function that takes R and S of them and returns (R, S) numbers.
 
     Returns:
         The card, as it is written beside the two files.
@@ -80,9 +74,15 @@ def split_files(
         "seed": made.seed,
         "tries": made.tries,
         "rules": asdict(rules),
-        "inputs": {part: _source(*source) for part, source in read.items()},
+        "inputs": {
+            part: {"file": path.name, "split": of_part.split, "truth_sha": of_part.facts()["truth-sha"]}
+            for part, (path, of_part) in read.items()
+        },
         "original": {part: counted(of_part.interactions) for part, (_, of_part) in read.items()},
-        "files": {part: _told(path) for part, path in paths.items()},
+        "files": {
+            part: {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for part, path in paths.items()
+        },
         "dropped_images": int(made.dropped.sum()),
         **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
         "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
@@ -108,12 +108,8 @@ def joined(read: Read) -> Interactions:
     for part, (own, of_part) in read.items():
         swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
         if of_part.split in splits and swapped is not None and part not in of_part.split:
-            raise InputError(
-                own,
-                found=f"the split {of_part.split}",
-                expected=f"images of {part}",
-                hint="are --train and --test swapped?",
-            )
+            found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
+            raise InputError(own, found=found, expected=f"images of {part}", hint=hint)
     for other, of_part in more:
         known = set(truth.interactions.images)
         twice = [name for name in of_part.interactions.images if name in known]
@@ -136,11 +132,6 @@ def counted(table: Interactions) -> dict[str, int]:
 def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combinations) -> dict[str, Any]:
     """Count, in the files as they were written, what the split promises.
 
-    Args:
-        written: both files, read again.
-        made: the split.
-        of: all combinations.
-
     Returns:
         The statistics of both; how many combinations and images both have; how many combinations are held out; and how
         many objects and verbs have one partner in all, and one or none in training images.
@@ -153,10 +144,7 @@ def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combina
         "statistics": {part: counted(truth.interactions) for part, truth in written.items()},
         "combinations": {"all": len(of), "held_out": int(made.held_out.sum())},
         "shared": {"combinations": int(shared.sum()), "images": len(images)},
-        "single": {
-            "objects_of_one_verb": _single(of.object, shown),
-            "verbs_of_one_object": _single(of.verb, shown),
-        },
+        "single": {"objects_of_one_verb": _single(of.object, shown), "verbs_of_one_object": _single(of.verb, shown)},
     }
 
 
@@ -166,10 +154,6 @@ def _single(index: Indices, shown: Mask) -> dict[str, int]:
     return {"all": int((has == 1).sum()), "train": int((kept == 1).sum()), "absent": int((kept == 0).sum())}
 
 
-def _source(path: Path, truth: GroundTruth) -> dict[str, str]:
-    return {"file": path.name, "split": truth.split, "truth_sha": truth.facts()["truth-sha"]}
-
-
 def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
     if written_as == "native":
         return write_native
@@ -177,7 +161,3 @@ def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], No
     if write is None:
         raise OptionError(f"format: found json, which {of.name} is not written in; expected native")
     return lambda table, path: write(table, path, of)
-
-
-def _told(path: Path) -> dict[str, str]:
-    return {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}

@@ -191,18 +191,8 @@ def read_ground_truth(
         if of.read_image_labels is None:
             raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
         labels = of.read_image_labels(image_labels, interactions.images, classes, of)
-    return GroundTruth(
-        interactions,
-        classes,
-        found,
-        labels,
-        name,
-        rows.left_out,
-        of,
-        parts,
-        rows.annotated,
-        rows.numbers,
-    )
+    more = rows.left_out, of, parts, rows.annotated, rows.numbers
+    return GroundTruth(interactions, classes, found, labels, name, *more)
 
 
 def _class_split(of: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
@@ -243,12 +233,7 @@ def _split(images: Sequence[str], of: Benchmark, path: str | Path) -> str:
 
 
 def _in_words_of(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-    """Turn what a file says into a valid table whose vocabularies are those of a class list.
-
-    Raises:
-        InputError: for a word, or a pair of words, that is no class of the benchmark, and for what
-            :meth:`Interactions.from_columns` refuses.
-    """
+    """Turn what a file says into a valid table whose vocabularies are those of a class list."""
 
     def place(row: int) -> str:
         return triplet_name((rows.images, rows.image), row)

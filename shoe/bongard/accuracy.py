@@ -12,7 +12,6 @@ import numpy as np
 
 from shoe.bongard.oracle import Answers, Outcome
 from shoe.bongard.problems import Problems
-from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
 from shoe.core.statistics import percentiles
 
@@ -75,7 +74,9 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
         _, concept = np.unique(problems.concept[of], return_inverse=True)
         asked = 2 * np.bincount(concept)
         correct = np.bincount(concept, right.sum(axis=1)).astype(np.float64)
-        draws = _resampled(correct, asked, number)
+        numbers = random_numbers(_STREAM + number, (RESAMPLES, len(asked)))
+        rows = (numbers % np.uint64(len(asked))).astype(np.int64)
+        draws = np.asarray(correct[rows].sum(axis=1) / asked[rows].sum(axis=1))
         found, times = np.unique(answers.outcome[of], return_counts=True)
         outcomes = {Outcome(code): count for code, count in zip(found.tolist(), times.tolist(), strict=True)}
         interval = percentiles(draws) if len(asked) > 1 else None
@@ -84,10 +85,3 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     average = float(np.mean([group.accuracy for group in groups.values()]))
     whole = all(group.interval is not None for group in groups.values())
     return Accuracy(groups, average, percentiles(np.mean(drawn, axis=0)) if whole else None)
-
-
-def _resampled(correct: Floats, asked: Indices, stream: int) -> Floats:
-    """(RESAMPLES,) accuracies of as many concepts, drawn with replacement."""
-    numbers = random_numbers(_STREAM + stream, (RESAMPLES, len(asked)))
-    drawn = (numbers % np.uint64(len(asked))).astype(np.int64)
-    return np.asarray(correct[drawn].sum(axis=1) / asked[drawn].sum(axis=1))

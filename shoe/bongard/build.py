@@ -137,13 +137,8 @@ def build_problems(
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
 
-    Args:
-        truth: the annotations.
-        similarity: a map or a measure, by which actions are merged.
-        curation: its figures.
-        sampling: seed and limits.
-        seen: what training shows; everything if absent.
-        part: "train" leaves out all that is not seen.
+    Actions are merged by ``similarity``. Without ``seen``, training shows everything; part "train" leaves out all that
+    is not seen.
 
     Returns:
         The problems by group, in the order of the concepts.
@@ -170,7 +165,6 @@ def build_problems(
 
 
 def _sampled(found: Curated, objects: tuple[str, ...], how: Sampling) -> list[Indices]:
-    """Of each concept its problems."""
     concepts, image = found.concepts, found.regions.image.astype(np.int64)
     of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
     sampled = []

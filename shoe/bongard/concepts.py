@@ -48,10 +48,7 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     ``merge_at`` similar to every action of the other; so no chain of pairs connects what is not similar. The similarity
     of two actions is the mean of both directions, as far as they are rated.
 
-    Args:
-        classes: of the dataset.
-        similarity: a map or a measure.
-        merge_at: the least similarity, 0..1; above 1 nothing is merged.
+    ``merge_at`` is 0..1; above 1 nothing is merged.
     """
     groups: list[list[int]] = []
     alike = _both_ways(classes, similarity)
@@ -146,5 +143,4 @@ def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> 
     marks = csr_array(labels.astype(np.int32))
     both = np.asarray((marks.T @ marks).todense())
     count = np.diag(both)
-    found: Mask = (both >= share * count[None, :]) & (count[None, :] >= least) & (count[:, None] > count[None, :])
-    return found
+    return (both >= share * count[None, :]) & (count[None, :] >= least) & (count[:, None] > count[None, :])

@@ -59,7 +59,6 @@ class Curated:
     Attributes:
         regions: n of them; ``verb`` is an index into the names of actions, merged ones included.
         concept: (n,) concept of each.
-        concepts: the concepts.
         shows: (images, C) whether an image is annotated to show a concept, or one that it is part of, anywhere and in
             any region, kept or not.
         steps: what each step left, in order.
@@ -73,16 +72,9 @@ class Curated:
 
 
 def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Curate the annotations of a dataset.
-
-    Args:
-        truth: the annotations.
-        similarity: a map or a measure, by which actions are merged.
-        how: the rules' figures.
-    """
+    """Curate the annotations of a dataset."""
     table, classes = truth.interactions, truth.classes
-    leader = merged(table, _SAME_PAIR)
-    first, region = np.unique(leader, return_inverse=True)
+    first, region = np.unique(merged(table, _SAME_PAIR), return_inverse=True)
     drawn = np.zeros((len(first), len(classes)), bool)
     drawn[region, truth.hoi] = True
     steps = [_step("pairs of boxes", drawn)]
@@ -97,7 +89,7 @@ def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curate
     image = table.image[first]
     usual = parts_by_annotation(labels, how.part_share, _LEAST)
     shows = np.zeros((len(table.images), len(concepts)), bool)
-    row, concept = np.nonzero(_with_parts(labels, concepts.part_of | usual))
+    row, concept = np.nonzero(labels | _implied(labels, concepts.part_of | usual))
     shows[image[row], concept] = True
 
     for name, parts in (("parts dropped, by the lexicon", concepts.part_of), ("parts dropped, by annotation", usual)):
@@ -150,12 +142,7 @@ def _implied(labels: Mask, parts: Mask) -> Mask:
     """(regions, C) concepts that are part of one of the region's."""
     from scipy.sparse import csr_array
 
-    found: Mask = np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
-    return found
-
-
-def _with_parts(labels: Mask, parts: Mask) -> Mask:
-    return labels | _implied(labels, parts)
+    return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
 
 
 def _area(boxes: Floats) -> Floats:

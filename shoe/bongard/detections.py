@@ -82,8 +82,7 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     regions = problems.regions
     at = image_index(regions.images, predictions.images)[regions.image]
     first = np.where(at >= 0, predictions.offsets[at], 0)
-    count = np.where(at >= 0, predictions.offsets[at + 1] - first, 0)
-    region, row = expand(first, count)
+    region, row = expand(first, np.where(at >= 0, predictions.offsets[at + 1] - first, 0))
     good = predictions.score[row] >= how.min_score
     if how.region == "crop":
         good &= _inside(predictions, regions, region, row)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,6 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.bongard.problems import GROUPS, SIDE, Problems, Regions
-from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes, replacing
 from shoe.io.json import parse_json
@@ -53,9 +52,6 @@ def read_problems(*paths: str | Path) -> Problems:
     """Read the problems of files, gzip-compressed or not.
 
     A file's group is in its name, as ``seen_obj_unseen_act``; the problems of any other file are a group of its name.
-
-    Args:
-        paths: one or more files, as ``val_clean_seen_obj_seen_act.json.gz``.
 
     Returns:
         All problems, file after file; groups in the order of :data:`shoe.bongard.problems.GROUPS`, others last.
@@ -137,7 +133,10 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
 
 
 def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
-    crops, *boxes = (_whole_pixels(each) for each in (regions.crops, regions.human_boxes, regions.object_boxes))
+    crops, *boxes = (  # whole pixels around each box, so that none loses its area
+        np.hstack([np.floor(each[:, :2]), np.ceil(each[:, 2:])]).astype(np.int64)
+        for each in (regions.crops, regions.human_boxes, regions.object_boxes)
+    )
     corner = np.tile(crops[:, :2], 2)
     before = f"{images.rstrip('/')}/" if images else ""
     return [
@@ -161,11 +160,6 @@ def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
     ]
 
 
-def _whole_pixels(boxes: Floats) -> Indices:
-    """The smallest boxes of whole pixels around some, so that none loses its area."""
-    return np.hstack([np.floor(boxes[:, :2]), np.ceil(boxes[:, 2:])]).astype(np.int64)
-
-
 def _group(path: str | Path) -> str:
     name = Path(path).name
     found = _GROUP.search(name)
@@ -186,8 +180,7 @@ def _parsed(path: str | Path) -> list[_Problem]:
             try:
                 msgspec.convert(pictures, _Side)
             except msgspec.ValidationError as error:
-                record = f"problem {number}: {side}"
-                raise explained(path, error, pictures, _Side, record=record) from None
+                raise explained(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
     raise InputError(path, found="a damaged structure", expected=f"a list of {_EXPECTED}")
 
 
@@ -216,18 +209,13 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                     found=quote(_JOIN.join((picture.act_class, picture.obj_class))),
                     expected=f"{quote(concept[1])} with another action than {quote(concept[0])}",
                 )
-        for side in ("positives", "negatives"):
-            _check_boxes(path, f"{where}: {side}", getattr(problem, side))
-
-
-def _check_boxes(path: str | Path, where: str, pictures: Iterable[_Picture]) -> None:
-    for place, picture in enumerate(pictures):
-        for field in ("crop_bbox", "sub_bbox", "obj_bbox"):
-            x1, y1, x2, y2 = getattr(picture, field)
+        boxes = product(("positives", "negatives"), range(SIDE), ("crop_bbox", "sub_bbox", "obj_bbox"))
+        for side, place, field in boxes:
+            x1, y1, x2, y2 = getattr(getattr(problem, side)[place], field)
             if not (x1 < x2 and y1 < y2 and max(map(abs, (x1, y1, x2, y2))) <= _FARTHEST):
                 raise InputError(
                     path,
-                    record=where,
+                    record=f"{where}: {side}",
                     field=f"picture {place}: {field}",
                     found=quote([x1, y1, x2, y2]),
                     expected=f"[x1, y1, x2, y2] with x1 < x2 and y1 < y2, at most {_FARTHEST:,} pixels away",

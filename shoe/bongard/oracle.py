@@ -77,10 +77,7 @@ class Answers:
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
     """Answer problems as the paper's oracle model does.
 
-    Args:
-        problems: P of them.
-        found: what was detected in their pictures.
-        votes: an interaction has a vote from each positive "image" that it is in, or from each "detection" in them.
+    An interaction has a vote from each positive "image" that it is in, or from each "detection" in them.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)
@@ -119,12 +116,6 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     (2 + 4 x 0.75) / 6 = 0.83: ride wins, and a query is positive from 0.46 on, so "straddle horse" is, at 0.75. The
     paper's oracle says no. If a negative shows "straddle horse", n(straddle) = 1 and n(ride) = 0.75: ride wins with
     0.92 x 0.25, a query is positive from (0.92 + 0.75) / 2 = 0.83 on, and "straddle horse" no longer is.
-
-    Args:
-        problems: P of them.
-        found: what was detected in their pictures.
-        classes: the K candidates.
-        similarity: a map or a measure.
     """
     sigma = _sigma(found, classes, similarity)
     number = np.bincount(found.region, minlength=len(found.named))

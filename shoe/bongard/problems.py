@@ -54,7 +54,6 @@ class Problems:
         regions: their pictures.
         positives: (P, 7) regions that show the concept; the last is a query.
         negatives: (P, 7) regions with the concept's object and another action; the last is a query.
-        groups: names of groups.
         group: (P,) index into ``groups``.
     """
 

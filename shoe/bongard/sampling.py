@@ -27,7 +27,6 @@ class Sampling:
     """How problems are drawn.
 
     Attributes:
-        seed: of the draws.
         overlap: as many images in common reject a problem.
         most: problems of a concept at most; the algorithm has no such bound.
         rejections: in a row that end a concept.

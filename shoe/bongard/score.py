@@ -57,14 +57,9 @@ def score_problems(
 ) -> BongardReport:
     """Score predictions on problems.
 
-    Args:
-        predictions: of any detector, for whole images.
-        problems: the problems; none of their files' words need be the detector's.
-        classes: candidates of the soft oracle.
-        similarity: by which it compares.
-        counting: which predictions count in a picture.
-        votes: who votes in the paper's oracle, "image" or "detection".
-        images_in_predictions: leave out problems of which the predictions do not name all fourteen images.
+    Predictions are for whole images, and their words need not be the problems'. ``classes`` and ``similarity`` are the
+    soft oracle's, ``votes`` ("image" or "detection") the paper's oracle's. ``images_in_predictions`` leaves out
+    problems of which the predictions do not name all fourteen images.
 
     Raises:
         InputError: where no image, or no whole problem, is named.

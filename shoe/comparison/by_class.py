@@ -102,5 +102,4 @@ def mean_over_each(values: Floats, mask: Mask) -> Floats:
     """(R,) mean of the masked values of each row of (R, K); NaN where there are none. The mask may be of all rows."""
     mask = np.broadcast_to(mask, values.shape)
     number = mask.sum(axis=1)
-    means: Floats = np.where(number > 0, np.where(mask, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan)
-    return means
+    return np.where(number > 0, np.where(mask, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan)

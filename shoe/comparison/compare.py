@@ -18,13 +18,7 @@ from shoe.runs.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A figure of a table.
-
-    Attributes:
-        figure: its key.
-        group: the protocol that it is of.
-        heading: what it is called.
-    """
+    """A figure of a table."""
 
     figure: str
     group: str
@@ -212,25 +206,19 @@ def compare(
         check_truth(runs[0], run)
     unlike = [line for run in runs[1:] for line in signature_differences(runs[0], run)]
     if unlike and not allow_different:
-        raise InputError(
-            names[-1] if len(runs) == 2 else "runs",
-            found=f"unlike signatures ({unlike[0]})",
-            expected="equal ones",
-            hint="--allow-different compares them all the same",
-        )
+        source, found = names[-1] if len(runs) == 2 else "runs", f"unlike signatures ({unlike[0]})"
+        hint = "--allow-different compares them all the same"
+        raise InputError(source, found=found, expected="equal ones", hint=hint)
     kept = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
-    found = statistics(kept, resamples, seed, engine, tell) if resamples else None
-    return Comparison(tuple(kept), found, (*unlike, *protocols_left_out(runs, kept)))
+    tested = statistics(kept, resamples, seed, engine, tell) if resamples else None
+    return Comparison(tuple(kept), tested, (*unlike, *protocols_left_out(runs, kept)))
 
 
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
     """One run as tables and pages show several: with its intervals, and nothing to test it against.
 
-    Args:
-        run: the model.
-        resamples: how many times images are drawn; 0 for no intervals, None for 1,000.
-        seed: of the draws.
+    ``resamples`` is how many times images are drawn: 0 for no intervals, None for 1,000.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())

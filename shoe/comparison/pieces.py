@@ -85,13 +85,6 @@ def resampled(
 ) -> tuple[list[Resampled], dict[tuple[int, int], Resampled]]:
     """Resample runs of the same images, ground truth and protocols.
 
-    Args:
-        runs: of the models.
-        resamples: how many draws there are, R, and as many swaps.
-        seed: of both.
-        engine: who does it.
-        tell: hears how far it is.
-
     Returns:
         Of each model (R,) values of its figures under draws, with the spread that new images would give; and of each
         two models, by their numbers, the differences of their figures under swaps.
@@ -120,7 +113,6 @@ def _evaluate(draws: Draws, piece: Piece) -> Measured | Resampled:
 
 
 def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
-    """Return the figures of the same models from all pieces, in order."""
     measured = [part for part in parts if isinstance(part, Measured)]
     if measured:
         return Measured.joined(measured).figures(ByClass.resampled)

@@ -79,7 +79,6 @@ class Ranked:
         counted: (K,) classes that take part.
         rare: (K,) rare ones.
         unseen: (K,) those without a training pair.
-        rule: how entries become figures.
         parts: (K,) each, further parts that have means of their own, by name.
     """
 
@@ -248,8 +247,7 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
     begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
     position = np.flatnonzero(credit > 0)
     first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
-    stopping = np.where(in_group[position], first[position], position)
-    stops, stop = np.unique(stopping, return_inverse=True)
+    stops, stop = np.unique(np.where(in_group[position], first[position], position), return_inverse=True)
     segment = np.searchsorted(stops, np.arange(len(group)), "right")
     members = np.flatnonzero(in_group)
     positives = _Positives(
@@ -267,10 +265,7 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
 def _positions(of: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
     """Position, from 0, of each copy of a positive in its group, all orders equally likely; and in the mirrored order.
 
-    Args:
-        of: the positives.
-        weight: (R, m) copies of each member of a group.
-        stream: of random numbers.
+    ``weight`` is (R, m) copies of each member of a group.
     """
     groups = int(of.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))

@@ -50,7 +50,6 @@ class Counted:
             matched ground truths, ground truths.
         unmatched, predictions: (1, columns) sparse: predictions without a match, and all of them.
         counted: (K,) classes that take part.
-        rule: how counts become figures.
     """
 
     true: Any
@@ -181,9 +180,7 @@ class Resampler:
     def under(self, weights: Counts, batch: int = 0) -> Measured:
         """What figures are made of under (M, R) weights of one run's images, or of each run's one after the other.
 
-        Args:
-            weights: of images.
-            batch: how many times BATCH weights come before these.
+        ``batch`` is how many times BATCH weights come before these.
         """
         lists = {of: (names, ranked.by_class(weights, batch)) for of, (names, ranked) in self._lists.items()}
         f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))

@@ -100,9 +100,6 @@ class Statistics:
     """Intervals and tests of some runs.
 
     Attributes:
-        images: how many there are.
-        resamples: how often they were drawn.
-        seed: of the draws.
         estimates: of each run, by its name and a figure's key; without figures that have no value or that no
             draw changes, and empty for fewer than FEWEST_FOR_INTERVALS resamples.
         differences: of each pair of runs, in their order, and figure that both have.
@@ -162,12 +159,8 @@ def statistics(
 ) -> Statistics:
     """Resample runs of the same images, ground truth and protocols, whose names differ.
 
-    Args:
-        runs: of the models.
-        resamples: how many draws there are, and as many swaps of each two models.
-        seed: of both.
-        engine: who does it, which changes nothing.
-        tell: hears how far it is.
+    There are as many draws, and as many swaps of each two models, as ``resamples``; ``engine`` changes nothing, and
+    ``tell`` is called with the progress.
     """
     images = len(runs[0].images)
     figures = [run.figures() for run in runs]

@@ -53,7 +53,6 @@ class Point:
     """The figures of M models under one setting.
 
     Attributes:
-        setting: the choice.
         figures: by name ("strict" under another overlap, "map", "mf1"), one a model, None for what cannot be measured;
             names of figures that the choice cannot move are absent.
     """
@@ -103,11 +102,6 @@ def sweep(
 
     Boxes are compared anew only for another overlap. Takes about one scoring a setting and model.
 
-    Args:
-        reports: of the models, under the same options.
-        engine: who scores, which changes nothing.
-        tell: hears how far it is.
-
     Returns:
         Points in the order of :func:`settings_of`.
     """
@@ -139,7 +133,6 @@ def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) ->
 
 
 def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, float | None]:
-    """Figures of a model, by its number, under one setting."""
     setting, report = key[0], reports[key[1]]
     result, similarities = report.semantic, report.similarities
     if result is None or similarities is None or similarities.source is None:

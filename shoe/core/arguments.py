@@ -63,7 +63,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """The kinds of a union; one alone is its own."""
     return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 

@@ -32,10 +32,7 @@ class BoxLists:
     def of(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
         """List the boxes of a table.
 
-        Args:
-            table: n triplets.
-            person: label of human boxes.
-            object_labels: (n,) label of each object box.
+        ``person`` is the label of human boxes, and ``object_labels`` (n,) that of each object box.
         """
         n = len(table)
         box = np.concatenate([table.human_boxes, table.object_boxes])

@@ -18,8 +18,7 @@ _BUCKETS_PER_ROW = 4
 
 def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
     """Columns of (n,) or (n, k) numbers as bits; 0.0 and -0.0 are one number."""
-    columns = np.atleast_2d(numbers.T).astype(np.float64) + 0.0
-    return list(columns.view(np.uint64))
+    return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
 
 
 def together(columns: Sequence[Bits]) -> tuple[Indices, Mask]:

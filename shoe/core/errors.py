@@ -87,12 +87,6 @@ class ServiceError(ShoeError):
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
     """Refuse an argument of another kind, as a path where a table is wanted.
 
-    Args:
-        name: of the argument.
-        value: what was given for it.
-        kind: what it has to be.
-        source: the call that gives one, for the message.
-
     Raises:
         OptionError: naming argument, kind found, and the call.
     """
@@ -158,13 +152,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
-    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short.
-
-    Args:
-        what: the kind of thing that has the name, as "protocol".
-        name: as the user wrote it.
-        known: the names there are.
-    """
+    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = near(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

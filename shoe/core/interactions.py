@@ -261,7 +261,6 @@ def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
 
 
 def _once(names: Sequence[str]) -> dict[str, int]:
-    """The index of each name that there is once."""
     times = Counter(names)
     return {name: i for i, name in enumerate(names) if times[name] == 1}
 

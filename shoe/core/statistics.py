@@ -109,8 +109,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
     """Return (B,) correlations from sums of products, and of squares of either side; NaN if one of these is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(both / np.sqrt(first) / np.sqrt(second), -1, 1)
-    known: Floats = np.where((first > 0) & (second > 0), ratio, np.nan)
-    return known
+    return np.where((first > 0) & (second > 0), ratio, np.nan)
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
@@ -125,8 +124,7 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
     """Return (...,) Kendall's tau-b of (..., P) :func:`differences`; NaN if all of a row are 0 (Kendall 1945)."""
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
-    tau: Floats = np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
-    return tau
+    return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
 # Agreement of raters; ratings are whole numbers from 0, or negative if missing

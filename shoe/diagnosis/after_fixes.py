@@ -34,7 +34,6 @@ class Tables:
 
     Attributes:
         whole: the tables as they were read.
-        task: both.
         prediction: (p,) the row of each prediction in the whole table, ascending.
         truth: (t,) the same of each ground truth.
         row: (p,) the row, in ``task``, of each prediction of the diagnosis' scope. Ground truths are in its order.

@@ -54,8 +54,6 @@ class ErrorAnalysis:
     fix.
 
     Attributes:
-        task: what was diagnosed, and against what.
-        variant: the reading that was applied, with its options.
         choice: how one of several possible fix targets is chosen (``paper`` alone).
         seed, seeds: the first of the seeds by which ``seeded`` draws, and how many. Deltas, steps and the count of
             missed ground truth are means over all of them; single rows (``states``, ``target``, ``truth_status``,
@@ -105,13 +103,6 @@ class ErrorAnalysis:
         return assign_types(self.scope, self.overlaps, truth.benchmark.flow or FLOW)
 
     @cached_property
-    def _best(self) -> Indices | None:
-        """The toolbox's map, where errors do not choose for themselves."""
-        if not self.variant.shared_map:
-            return None
-        return shared_map(self.scope, self.overlaps, self.assigned.types, self.assigned.found_by)
-
-    @cached_property
     def _possible(self) -> dict[ErrorType, Fixes]:
         return possible(self.scope, self.overlaps, self.assigned.types)
 
@@ -122,8 +113,9 @@ class ErrorAnalysis:
     @cached_property
     def _fixed(self) -> _Fixed:
         scope, (types, found_by) = self.scope, (self.assigned.types, self.assigned.found_by)
-        if self._best is not None:
-            targets = targets_by_map(self._best, types)
+        best = shared_map(scope, self.overlaps, types, found_by) if self.variant.shared_map else None
+        if best is not None:
+            targets = targets_by_map(best, types)
         else:
             seed = None if self.choice == "greedy" else self.seed
             targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
@@ -133,10 +125,10 @@ class ErrorAnalysis:
         sequence = [alone[TYPES[0].name]]
         for error in ERRORS[1:]:
             sequence.append(error.fix(sequence[-1], errors))
-        if self._best is None:
+        if best is None:
             missed = dropped = sequence[-1].found_by < 0
         else:
-            missed = (found_by < 0) & (self._best < 0)
+            missed = (found_by < 0) & (best < 0)
             # The toolbox's oracle does not look at images without predictions.
             dropped = missed & (np.bincount(scope.image, minlength=scope.images) > 0)[scope.truth_image]
         alone[MISSED_GT.name] = replace(before, counted=~dropped)
@@ -189,11 +181,12 @@ class ErrorAnalysis:
     def counts(self) -> dict[str, int]:
         """Number of cases: true_positive, the seven error types, false_positive and false_negative."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
-        right = of_type[ErrorType.TRUE_POSITIVE]
+        right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
+        missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
         return {
             ErrorType.TRUE_POSITIVE.label: right,
             **{error.name: of_type[ErrorType[error.name.upper()]] for error in TYPES},
-            MISSED_GT.name: self._missed,
+            MISSED_GT.name: round(float(missed)),
             "false_positive": sum(of_type) - right,
             "false_negative": int((self.assigned.found_by < 0).sum()),
         }
@@ -202,12 +195,6 @@ class ErrorAnalysis:
     def drawn(self) -> bool:
         """Whether figures are means over several seeds."""
         return self._by_seed is not None and self.seeds > 1
-
-    @property
-    def _missed(self) -> int:
-        if self._by_seed is None:
-            return int(self._fixed.missed.sum())
-        return round(float(self._by_seed.missed.sum(axis=1).mean()))
 
     @cached_property
     def _by_seed(self) -> OverSeeds | None:
@@ -233,22 +220,21 @@ class ErrorAnalysis:
         found = np.flatnonzero(state.found_by >= 0)
         truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
         lists = self._ranking.lists(false, state.found_by[found], scope.truth_hoi[found], truths, options.ap)
-        everyone = np.ones(len(classes), bool)
-        return ClassScores.of(lists, truths, everyone, Rule.of(options), classes.unseen)
+        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options), classes.unseen)
 
     @cached_property
-    def _before(self) -> State:
-        return before_fixes(self.assigned.found_by, len(self.assigned.types))
+    def _before(self) -> ClassScores:
+        return self._scores_after(before_fixes(self.assigned.found_by, len(self.assigned.types)))
 
     @cached_property
     def means(self) -> Means:
         """Mean AP before any fix, over all, rare and non-rare classes."""
-        return self.means_after(self._before)
+        return self._before.means(self.task.truth.classes.rare, self.task.truth.classes.unseen)
 
     @cached_property
     def parts(self) -> dict[str, PartMean]:
         """Mean AP before any fix over each part of the ground truth's class split; none without one."""
-        return self._scores_after(self._before).part_means(self.task.truth.class_parts)
+        return self._before.part_means(self.task.truth.class_parts)
 
     @cached_property
     def _figures_after(self) -> dict[str, Floats]:

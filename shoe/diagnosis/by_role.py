@@ -36,10 +36,7 @@ _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
     """Take a task by role.
 
-    Args:
-        predictions: by person, or triplets.
-        truth: with its persons.
-        variant: of the diagnosis; ``released`` has the toolbox's flow for persons.
+    ``predictions`` are by person, or triplets; a variant with the shared map has the toolbox's flow for persons.
 
     Returns:
         A task whose R classes are the benchmark's entries, in their order; and the variant with V-COCO's IoU and AP:

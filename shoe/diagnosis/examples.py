@@ -33,10 +33,8 @@ class ErrorExample:
     """One case.
 
     Attributes:
-        image: name of the picture.
         size: its annotated width and height; 0, 0 where unknown.
         predicted: the prediction; None for missed ground truth.
-        score: of the prediction.
         truth: the ground truth that it is about or, failing that, the nearest of its image; None where there is none.
         about: whether ``truth`` is what the prediction is about.
         found: score of the true positive that ``truth`` has; None where it has none.
@@ -54,13 +52,7 @@ class ErrorExample:
 
 
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the seed.
-
-    Args:
-        analysis: of one model.
-        error: an error type, or ``missed_gt``.
-        most: how many.
-    """
+    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the seed."""
     if error == "missed_gt":
         truth = analysis.task.truth.interactions
         rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)

@@ -84,12 +84,8 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
     fixed only once" (IJCV paper 3.2.1): truths of a pair that was a target before, of this oracle or an earlier one of
     the progression, are out.
 
-    Args:
-        scope: predictions and truths.
-        lists: which truths each error could be about.
-        pairs: which truths are of one pair.
-        seed: any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone; without
-            a seed a truth without a true positive, else the one whose true positive scores least, the first of equals.
+    With a seed, any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone;
+    without a seed a truth without a true positive, else the one whose true positive scores least, the first of equals.
     """
     in_turn = {
         type_: list(turns(scope, prediction))
@@ -175,8 +171,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
     free = free[np.argsort(overlaps.truth[free], kind="stable")]
     prediction, truth = overlaps.prediction[free], overlaps.truth[free]
     turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
-    equal = np.zeros(len(free))
-    preference: Floats = -rank[prediction].astype(np.float64)
+    equal, preference = np.zeros(len(free)), -rank[prediction].astype(np.float64)
     won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
     best = np.full(len(found_by), NO_PART, np.int64)
     best[truth[won]] = prediction[won]

@@ -73,8 +73,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
         order = np.argsort(above + np.concatenate([drawn, 1 - drawn]), axis=1)
     rank = np.empty(order.shape)
     np.put_along_axis(rank, order, np.arange(1.0, len(rows) + 1)[None], axis=1)
-    ranks: Floats = rank[:, :m]
-    return ranks
+    return rank[:, :m]
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
@@ -119,8 +118,7 @@ def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
     weight = credit / np.take_along_axis(np.broadcast_to(ranks + EPSILON, peak.shape), peak, axis=2)
     row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
     onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
-    slopes: Floats = envelope + _from_here_on(onto)
-    return slopes
+    return envelope + _from_here_on(onto)
 
 
 def _of_curve(ranks: Floats, credit: Floats) -> Floats:
@@ -132,11 +130,9 @@ def _of_curve(ranks: Floats, credit: Floats) -> Floats:
     found = np.cumsum(credit, axis=2)
     height = found * here + (found - credit) * before
     # A credit counts in the recall that it adds, in its own precision, and in both of every entry after it.
-    slopes: Floats = height + _from_here_on(credit * (here + before)) - credit * before
-    return slopes
+    return height + _from_here_on(credit * (here + before)) - credit * before
 
 
 def _from_here_on(values: Floats) -> Floats:
     """Sums of each value and those after it."""
-    sums: Floats = np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
-    return sums
+    return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]

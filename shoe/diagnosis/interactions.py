@@ -14,7 +14,6 @@ import numpy as np
 from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError
-from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.localisation import Localised
 from shoe.diagnosis.types import ErrorType
@@ -45,8 +44,6 @@ class NegativeAp:
     Attributes:
         all_points: area under the envelope of the precision-recall curve.
         diag: what the toolbox computes; a perfect ranking has 101/110 of it (protocols.md 8.8).
-        pairs: number of pairs ranked.
-        negatives: number of those that do nothing.
     """
 
     all_points: float | None
@@ -79,9 +76,6 @@ def negative_ap(localised: Localised) -> NegativeAp:
 
     All pairs on images with ground truth are one ranking; equal scores keep the order of images and of the file
     (IJCV paper 4.2.1, protocols.md 8.8).
-
-    Args:
-        localised: pairs with interaction scores, over the ground truth.
 
     Raises:
         InputError: for pairs without interaction scores.
@@ -136,7 +130,13 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     entries = np.flatnonzero(in_question)
     entries = entries[np.lexsort((-scope.score[entries], scope.image[entries]))]
     rows = scope.prediction[entries]
-    _check_scores(task.predictions, rows[np.isnan(scores[rows])])
+    lacking = rows[np.isnan(scores[rows])]
+    if len(lacking):
+        table = task.predictions
+        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
+        found = f"no score of interaction, as in {len(lacking):,} triplets"
+        expected = "one for each: pairs with exactly its boxes, its object and its verb"
+        raise InputError("interaction scores", record=record, found=found, expected=expected)
 
     hits = types[entries] == ErrorType.TRUE_POSITIVE
     every, image = np.ones(len(classes.verbs), bool), scope.image[entries]
@@ -174,21 +174,10 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     )
 
 
-def _check_scores(table: Interactions, lacking: Indices) -> None:
-    if len(lacking):
-        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
-        found = f"no score of interaction, as in {len(lacking):,} triplets"
-        expected = "one for each: pairs with exactly its boxes, its object and its verb"
-        raise InputError("interaction scores", record=record, found=found, expected=expected)
-
-
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
     """Say why figures are missing: no scores, or nothing to measure.
 
-    Args:
-        negative: negative AP; None without scores.
-        named: the mAP of interactions; None without scores.
-        needs: what each of the two needs, ``NEEDS`` or ``PAIRS_NEED``.
+    Both figures are None without scores; ``needs`` is ``NEEDS`` or ``PAIRS_NEED``.
     """
     absent = {}
     if negative is None or negative.all_points is None:

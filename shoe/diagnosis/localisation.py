@@ -91,11 +91,8 @@ class Localised:
     """Predicted pairs laid over the ground truth, once for all figures; p pairs and t triplets of it that count.
 
     Attributes:
-        pairs: what was predicted, on all images.
-        rules: how pairs are counted.
         no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
         scope: the pairs on images that count, and the triplets of the ground truth.
-        overlaps: which of them share which box.
         true_pairs, true_humans, true_objects: (t,) triplets that stand for a pair, a person, an object of their own.
     """
 
@@ -118,12 +115,9 @@ def localise(
 ) -> Localised:
     """Find the pairs of the ground truth that predicted pairs are on.
 
-    Args:
-        pairs: predicted pairs, with or without scores.
-        truth: what is so.
-        rules: how pairs are counted; as the toolbox does if absent.
-        no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
-        triplets: the task of the triplets that the pairs come from, whose boxes have been compared already.
+    ``rules`` are the toolbox's if absent. ``no_interaction`` is ``exclude`` or ``keep``: whether pairs that only do
+    nothing are looked for. ``triplets`` is the task of the triplets that the pairs come from, whose boxes have been
+    compared already.
 
     Raises:
         InputError: when pairs and ground truth have no image in common.
@@ -203,10 +197,8 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
     """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
-    count = np.bincount(image)
-    index = index_in_group(count)
-    first = np.arange(len(image)) - index
-    later, earlier = expand(first, index)
+    index = index_in_group(np.bincount(image))
+    later, earlier = expand(np.arange(len(image)) - index, index)
     same = label[later] == label[earlier]
     later, earlier = later[same], earlier[same]
     for each in boxes:

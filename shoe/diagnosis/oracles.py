@@ -52,9 +52,7 @@ class Errors:
     """What oracles know.
 
     Attributes:
-        scope: predictions and truths.
         types: (p,) ``ErrorType`` of each prediction, decided once, before any fix.
-        targets: the fix targets.
     """
 
     scope: Scope
@@ -63,6 +61,8 @@ class Errors:
 
 
 Fix = Callable[[State, Errors], State]
+FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
+"""The types whose oracle fixes; the others' removes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,17 @@ class Error:
     fix: Fix
 
 
-def _fix(type_: ErrorType) -> Fix:
+def _oracle(type_: ErrorType) -> Fix:
     """Turn errors into true positives of their targets; of several on one truth the best-scored stays.
 
     IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction" - the former true positive
-    too, if it is the lower one. Errors of the type that become nothing are removed (protocols.md 8.4, 8.6 item 5).
+    too, if it is the lower one. Errors that become nothing, and those of other types than ``FIXABLE``, are removed
+    (protocols.md 8.4, 8.6 item 5).
     """
 
     def fix(state: State, errors: Errors) -> State:
+        if type_ not in FIXABLE:
+            return replace(state, kept=state.kept & (errors.types != type_))
         prediction, truth = fixes = errors.targets(state, type_)
         found_by = errors.scope.best_of(prediction, truth, state.found_by)
         kept = state.kept & (errors.types != type_)
@@ -100,13 +103,7 @@ def _fix(type_: ErrorType) -> Fix:
     return fix
 
 
-def _remove(type_: ErrorType) -> Fix:
-    """Remove errors of a type."""
-    return lambda state, errors: replace(state, kept=state.kept & (errors.types != type_))
-
-
 def _remove_all_errors(state: State, _: Errors) -> State:
-    """Remove every prediction that is no true positive."""
     kept = np.zeros_like(state.kept)
     kept[state.true_positives] = True
     return replace(state, kept=kept)
@@ -117,10 +114,8 @@ def _drop_unfound(state: State, _: Errors) -> State:
     return replace(state, counted=state.counted & (state.found_by >= 0))
 
 
-FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
-"""The types whose oracle fixes; the others' removes."""
 TYPES = tuple(
-    Error(type_.label, label, meaning, (_fix if type_ in FIXABLE else _remove)(type_))
+    Error(type_.label, label, meaning, _oracle(type_))
     for type_, label, meaning in (
         (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong"),
         (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong"),

@@ -36,12 +36,8 @@ class OverSeeds:
 
     Attributes:
         scope: of the analysis, which averages over all classes and integrates at all points.
-        lists: what each error could become.
-        pairs: which ground truths are of one pair.
         types: (p,) type of each prediction.
         found_by: (t,) true positives before any fix.
-        ranking: the predictions, ranked.
-        seeds: the seeds.
     """
 
     scope: Scope
@@ -163,7 +159,7 @@ class OverSeeds:
         """Fix association errors, one prediction of each image after the other; ``used`` pairs are out."""
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
-        position = self._association_positions
+        position = self._position(prediction, truth)
         found = self._before.copy()
         seeds = np.array(self.seeds)
         for now in turns(scope, prediction):
@@ -180,10 +176,6 @@ class OverSeeds:
             found[at] = np.minimum(found[at], position[cell])
             self._use(used, seed, truth[cell])
         return found
-
-    @cached_property
-    def _association_positions(self) -> Indices:
-        return self._position(*self.lists[ErrorType.ASSOCIATION])
 
     @cached_property
     def _slot(self) -> Indices:

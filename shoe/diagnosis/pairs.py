@@ -27,11 +27,7 @@ NO_INTERACTION_CHOICES = ("exclude", "keep")
 
 
 class OfPairs:
-    """What predicted pairs say, before interactions are classified (IJCV paper 4); each part computed when asked for.
-
-    Attributes:
-        localised: the pairs over the ground truth.
-    """
+    """What predicted pairs say before interactions are classified (IJCV paper 4); each part computed when asked for."""
 
     localised: Localised
 
@@ -61,7 +57,6 @@ class OfPairs:
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
     def _figures(self, *, sweeps: bool) -> dict[str, Any]:
-        """The part of the JSON that is about pairs."""
         negative = self.negative_ap
         return {
             "images": self.pairs.images,
@@ -77,7 +72,6 @@ class PairDiagnosis(OfPairs):
     """What a file of pairs alone says: no triplets, no verbs.
 
     Attributes:
-        localised: the pairs over the ground truth.
         facts: what else is in the signature: how pairs were read.
     """
 
@@ -133,11 +127,7 @@ def diagnose_pairs(
 ) -> PairDiagnosis:
     """Diagnose what a file of pairs alone can say: pair localisation, and negative AP where pairs are scored.
 
-    Args:
-        pairs: from ``read_pairs``.
-        truth: the ground truth.
-        no_interaction: ``exclude`` or ``keep``.
-        rules: how pairs are counted; as the papers' toolbox does if absent.
+    ``no_interaction`` is ``exclude`` or ``keep``; ``rules`` are the papers' toolbox's if absent.
 
     Raises:
         OptionError: for an unknown choice.

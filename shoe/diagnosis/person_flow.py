@@ -22,10 +22,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     that person's box in the predicted role. Where there is none, an empty one is right. A person who does not do it has
     none either: a wrong action on the right boxes is no interaction error here, but one of association.
 
-    Args:
-        scope: whose classes are entries, and whose truths are those of :func:`shoe.diagnosis.by_role.by_role`.
-        roles: the persons.
-        rule: how boxes are compared.
+    The classes of ``scope`` are entries, and its truths those of :func:`shoe.diagnosis.by_role.by_role`.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]

@@ -12,7 +12,7 @@ from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import VocabularyGap
-from shoe.diagnosis.wrong_words import Related, WrongWords
+from shoe.diagnosis.wrong_words import Related
 from shoe.scoring.entries import Means
 
 
@@ -99,19 +99,6 @@ class SemanticFigures(Document, frozen=True, kw_only=True):
     vocabulary_gap: VocabularyGap | None = None
     absent: dict[str, str] = msgspec.field(default_factory=dict)
 
-    @classmethod
-    def from_diagnosis(cls, found: SemanticDiagnosis) -> SemanticFigures:
-        """Compute all parts of a semantic diagnosis."""
-        return cls(
-            signature=str(found.signature),
-            **found.means._asdict(),
-            errors={name: Deltas(**_prefixed("delta_", delta)) for name, delta in found.deltas.items()},
-            interaction=_word_errors(found.interaction),
-            object_class=_word_errors(found.object_class),
-            vocabulary_gap=found.vocabulary_gap,
-            absent=found.absent,
-        )
-
 
 class ModelFigures(Document, frozen=True, kw_only=True):
     """The diagnosis of one model; of a file of pairs alone, without errors and mAP.
@@ -160,8 +147,7 @@ class ModelFigures(Document, frozen=True, kw_only=True):
     def of(cls, found: ErrorAnalysis | None, semantic: SemanticDiagnosis | None, **others: Any) -> ModelFigures:
         """Compute all parts of an error analysis and of its meaning, beside others that are known."""
         errors = {} if found is None else _error_figures(found)
-        meaning = None if semantic is None else SemanticFigures.from_diagnosis(semantic)
-        return cls(**errors, semantic=meaning, **others)
+        return cls(**errors, semantic=None if semantic is None else _semantic_figures(semantic), **others)
 
 
 def _error_figures(found: ErrorAnalysis) -> dict[str, Any]:
@@ -186,9 +172,21 @@ def _error_figures(found: ErrorAnalysis) -> dict[str, Any]:
     return {**found.means._asdict(), "true_positives": found.counts["true_positive"], **beside}
 
 
+def _semantic_figures(found: SemanticDiagnosis) -> SemanticFigures:
+    interaction, object_class = (
+        WordErrors(len(words.prediction), words.types, words.by_relation)
+        for words in (found.interaction, found.object_class)
+    )
+    return SemanticFigures(
+        signature=str(found.signature),
+        **found.means._asdict(),
+        errors={name: Deltas(**_prefixed("delta_", delta)) for name, delta in found.deltas.items()},
+        interaction=interaction,
+        object_class=object_class,
+        vocabulary_gap=found.vocabulary_gap,
+        absent=found.absent,
+    )
+
+
 def _prefixed(prefix: str, means: Means) -> dict[str, float | None]:
     return {prefix + name: value for name, value in means._asdict().items()}
-
-
-def _word_errors(found: WrongWords) -> WordErrors:
-    return WordErrors(len(found.prediction), found.types, found.by_relation)

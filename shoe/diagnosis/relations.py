@@ -86,12 +86,10 @@ class PredictedWords:
     """Predicted words of one part of speech beside the classes' senses; C distinct senses, W words, K classes.
 
     Attributes:
-        part: the part of speech, "verb" or "object".
         labels: (C,) the classes' word.
         synsets: (C,) its sense, "" for no_interaction.
         row: (K,) which of them each class has.
         words: (W,) the predicted words.
-        table: their similarities.
         relation: (C, W) int8 ``Relation``.
         sense: (C, W) the word's sense that it holds for; -1 where no sense was looked at.
     """
@@ -125,13 +123,7 @@ class PredictedWords:
 def predicted_words(
     task: Task, similarities: HoiSimilarity, object_words: str
 ) -> tuple[PredictedWords, PredictedWords]:
-    """Put together what is known of verbs, and of objects.
-
-    Args:
-        task: predictions and ground truth.
-        similarities: of the same task, with the senses of the class table.
-        object_words: the option that the similarities were looked up with.
-    """
+    """Put together what is known of verbs, and of objects."""
     classes, predictions = task.truth.classes, task.predictions
 
     def of(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:
@@ -161,12 +153,8 @@ def word_relations(
     A word means what its similarity rests on: the sense of the highest value for a class, be it 0. Only a word without
     any such sense, for which nobody rated one, gets the best relation that any of its senses has.
 
-    Args:
-        table: similarities of the same classes and words.
-        part: "verb" or "object".
-        class_synsets: C names of the classes' senses; "" for no_interaction, which has none.
-        words: W predicted words.
-        object_words: as for the table (:func:`shoe.lexicon.resolve.resolve`).
+    ``class_synsets`` are C names of the classes' senses, "" for no_interaction, which has none; ``words`` are W
+    predicted words; the other arguments are those of the table.
 
     Returns:
         (C, W) int8 ``Relation``, and (C, W) the word's sense that it holds for; -1 where no sense was looked at.
@@ -175,8 +163,7 @@ def word_relations(
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
-    classes = ids_of(class_synsets)
-    related = relations(classes, synsets)
+    related = relations(ids_of(class_synsets), synsets)
 
     code = np.full(table.values.shape, Relation.UNRELATED, np.int8)
     sense = np.full(code.shape, -1, np.int32)

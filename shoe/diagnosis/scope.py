@@ -32,7 +32,6 @@ class Scope:
     lead back to the rows of the tables.
 
     Attributes:
-        task: the whole of both tables.
         truth: (t,) rows of the ground truth, ascending.
         prediction: (p,) rows of the predictions.
         truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth.

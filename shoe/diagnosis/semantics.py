@@ -46,7 +46,6 @@ class SemanticDiagnosis:
 
     Attributes:
         analysis: the strict one, whose errors these are.
-        source: the similarity map.
         options: the semantic protocol as it was applied; its choice about no_interaction is the analysis'.
         most: confusions that the vocabulary gap lists.
     """

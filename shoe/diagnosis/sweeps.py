@@ -13,7 +13,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from shoe.benchmarks.checks import triplet_name
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Document, Fraction
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
@@ -22,7 +22,7 @@ from shoe.diagnosis.localisation import Localised, PairFigures, pair_figures
 from shoe.diagnosis.oracles import before_fixes
 from shoe.diagnosis.types import ErrorType
 from shoe.matching.nms import Suppression
-from shoe.predictions.pair_predictions import Pairs, find_pairs
+from shoe.predictions.pair_predictions import find_pairs
 from shoe.scoring.entries import Means
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -80,10 +80,7 @@ def nms_sweep(
     those of the triplets that are left; mAP is then that of the option ``strict.nms``. Pairs of a file of their own
     suppress each other within an object, by the scores of their detection (without these, the first ones stay).
 
-    Args:
-        localised: pairs over the ground truth.
-        thresholds: overlaps up to which a pair stays, 0 to 1.
-        analysis: of triplets of the same model, for their mAP.
+    ``thresholds`` are 0 to 1; ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
         OptionError: for a threshold out of range.
@@ -107,10 +104,7 @@ def score_sweep(
     Pairs of a file of their own stay by the lower score of their two detections, and triplets with them. Triplets alone
     do not tell what detection adds to their score, so they stay by the whole of it, and pairs with them.
 
-    Args:
-        localised: pairs over the ground truth; those of a file with scores of detection.
-        thresholds: scores from which on a pair stays.
-        analysis: of triplets of the same model, for their mAP.
+    A pair stays from a threshold on; ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
         InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.
@@ -125,24 +119,19 @@ def score_sweep(
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
         if table is pairs.table or analysis is None:
             return _from(table.score)
-        return _from(_detection_of(pairs, table, analysis.scope.prediction))
+        rows, pair = analysis.scope.prediction, find_pairs(pairs, table)
+        lost = rows[pair[rows] < 0]
+        if len(lost):
+            record = triplet_name((table.images, table.image.astype(np.int64)), int(lost[0]))
+            found, expected = "no pair with exactly its boxes and object", "all pairs of the triplets"
+            raise InputError("pairs", record=record, found=found, expected=expected)
+        return _from(np.append(pairs.table.score, np.nan)[pair])
 
     return _sweep("detection", localised, thresholds, analysis, of_detection)
 
 
 def _from(score: Floats) -> Callable[[float], Mask]:
     return lambda threshold: score >= threshold
-
-
-def _detection_of(pairs: Pairs, triplets: Interactions, rows: Indices) -> Floats:
-    """(triplets,) score of the detection of each; NaN where there is no such pair, which only rows without part may."""
-    pair = find_pairs(pairs, triplets)
-    lost = rows[pair[rows] < 0]
-    if len(lost):
-        record = triplet_name((triplets.images, triplets.image.astype(np.int64)), int(lost[0]))
-        found, expected = "no pair with exactly its boxes and object", "all pairs of the triplets"
-        raise InputError("pairs", record=record, found=found, expected=expected)
-    return np.append(pairs.table.score, np.nan)[pair]
 
 
 Thinned = Callable[[Interactions], Callable[[float], Mask]]
@@ -161,20 +150,15 @@ def _sweep(
     points = []
     for threshold in thresholds:
         mask = kept(threshold)
-        found = asdict(pair_figures(localised, _first_rows(pairs, mask)))
+        rows = np.flatnonzero(mask)
+        first = np.full(len(pairs.table), -1, np.int64)  # row that is left of each pair, -1 if none is
+        of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
+        first[of_row[::-1]] = rows[::-1]  # what is written last stays
+        found = asdict(pair_figures(localised, first))
         if means_of is not None:
             found |= means_of(mask if kept_triplets is kept else kept_triplets(threshold))._asdict()
         points.append(SweepPoint(threshold, **found))
     return Sweep(by, tuple(points))
-
-
-def _first_rows(pairs: Pairs, kept: Mask) -> Indices:
-    """(pairs,) first row that is left of each, of triplets where pairs come from them; -1 where none is."""
-    rows = np.flatnonzero(kept)
-    first = np.full(len(pairs.table), -1, np.int64)
-    of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
-    first[of_row[::-1]] = rows[::-1]  # what is written last stays
-    return first
 
 
 def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:

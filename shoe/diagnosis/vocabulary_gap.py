@@ -17,6 +17,7 @@ have, and the shares of all confusions add up to 1.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -126,13 +127,8 @@ def vocabulary_gap(
 ) -> VocabularyGap:
     """Explain the gain.
 
-    Args:
-        tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
-        scorer: under the map.
-        matches: its matches for SHOE-mAP.
-        lists: of the same scorer, ranked before.
-        words: similarities and relations of verbs and of objects.
-        most: confusions to list.
+    Some class has ground truth. ``scorer`` is under the map, ``matches`` are its matches for SHOE-mAP, and ``lists`` of
+    the same scorer, ranked before; ``most`` confusions are listed.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:
@@ -229,7 +225,6 @@ class _GainsByWord:
     """The h matches whose verb, or object, is credited.
 
     Attributes:
-        words: verbs or objects.
         truth: (h,) the match's ground truth.
         cell: (h,) row and column of the confusion in the words' table, as one number, ascending.
         gain: (h,) what the match has by this word, descending within a confusion.
@@ -258,7 +253,11 @@ def _gains_by_word(
         after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
     else:
         after = [np.ones(len(truth))] * 2
-    growth = _growth(before, after, exact.how, exact.weight)
+    # What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley).
+    sigma = partial(combine, how=exact.how, weight=exact.weight)
+    none, both = sigma(*before), sigma(*after)
+    verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
+    growth = (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
     made = []
     for part, (row, word), own in zip(words, cells, growth, strict=True):
         cell, gain = row * len(part.words) + word, gains[truth] * own / (growth[0] + growth[1])
@@ -266,17 +265,6 @@ def _gains_by_word(
         order = order[gain[order] > 0]
         made.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
     return made
-
-
-def _growth(before: list[Floats], after: list[Floats], how: str, weight: float) -> tuple[Floats, Floats]:
-    """What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley)."""
-
-    def sigma(verb: Floats, object_: Floats) -> Floats:
-        return combine(verb, object_, how, weight)
-
-    verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
-    none, both = sigma(*before), sigma(*after)
-    return (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
 
 
 def _example(

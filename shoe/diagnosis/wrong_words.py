@@ -146,7 +146,6 @@ def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> W
 
 
 def _counted(words: PredictedWords, row: Indices, word: Ints) -> tuple[WrongWord, ...]:
-    """Count words, whatever the sense of the class's."""
     labels = list(dict.fromkeys(words.labels))
     label = np.array([labels.index(own) for own in words.labels])
     times = np.bincount(label[row] * len(words.words) + word)

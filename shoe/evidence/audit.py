@@ -36,8 +36,6 @@ class Attack(NamedTuple):
     """A change of predictions that tells nothing new about any image.
 
     Attributes:
-        name: what reports call it.
-        about: what it does, in a few words.
         change: the predictions, and the commonest verb of the ground truth, to what would be handed in.
     """
 
@@ -61,12 +59,15 @@ def _respelled(table: Interactions) -> Interactions:
 
 
 def _saying(table: Interactions, verb: str | None = None, object_: str | None = None) -> Interactions:
-    """The same boxes with one verb, or one object, everywhere."""
     if verb is not None:
         table = replace(table, verbs=(verb,), verb=np.zeros_like(table.verb))
     if object_ is not None:
         table = replace(table, objects=(object_,), object=np.zeros_like(table.object))
     return table
+
+
+def _added(*words: str, score: float) -> Callable[[Interactions, str], Interactions]:
+    return lambda table, _: _beside(table, _saying(table, *words), score)
 
 
 def _ranked(table: Interactions) -> Interactions:
@@ -86,26 +87,10 @@ def _hedged(table: Interactions, verb: str) -> Interactions:
 ATTACKS = (
     Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _beside(p, _moved(p))),
     Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _beside(p, _respelled(p))),
-    Attack(
-        "nonsense verb",
-        f"{_AGAIN} with verb 'qwzx', score 0.6",
-        lambda p, _: _beside(p, _saying(p, "qwzx"), _SURE),
-    ),
-    Attack(
-        "vague verb",
-        f"{_AGAIN} with verb 'take', score 0.6",
-        lambda p, _: _beside(p, _saying(p, "take"), _SURE),
-    ),
-    Attack(
-        "nonsense",
-        f"{_AGAIN} as 'qwzx vbnm', score 0.6",
-        lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), _SURE),
-    ),
-    Attack(
-        "padding",
-        f"{_AGAIN} as 'qwzx vbnm', score 0.0001",
-        lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4),
-    ),
+    Attack("nonsense verb", f"{_AGAIN} with verb 'qwzx', score 0.6", _added("qwzx", score=_SURE)),
+    Attack("vague verb", f"{_AGAIN} with verb 'take', score 0.6", _added("take", score=_SURE)),
+    Attack("nonsense", f"{_AGAIN} as 'qwzx vbnm', score 0.6", _added("qwzx", "vbnm", score=_SURE)),
+    Attack("padding", f"{_AGAIN} as 'qwzx vbnm', score 0.0001", _added("qwzx", "vbnm", score=1e-4)),
     Attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
     Attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
     Attack("two words", "every verb gets the commonest of the ground truth as an alternative", _hedged),

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoe.core.documents import Count, Document, Fraction
 from shoe.scoring.entries import Entries
+from shoe.scoring.ranking import number_tied
 
 BINS = 15
 """As Guo et al. (On Calibration of Modern Neural Networks, 2017) have it."""
@@ -72,12 +73,6 @@ class CalibrationReport(Document, frozen=True):
 def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
     """Measure how far scores are from the share of predictions that are right.
 
-    Args:
-        entries: what a protocol ranked.
-        bins: of equal width.
-        protocol: its name.
-        signature: how its figures come about.
-
     Example:
         >>> from shoe.scoring.entries import Interpolation, Rule, Ties
         >>> all_ = np.ones(1, bool)
@@ -103,12 +98,6 @@ def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signatur
     for i, entries_in_bin in enumerate(count.tolist()):
         means = [float(values[i] / entries_in_bin) if entries_in_bin else None for values in sums]
         found.append(ScoreBin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
-    return Calibration(protocol, signature, mean, number, error, _tied_share(entries), tuple(found))
-
-
-def _tied_share(entries: Entries) -> float:
-    order = np.lexsort((entries.score, entries.category))
-    category, score = entries.category[order], entries.score[order]
-    same = (category[1:] == category[:-1]) & (score[1:] == score[:-1])
-    tied = np.concatenate([same, [False]]) | np.concatenate([[False], same])
-    return float(tied.mean())
+    order = np.lexsort((score, entries.category))
+    tied = number_tied((np.diff(entries.category[order]) == 0) & (np.diff(score[order]) == 0))
+    return Calibration(protocol, signature, mean, number, error, tied / number, tuple(found))

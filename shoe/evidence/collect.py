@@ -24,7 +24,6 @@ class Evidence:
     """What the figures of a report rest on.
 
     Attributes:
-        profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
         wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
         tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.

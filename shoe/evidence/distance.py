@@ -45,8 +45,7 @@ class Nearest:
         """Means of (K,) figures of classes over ranges of similarity; NaN stands for classes in no mean."""
         found = []
         for low, high in pairwise(EDGES):
-            last = high == EDGES[-1]
-            inside = (self.similarity >= low) & ((self.similarity < high) | last)
+            inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
             classes = self.unseen[inside]
             means = {name: of[classes][~np.isnan(of[classes])] for name, of in ap.items()}
             figures = {name: float(values.mean()) for name, values in means.items() if len(values)}
@@ -73,12 +72,6 @@ def nearest_seen(
     split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Nearest | None:
     """Find the seen class nearest to each unseen one, of those that are scored.
-
-    Args:
-        split: of the classes.
-        classes: of the dataset.
-        similarity: a map or a measure.
-        options: of the semantic protocol; the usual ones where there are none.
 
     Returns:
         None for a split that does not tell seen from unseen classes, or has none of either.

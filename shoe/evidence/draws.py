@@ -65,10 +65,8 @@ class Drawn(Filled):
     """A map whose unrated pairs have ratings that were drawn.
 
     Attributes:
-        source: what was rated.
         learned: distributions of what was not.
         playing: what else is known of the pairs behind matches.
-        seed: of the draw.
     """
 
     source: Similarity
@@ -134,8 +132,7 @@ def interval(report: Report) -> Interval | None:
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
     """SHOE-mAP and SHOE-mF1 by another similarity, with the boxes that a scorer has compared."""
-    similarities = HoiSimilarity.of(scorer.task, similarity, scorer.options)
-    return figures_of(scorer.under(similarities))
+    return figures_of(scorer.under(HoiSimilarity.of(scorer.task, similarity, scorer.options)))
 
 
 def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:

@@ -51,13 +51,7 @@ class Imputation:
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Impute values in three ways; None where nothing can be unrated, or there are no bounds.
-
-    Args:
-        task: what is scored.
-        today: similarities under the map.
-        options: the protocol.
-    """
+    """Impute values in three ways; None where nothing can be unrated, or there are no bounds."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None

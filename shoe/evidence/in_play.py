@@ -63,12 +63,8 @@ class InPlay:
     def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> InPlay:
         """Look at all pairs; where a word has the class's own sense, its other senses tell nothing.
 
-        Args:
-            source: the map.
-            learned: its predictions; those of rated pairs by what had not seen them.
-            lookups: class senses and words.
-            row: (n,) class sense of each cell behind a match.
-            word: (n,) its word.
+        ``learned`` predicts rated pairs by what had not seen them; ``row`` and ``word`` are the (n,) class sense and
+        the (n,) word of each cell behind a match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets

@@ -69,11 +69,7 @@ def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today:
     Today's nearest stays as similar as it is; else a guess that lifts all classes would hide that any of them may win.
     Where only the image's classes count, it is simply the nearest by the guess.
 
-    Args:
-        scorer: of the evaluation.
-        guess: similarities with guessed values for unrated pairs.
-        unmatched: (u,) predictions that may be unmatched.
-        today: what they are false positives of by today's map.
+    ``guess`` has guessed values for unrated pairs, and ``unmatched`` are the (u,) predictions that may be unmatched.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices
 from shoe.core.interactions import Interactions
 from shoe.matching.task import Task
@@ -33,7 +32,9 @@ def order_spans(report: Report) -> dict[str, tuple[float, float]]:
         figures[semantic.protocol] = [report.semantic.map]
     for seed in range(_ORDERS if figures else 0):
         rng = np.random.default_rng(seed)
-        task = Task(_shuffled(report.predictions, rng)[0], _shuffled_truth(report.truth, rng))
+        predictions, (table, images) = _shuffled(report.predictions, rng)[0], _shuffled(report.truth.interactions, rng)
+        labels = None if report.truth.image_labels is None else report.truth.image_labels[:, images]
+        task = Task(predictions, replace(report.truth, interactions=table, image_labels=labels))
         for options in strict:
             figures[options.protocol].append(strict_score(task, options).map)
         if semantic and report.similarities:
@@ -48,21 +49,12 @@ def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactio
     index = np.empty(len(images), np.int64)
     index[images] = np.arange(len(images))
     rows = np.lexsort((rng.random(len(table)), index[table.image]))
+    columns = {name: getattr(table, name)[rows] for name in ("human_boxes", "object_boxes", "verb", "object", "score")}
     return replace(
         table,
         images=tuple(table.images[i] for i in images.tolist()),
         sizes=table.sizes[images],
         coordinates=table.coordinates[images],
         offsets=np.concatenate([[0], np.cumsum(np.diff(table.offsets)[images])]),
-        human_boxes=table.human_boxes[rows],
-        object_boxes=table.object_boxes[rows],
-        verb=table.verb[rows],
-        object=table.object[rows],
-        score=table.score[rows],
+        **columns,
     ), images
-
-
-def _shuffled_truth(truth: GroundTruth, rng: np.random.Generator) -> GroundTruth:
-    table, images = _shuffled(truth.interactions, rng)
-    labels = None if truth.image_labels is None else truth.image_labels[:, images]
-    return replace(truth, interactions=table, image_labels=labels)

@@ -75,7 +75,13 @@ class PossibleMatches:
         predictions = scorer.task.predictions
         playing = np.zeros(len(predictions), bool)
         playing[rows] = True
-        pairs = _playing(scorer, playing)
+        pairs = scorer.near
+        keep = playing[pairs.prediction]
+        if scorer.options.repeats == "charged" and scorer.prefers_originals:  # repeats that cannot match are left out
+            once = np.ones(len(playing), bool)
+            once[repeated(predictions, distinct(pairs.prediction[keep]))] = False
+            keep &= once[pairs.prediction]
+        pairs = pairs if keep.all() else pairs.select(keep)
         low, high = (scorer.sigma_of(pairs, similarities) for similarities in (imputation.low, imputation.high))
         may = scorer.may_match(high)
         if not may.all():
@@ -108,12 +114,8 @@ def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predic
 
     A ground truth is sure if one of its candidates is nobody else's: only it could have taken that one.
 
-    Args:
-        pairs: candidates, without those that can never be similar enough to match.
-        low: (c,) the lowest sigma.
-        certain: (c,) pairs that are similar enough in any case.
-        truths: t.
-        predictions: n.
+    ``pairs`` are without those that can never be similar enough to match; of each, (c,) ``low`` is the lowest sigma,
+    and (c,) ``certain`` says whether it is similar enough in any case.
     """
     wanted_by = np.bincount(pairs.prediction, minlength=predictions)
     wants = np.bincount(pairs.truth, minlength=truths)
@@ -195,15 +197,7 @@ class _Open(NamedTuple):
     kind: Indices
 
     def select(self, rows: Indices) -> _Open:
-        return _Open(
-            self.truth[rows],
-            self.prediction[rows],
-            self.low[rows],
-            self.lowest[rows],
-            self.high[rows],
-            self.rank[rows],
-            self.kind[rows],
-        )
+        return _Open._make(column[rows] for column in self)
 
     def unrivalled(self, owner: Indices) -> Mask:
         """Which pairs are better, in any case, than all others of their owner; pairs stand by owner."""
@@ -235,17 +229,6 @@ class _Open(NamedTuple):
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
         return bar, np.repeat(np.maximum.reduceat(rank, start), size)
-
-
-def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
-    """Candidates of some predictions; repeats that cannot match are left out."""
-    pairs = scorer.near
-    keep = playing[pairs.prediction]
-    if scorer.options.repeats == "charged" and scorer.prefers_originals:
-        once = np.ones(len(playing), bool)
-        once[repeated(scorer.task.predictions, distinct(pairs.prediction[keep]))] = False
-        keep &= once[pairs.prediction]
-    return pairs if keep.all() else pairs.select(keep)
 
 
 def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Outcomes:

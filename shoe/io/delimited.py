@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from shoe.core.errors import InputError, printable, quote
@@ -85,13 +86,8 @@ def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> st
 def _field(value: object) -> object:
     if not isinstance(value, str):
         return value
-    formula = value.startswith(_STARTS_FORMULA) and not _is_number(value)
-    return ("'" if formula else "") + printable(value, len(value))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    mark = "'" if value.startswith(_STARTS_FORMULA) else ""
+    with suppress(ValueError):
+        float(value)
+        mark = ""  # a number is no formula
+    return mark + printable(value, len(value))

@@ -21,11 +21,6 @@ _LONGEST_INT = 18
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
     """Parse JSON; what breaks it is shown with its line, column and the text found there.
 
-    Args:
-        path: the file, for messages.
-        data: its content, or one line of it.
-        line: the number of that line.
-
     Raises:
         InputError: if ``data`` is no JSON.
     """

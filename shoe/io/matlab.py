@@ -55,11 +55,6 @@ def is_matlab(data: bytes) -> bool:
 def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str, Any]:
     """Read those of some variables that a Matlab file has; others are not looked at.
 
-    Args:
-        path: the file, for messages.
-        data: its content.
-        names: of the variables.
-
     Raises:
         InputError: if the file is damaged, of another version, or a variable is of a kind not named above.
     """

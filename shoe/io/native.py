@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.io.files import replacing
@@ -93,24 +92,20 @@ def read_native(path: str | Path, data: bytes = b"") -> Interactions:
     for name in _WORDS:
         if not isinstance(header.get(name), list):
             raise InputError(path, field=name, found=type(header.get(name)).__name__, expected="a list of names")
+    images, rows, offsets = len(header["images"]), arrays["verb"].size, arrays["offsets"]
+    whole = offsets.dtype.kind in "iu" and offsets.shape == (images + 1,)
+    edges = offsets.astype(np.int64) if whole else np.array([-1])
+    if edges[0] != 0 or edges[-1] != rows or (edges[1:] < edges[:-1]).any():
+        expected = f"{images + 1} ascending numbers from 0 to {rows}"
+        raise InputError(path, field="offsets", found="broken offsets", expected=expected)
     return Interactions.from_columns(
         images=header["images"],
-        image=_image_of_rows(path, arrays["offsets"], len(header["images"]), arrays["verb"].size),
+        image=np.repeat(np.arange(images), np.diff(edges)),
         verbs=header["verbs"],
         objects=header["objects"],
         **{name: array for name, array in arrays.items() if name != "offsets"},
         source=path,
     )
-
-
-def _image_of_rows(path: str | Path, offsets: NDArray[Any], images: int, rows: int) -> Indices:
-    """Each row's image, from offsets that have to start at 0, ascend, and end with the last row."""
-    if offsets.dtype.kind in "iu" and offsets.shape == (images + 1,):
-        edges = offsets.astype(np.int64)
-        if edges[0] == 0 and edges[-1] == rows and (edges[1:] >= edges[:-1]).all():
-            return np.repeat(np.arange(images), np.diff(edges))
-    expected = f"{images + 1} ascending numbers from 0 to {rows}"
-    raise InputError(path, field="offsets", found="broken offsets", expected=expected)
 
 
 def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:

@@ -44,17 +44,13 @@ def assign(
     if method == "confidence":
         order = np.lexsort((truth, prediction, -score, image))
         chooser, chosen = prediction[order], truth[order]
-        turn = _turn(image[order], chooser)
+        # Which in its image each chooser is: 0 for the first.
+        first = first_of_each(image[order])
+        number = np.cumsum(first_of_each(chooser) | first) - 1
+        start = np.flatnonzero(first)
+        turn = number - np.repeat(number[start], np.diff(start, append=len(image)))
         return np.sort(order[_in_turns(chooser, chosen, turn, sigma[order], np.zeros(len(order)))])
     return _optimal(truth, prediction, sigma, image)
-
-
-def _turn(image: Indices, chooser: Indices) -> Indices:
-    """Which in its image each chooser is: 0 for the first. Pairs are grouped by image, then by chooser."""
-    new_chooser = first_of_each(chooser) | first_of_each(image)
-    number = np.cumsum(new_chooser) - 1
-    start = np.flatnonzero(first_of_each(image))
-    return number - np.repeat(number[start], np.diff(start, append=len(image)))
 
 
 def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:

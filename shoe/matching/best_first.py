@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.core.interactions import Interactions
 from shoe.core.ragged import distinct, expand, first_of_each, runs
 
@@ -84,11 +84,19 @@ def best_first(
         won = _best(rivals, prediction, truth, merits, truth_order)
         held[prediction[won]] = won
         refused[rivals], refused[won] = True, False
-        lost = rivals[refused[rivals]]
-        again = np.sort(group[lost])
+        again = np.sort(group[rivals[refused[rivals]]])
         left = expand(first[again], count[again])[1]
         left = left[~refused[left]]
-        left = left[~_worse(merits, left, held[prediction[left]])]
+        holders = held[prediction[left]]
+        worse, equal = (
+            np.zeros(len(left), bool),
+            holders >= 0,
+        )  # by merits alone, than the pair that holds the prediction
+        for merit in merits:
+            mine, theirs = merit[left], merit[holders]
+            worse |= equal & (mine < theirs)
+            equal &= mine == theirs
+        left = left[~worse]
     asking, known = distinct(group[left]), 0
     while known < len(asking):  # whoever holds what they ask for may have to ask again
         known = len(asking)
@@ -114,12 +122,10 @@ def in_order(
     tied = order[~new | ~np.append(new[1:], True)]
     of_truth, of_prediction = np.zeros((2, len(truth)), np.int64)
     of_truth[tied], of_prediction[tied] = truth_order(truth[tied]), prediction_order(prediction[tied])
-    run = np.cumsum(new)
-    return order[np.lexsort((of_prediction[order], of_truth[order], run))]
+    return order[np.lexsort((of_prediction[order], of_truth[order], np.cumsum(new)))]
 
 
 def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floats], order: Order) -> Indices:
-    """The best pair of each judge, of some that stand by judge."""
     start, size = runs(judge[pairs])
     for merit in merits:
         if len(pairs) == len(start):
@@ -133,13 +139,3 @@ def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floa
         last[tied] = order(judged[pairs[tied]])
         pairs = pairs[np.lexsort((last, judge[pairs]))[start]]
     return pairs
-
-
-def _worse(merits: Sequence[Floats], pairs: Indices, holders: Indices) -> Mask:
-    """(p,) whether a pair is worse than the one that holds its prediction; by merits alone, False if none does."""
-    worse, equal = np.zeros(len(pairs), bool), holders >= 0
-    for merit in merits:
-        mine, theirs = merit[pairs], merit[holders]
-        worse |= equal & (mine < theirs)
-        equal &= mine == theirs
-    return worse

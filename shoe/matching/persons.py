@@ -23,8 +23,6 @@ class PersonMatches:
     """Each of n predictions with the annotated person whose box it overlaps most, whatever the threshold.
 
     Attributes:
-        said: the predictions.
-        truth: the persons.
         image: (n,) the truth's image of each prediction; -1 where the truth does not have it.
         person: (n,) the person, of equals the first; -1 on an image without persons.
         iou: (n,) how much the boxes overlap.
@@ -59,11 +57,8 @@ class PersonMatches:
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
         """Tell whether the role's box of some predictions is right.
 
-        Args:
-            rows: predictions, each of a person who does it.
-            entry: action and role.
-            rule: what boxes have to overlap by.
-            scenario: "1", where nobody drew the box, an empty one is right; "2", any is.
+        All of them are of a person who does it. If nobody drew the box, an empty one is right in scenario "1", and any
+        in "2".
         """
         drawn, given = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
         fits: Mask = self.empty[given] if scenario == "1" else np.ones(len(rows), bool)

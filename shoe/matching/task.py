@@ -50,8 +50,6 @@ class Task:
     What is asked for is computed once, and kept.
 
     Attributes:
-        predictions: what a model said; words may be any.
-        truth: what is so.
         origin: the task that this one is a part, or a change, of; None for one of its own.
     """
 
@@ -139,18 +137,13 @@ class Task:
     def hoi(self) -> Ints:
         """(n,) the class that each prediction names exactly, -1 where it is none of the dataset's."""
         of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
-        hoi: Ints = of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
-        return hoi
+        return of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
         """Pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.
 
         Boxes are compared once for all that is asked of the same coordinates and way of counting areas, unless a lower
         threshold, or pairs with one box only, are asked for later.
-
-        Args:
-            coordinates: those in which boxes are compared.
-            rule: the overlap that both boxes must reach.
         """
         pairs = self._known(coordinates, rule, either=False)
         keep = rule.holds(pairs.human) & rule.holds(pairs.object)
@@ -160,10 +153,6 @@ class Task:
         """Pairs of one image of which a box overlaps, and (c,) whether the human and (c,) the object boxes do.
 
         Object boxes do where they have one label, too. There may be further pairs, of which neither does.
-
-        Args:
-            coordinates: those in which boxes are compared.
-            rule: the overlap that a box must reach.
         """
         pairs = self._known(coordinates, rule, either=True)
         truth, predictions = self._objects
@@ -243,7 +232,6 @@ class Task:
 
 
 def _inverse(rows: Indices, size: int) -> Indices:
-    """(size,) where each row stands among some; -1 where it does not."""
     index = np.full(size, -1, np.int64)
     known = np.flatnonzero(rows >= 0)
     index[rows[known]] = known

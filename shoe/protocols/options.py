@@ -233,7 +233,7 @@ def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
     return {
         options.prefix + _name(f): _text(value)
         for f, value in values
-        if quiet or not _is_quiet(f) or value != f.default
+        if quiet or not f.metadata.get("quiet") or value != f.default
     }
 
 
@@ -283,10 +283,6 @@ def describe() -> list[tuple[str, str, str, str]]:
 def _choices(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
     prefix = STRICT_PREFIX if family is StrictOptions else ""
     return {prefix + _name(f): f for f in fields(family) if f.name != "protocol"}
-
-
-def _is_quiet(choice: Field[Any]) -> bool:
-    return bool(choice.metadata.get("quiet"))
 
 
 def _name(choice: Field[Any]) -> str:

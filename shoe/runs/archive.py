@@ -66,10 +66,6 @@ def read_head(archive: zipfile.ZipFile, name: str) -> bytes:
 def check_total(archive: zipfile.ZipFile, total: int) -> None:
     """Refuse columns that would fill the memory though the file is small.
 
-    Args:
-        archive: that holds them.
-        total: bytes that they take when read.
-
     Raises:
         ValueError: for more than 200 MB that are 32 times what is packed.
     """

@@ -46,11 +46,8 @@ def check_plain(what: str, texts: Iterable[str]) -> None:
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
     """A signature has to be that of facts and options.
 
-    Args:
-        text: as the run has it.
-        facts: of the run.
-        options: settings that it is of, in its order.
-        strict: whether it is that of one strict protocol, which no map moves.
+    ``options`` are settings in the signature's order; ``strict``: it is that of one strict protocol, which no map
+    moves.
 
     Raises:
         DamagedError: if it is another one.
@@ -73,8 +70,7 @@ def check_run(run: Run) -> None:
         raise DamagedError("no protocol")
     protocols = [each.options.protocol for each in run.strict]
     protocols += [each.options.protocol for each in run.by_person]
-    semantic = [run.semantic.options.protocol] if run.semantic else []
-    check_plain("protocol", [*protocols, *semantic])
+    check_plain("protocol", protocols + ([run.semantic.options.protocol] if run.semantic else []))
     if len(set(protocols)) < len(protocols) or any(":" in name for name in protocols):
         raise DamagedError("a protocol twice, or with a colon in its name")
     if len(set(run.images)) < len(run.images):

@@ -36,8 +36,6 @@ _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
 _F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
 _FRACTIONS = ("credit", "sigma")
-
-
 _MOST_CLASSES = 15_000
 _Columns = dict[str, ColumnIndex]
 
@@ -162,7 +160,12 @@ def read_run(path: str | Path) -> Run:
     """
     try:
         with open_archive(path, _HEAD) as archive:
-            head = _head(path, read_head(archive, _HEAD))
+            data = read_head(archive, _HEAD)
+            version = msgspec.json.decode(data, type=_Version).shoe_run
+            if type(version) is not int or version != _VERSION:
+                found_version, hint = quote(version), "a later shoe wrote it?"
+                raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
+            head = msgspec.json.decode(data, type=_Head)
             check_total(archive, sum(of.unpacked for of in head.columns))
             names = [_COLUMN.format(number) for number in range(len(head.columns))]
             if sorted(archive.namelist()) != sorted([_HEAD, *names]):
@@ -190,14 +193,6 @@ def read_run(path: str | Path) -> Run:
 
 def _damaged(path: str | Path, what: str) -> InputError:
     return InputError(path, found=f"a damaged or edited run: {what}", expected="one as shoe score --save wrote it")
-
-
-def _head(path: str | Path, data: bytes) -> _Head:
-    version = msgspec.json.decode(data, type=_Version).shoe_run
-    if type(version) is not int or version != _VERSION:
-        expected = f"version {_VERSION}"
-        raise InputError(path, field="shoe_run", found=quote(version), expected=expected, hint="a later shoe wrote it?")
-    return msgspec.json.decode(data, type=_Head)
 
 
 def _run(head: _Head, found: list[Any]) -> Run:

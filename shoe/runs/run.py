@@ -45,13 +45,7 @@ NO_CONFIDENCE = ", no confidence"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrictRun:
-    """What one exact-label protocol measured.
-
-    Attributes:
-        options: the protocol as it was applied.
-        signature: how its figures came about.
-        entries: what it ranked.
-    """
+    """What one exact-label protocol measured."""
 
     options: StrictOptions
     signature: Signature
@@ -63,8 +57,6 @@ class RoleRun:
     """What one protocol by person measured.
 
     Attributes:
-        options: the protocol as it was applied.
-        signature: how its figures came about.
         names: of its entries, as "hold-obj".
         left_out: the name that its second mean leaves out; "" for none.
         entries: what it ranked; a category is one of the names.
@@ -82,7 +74,6 @@ class SemanticRun:
     """What SHOE measured.
 
     Attributes:
-        options: the protocol as it was applied.
         entries: what SHOE-mAP ranked.
         f1: the matching behind SHOE-mF1 and the miss rates.
         above_delta: that matching where a match must be more similar than delta.
@@ -99,7 +90,6 @@ class Run:
     """One scoring of one model.
 
     Attributes:
-        name: what the model is called.
         signature: how the figures came about, as the report's.
         facts: what identifies them beside the options: version, data, split and hashes of the ground truth, how the
             predictions were read, their number and ``predictions-sha``, the map and its hash.
@@ -135,11 +125,7 @@ class Run:
     def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:
         """Keep what a report measured.
 
-        Args:
-            report: of one scoring.
-            name: what the model is called.
-            spread: SHOE-mAP by single raters, where it was measured.
-            interval: where SHOE figures would lie were all pairs rated, where it was estimated.
+        ``spread`` and ``interval`` are there if they were measured.
         """
         facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
@@ -233,7 +219,6 @@ def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
 
 
 def _part_figures(of: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
-    """The means over parts of a class split by their keys."""
     parts = scores.part_means(entries.parts)
     found = {f"{of}:{PART.format(part)}": mean.map for part, mean in parts.items()}
     return found | ({f"{of}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})

@@ -103,16 +103,12 @@ def verify(kept: Run, found: Run) -> Verdict:
     mismatches = mismatches or list(_unlike_parts(kept, found))
     before, after = kept.figures(), found.figures()
     figures = {
-        key: VerifiedFigure(run=a, now=b, equal=_equal(a, b))
+        key: VerifiedFigure(run=a, now=b, equal=a is b if a is None or b is None else abs(a - b) <= _ROUNDING)
         for key, a, b in ((key, before.get(key), after.get(key)) for key in {**before, **after})
     }
     equal = all(each.equal for each in figures.values())
     reasons = tuple(dict.fromkeys(each.why for each in mismatches)) or (() if equal else (_EDITED,))
     return Verdict(equal=equal and not mismatches, reasons=reasons, figures=figures, mismatches=tuple(mismatches))
-
-
-def _equal(a: float | None, b: float | None) -> bool:
-    return a is b if a is None or b is None else abs(a - b) <= _ROUNDING
 
 
 def _unlike_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
@@ -148,7 +144,6 @@ def _layers(run: Run) -> dict[str, dict[str, float]]:
 
 
 def _unlike(name: str, noun: str, kept: Sequence[Any], found: Sequence[Any]) -> Iterator[Mismatch]:
-    """Say so where the rows of columns differ."""
     rows = [len(columns[0]) if columns else 0 for columns in (kept, found)]
     if rows[0] != rows[1]:
         yield Mismatch(name, many(rows[0], noun), many(rows[1], noun), _EDITED)

@@ -47,7 +47,12 @@ def average_precision(
         return np.zeros(len(rank))
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
-        return _on_grid(credit / rank, credit / truths[:, None], GRIDS[interpolation] - epsilon)
+        recall, grid = credit / truths[:, None], GRIDS[interpolation] - epsilon
+        best = np.concatenate([_envelope(credit / rank), np.zeros((len(rank), 1))], axis=1)
+        total = np.zeros(len(rank))
+        for threshold in grid:
+            total += best[np.arange(len(best)), (recall < threshold).sum(axis=1)]
+        return total / len(grid)
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)
     if interpolation is Interpolation.ALL_POINTS:
@@ -61,15 +66,4 @@ def average_precision(
 
 
 def _envelope(precision: Floats) -> Floats:
-    highest: Floats = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-    return highest
-
-
-def _on_grid(precision: Floats, recall: Floats, grid: Floats) -> Floats:
-    best = np.concatenate([_envelope(precision), np.zeros((len(precision), 1))], axis=1)
-    total = np.zeros(len(precision))
-    for threshold in grid:
-        reached = (recall < threshold).sum(axis=1)
-        total += best[np.arange(len(best)), reached]
-    mean: Floats = total / len(grid)
-    return mean
+    return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]

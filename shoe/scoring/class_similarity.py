@@ -18,11 +18,6 @@ def class_similarity(
 ) -> Callable[[Indices, Indices], Floats]:
     """Compare classes as scoring does.
 
-    Args:
-        classes: of the dataset.
-        similarity: a map or a measure.
-        options: of the protocol; the usual ones where there are none.
-
     Returns:
         What takes R and S classes and returns (R, S) similarities 0..1, of each two the larger of what the one earns as
         a prediction of the other.

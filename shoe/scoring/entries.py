@@ -159,7 +159,6 @@ class Entries:
         truth_image: (t,) its image.
         counted: (K,) classes that take part.
         rare: (K,) classes that are rare.
-        rule: how entries become figures.
         parts: (K,) each, further parts of the classes that have means of their own: those of a class split.
         unseen: (K,) classes without a training pair, which are neither rare nor not; (1,) False where there is none.
 

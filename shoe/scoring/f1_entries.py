@@ -75,7 +75,6 @@ class F1Entries:
         truth_category: (t,) class of each ground truth.
         truth_image: (t,) its image.
         counted: (K,) classes that take part.
-        rule: how counts become figures.
     """
 
     category: NDArray[np.integer]

@@ -31,8 +31,6 @@ class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
-        verbs: similarity of verb senses to the predicted verb words.
-        objects: the same for objects.
         verb_row, object_row: (K,) row of each class in the two tables.
         rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
         how: rule that makes one number of two.
@@ -71,13 +69,6 @@ class HoiSimilarity:
         options: SemanticOptions,
     ) -> HoiSimilarity:
         """Look up the similarity of predicted words.
-
-        Args:
-            classes: of the dataset.
-            predicted_verbs: distinct words.
-            predicted_objects: likewise.
-            similarity: a map or a measure.
-            options: of the protocol.
 
         Raises:
             OptionError: for options that ask for what the dataset or the map has not.
@@ -156,27 +147,22 @@ class HoiSimilarity:
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
         if known is None:
-            hoi, sigma = self._compared_once(pairs, allowed)
-            return hoi[which], sigma[which]
+            nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+            kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
+            new = np.setdiff1d(pairs, kept, assume_unique=True)
+            if len(new):
+                found = self._nearest(new, allowed)
+                kept = np.concatenate([kept, new])
+                order = np.argsort(kept)
+                hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
+                kept = kept[order]
+                self._kept[allowed.tobytes()] = kept, hoi, sigma
+            place = np.searchsorted(kept, pairs)[which]
+            return hoi[place], sigma[place]
         hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
         hoi[which], sigma[which] = known
         hoi, sigma = self._nearest(pairs, allowed, (hoi, sigma))
         return hoi[which], sigma[which]
-
-    def _compared_once(self, pairs: Indices, allowed: Indices) -> tuple[Indices, Floats]:
-        """The nearest of the allowed classes, and its sigma, for distinct pairs of words, ascending; these are kept."""
-        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
-        new = np.setdiff1d(pairs, kept, assume_unique=True)
-        if len(new):
-            found = self._nearest(new, allowed)
-            kept = np.concatenate([kept, new])
-            order = np.argsort(kept)
-            hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
-            kept = kept[order]
-            self._kept[allowed.tobytes()] = kept, hoi, sigma
-        place = np.searchsorted(kept, pairs)
-        return hoi[place], sigma[place]
 
     @cached_property
     def _kept(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
@@ -238,7 +224,6 @@ def _meanings(words: Floats) -> Ints:
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
-    """Distinct keys, ascending, and the index of each key among them."""
     if size > _LARGEST_BITMAP:
         distinct, which = np.unique(keys, return_inverse=True)
         return distinct, which

@@ -71,9 +71,7 @@ class ScoringOptions:
     def report(self, predictions: Path, tell: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
         """Read and score one file, as ``shoe score`` does.
 
-        Args:
-            predictions: the file.
-            tell: hears what begins: "reading", then "scoring".
+        ``tell`` is called with what begins: "reading", then "scoring".
         """
         tell("reading")
         truth = self.truth()

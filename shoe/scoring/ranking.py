@@ -7,7 +7,6 @@ scores tie, a policy says what the order is (:class:`~shoe.protocols.options.Tie
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,13 +87,28 @@ def ranked_lists(
             continue
         ties_matter = ties_matter or _differ(right, equal, gains)
         if ties is not Ties.EXPECTED:
-            certain.append((k, *_by_position(score[part], credit[part], ties)))
+            by_score = np.argsort(-score[part], kind="stable")
+            if ties is Ties.REVERSED:
+                by_score = np.argsort(score[part], kind="stable")[::-1]
+            in_order = credit[part][by_score]
+            above = np.flatnonzero(in_order)
+            certain.append((k, (above + 1).astype(np.float64), in_order[above]))
         else:
             order = np.lexsort((-gains, -gained))
             ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
-            values[k], error[k] = _over_orders(ranked, k, truths[k : k + 1], ap, epsilon)
+            listable = ranked.orders <= _MOST_LISTED_ORDERS
+            orders = ranked.listed() if listable else ranked.drawn(k)
+            of_orders = average_precision(*orders, truths[k : k + 1], ap, epsilon)
+            values[k] = of_orders.mean()
+            if not listable:
+                mirrored = of_orders.reshape(-1, 2).mean(axis=1)
+                error[k] = mirrored.std(ddof=1) / math.sqrt(len(mirrored))
     which = [k for k, _, _ in certain]
-    values[which] = average_precision(*_padded(certain), truths[which], ap, epsilon)
+    longest = max((len(rank) for _, rank, _ in certain), default=0)
+    ranks, credits_ = np.full((len(certain), longest), np.inf), np.zeros((len(certain), longest))
+    for row, (_, rank, gains) in enumerate(certain):
+        ranks[row, : len(rank)], credits_[row, : len(rank)] = rank, gains
+    values[which] = average_precision(ranks, credits_, truths[which], ap, epsilon)
     return RankedLists(values, error, recall, entries, tied, ties_matter)
 
 
@@ -164,57 +178,21 @@ class FixedRanking:
         position = np.arange(len(keys)) - first[own] + 1
         ranks = position + false_before[np.searchsorted(self.keys, keys)] - false_before[self.starts[own]]
         values = np.zeros(classes)
-        for k, lists in _of_like_length(ranks, first, true_per_class):
+        longest, shorter = true_per_class.max(initial=0), 0
+        while shorter < longest:  # lists of about one length together, as a matrix that ends in infinities
+            limit = max(8, 4 * shorter)
+            k = np.flatnonzero((true_per_class > shorter) & (true_per_class <= limit))
+            which, place = expand(np.zeros(len(k), np.int64), true_per_class[k])
+            lists = np.full((len(k), true_per_class[k].max(initial=0)), np.inf)
+            lists[which, place] = ranks[first[k][which] + place]
             values[k] = average_precision(lists, np.isfinite(lists).astype(np.float64), truths[k], ap, 0.0)
+            shorter = limit
         recall = true_per_class / np.maximum(truths, 1)
         return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0, False)
 
 
-def _over_orders(
-    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float
-) -> tuple[float, float]:
-    """Mean of AP over the orders of a list, and its standard error."""
-    listable = ranked.orders <= _MOST_LISTED_ORDERS
-    orders = ranked.listed() if listable else ranked.drawn(number)
-    values = average_precision(*orders, truths, interpolation, epsilon)
-    if listable:
-        return values.mean(), 0.0
-    mirrored = values.reshape(-1, 2).mean(axis=1)
-    return values.mean(), mirrored.std(ddof=1) / math.sqrt(len(mirrored))
-
-
-def _padded(lists: list[tuple[int, Floats, Floats]]) -> tuple[Floats, Floats]:
-    """Ranks and credits of lists as matrices, shorter lists filled with ranks at infinity."""
-    longest = max((len(rank) for _, rank, _ in lists), default=0)
-    ranks, credits_ = np.full((len(lists), longest), np.inf), np.zeros((len(lists), longest))
-    for row, (_, rank, credit) in enumerate(lists):
-        ranks[row, : len(rank)] = rank
-        credits_[row, : len(rank)] = credit
-    return ranks, credits_
-
-
-def _of_like_length(ranks: Indices, first: Indices, count: Indices) -> Iterator[tuple[Indices, Floats]]:
-    """Lists of about one length together: their classes, and their ranks as a matrix that ends in infinities."""
-    longest = count.max(initial=0)
-    shorter = 0
-    while shorter < longest:
-        limit = max(8, 4 * shorter)
-        k = np.flatnonzero((count > shorter) & (count <= limit))
-        which, position = expand(np.zeros(len(k), np.int64), count[k])
-        lists = np.full((len(k), count[k].max(initial=0)), np.inf)
-        lists[which, position] = ranks[first[k][which] + position]
-        yield k, lists
-        shorter = limit
-
-
 def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
-    """Whether any of the m positives ties with an entry of another credit.
-
-    Args:
-        place: (m,) a number of each score.
-        equal: (m,) how many entries have this score.
-        gains: (m,) credits.
-    """
+    """Whether any of m positives ties with an entry of another credit, by number and entries of its score."""
     order = np.argsort(place, kind="stable")
     start, size = runs(place[order])
     ordered = gains[order]
@@ -225,11 +203,3 @@ def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
 def number_tied(equal: Mask) -> int:
     """Number of entries with ties, from (n - 1,) whether each entry of a sorted list and the next one tie."""
     return int((np.append(equal, False) | np.append(False, equal)).sum())
-
-
-def _by_position(score: Floats, credit: Floats, ties: Ties) -> tuple[Floats, Floats]:
-    """(r,) ranks and credits of the positives where ties keep, or reverse, the order of the entries."""
-    order = np.argsort(score, kind="stable")[::-1] if ties is Ties.REVERSED else np.argsort(-score, kind="stable")
-    ranked = credit[order]
-    rank = np.flatnonzero(ranked)
-    return (rank + 1).astype(np.float64), ranked[rank]

@@ -62,7 +62,6 @@ class RoleResult:
     """Figures of one protocol, fractions 0..1; E entries: actions, or actions with a role.
 
     Attributes:
-        options: the protocol as it was applied.
         names: E names, as "hold" or "hold-obj".
         ap: (E,) average precision; NaN where no annotated person does it.
         truths: (E,) annotated persons who do it, whether or not the role's box was drawn.
@@ -122,13 +121,7 @@ def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Score predictions by person (docs/protocols.md 4.3, 4.4).
-
-    Args:
-        task: predictions and ground truth.
-        found: their persons, matched under the protocol's way of counting areas.
-        options: the protocol.
-    """
+    """Score predictions by person (docs/protocols.md 4.3, 4.4)."""
     entries = role_entries(task, found, options)
     names, left_out = role_names(task.truth.benchmark.actions, options)
     truths, scores = entries.truths, entries.scores()
@@ -153,10 +146,7 @@ def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...],
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
     """What a protocol by person ranks: a category is an action, or an action with a role; a truth who does it.
 
-    Args:
-        task: predictions and ground truth.
-        found: their persons, matched under the protocol's way of counting areas.
-        options: the protocol.
+    The persons of ``found`` are matched under the protocol's way of counting areas.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
@@ -213,8 +203,7 @@ def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
     known = np.flatnonzero(found.image >= 0)
     person = found.person[known]
     kept = known[(person < 0) | ~found.truth.ignored[person]] if len(found.truth.person) else known
-    order: Indices = kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
-    return order
+    return kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
 
 
 def _true_positives(

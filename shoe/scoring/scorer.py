@@ -97,9 +97,7 @@ class Scorer:
     @cached_property
     def f1_rows(self) -> Indices:
         """Predictions that take part in SHOE-mF1, ascending (Algorithm 2, line 2; A22)."""
-        if self.options.tau_by == "best":
-            return self._most_telling()
-        return confident(self.task, self.rows, self.options)
+        return self._most_telling() if self.options.tau_by == "best" else confident(self.task, self.rows, self.options)
 
     def _most_telling(self) -> Indices:
         """The rows down to the confidence at which mF1 is highest: no way to stretch scores, or to add worse, gains.
@@ -187,7 +185,6 @@ class Scorer:
         return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(similarity), nearest, -1))
 
     def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
-        """The candidates that are matched, and their similarities."""
         chosen = self._assign(pairs, sigma)
         if self.options.repeats != "charged" or not self.prefers_originals:
             return pairs.select(chosen), sigma[chosen]

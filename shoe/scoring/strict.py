@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
-from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.core.documents import Count, Document, Fraction, narrowed
 from shoe.core.ragged import best_of_each, expand, first_largest, first_of_each, index_in_group, runs
 from shoe.matching.nms import pair_nms
@@ -93,7 +92,6 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
 def strict_entries(task: Task, options: StrictOptions) -> Entries:
     """The entries that a protocol ranks: each prediction under its own class, with credit 1 for a true positive."""
     truth, classes = task.truth, task.truth.classes
-    counted = classes.counted(options.no_interaction)
     rows, credit = strict_credits(task, options)
     return Entries(
         category=task.hoi[rows],
@@ -102,7 +100,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
         credit=credit,
         truth_category=truth.hoi,
         truth_image=truth.interactions.image,
-        counted=counted,
+        counted=classes.counted(options.no_interaction),
         rare=classes.rare,
         unseen=classes.unseen,
         rule=Rule.of(options),
@@ -133,33 +131,22 @@ def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
         rows = pair_nms(task.predictions, rows, options.nms)
     hoi = task.hoi[rows]
     keep = (hoi >= 0) & (truths > 0)[hoi]
-    keep &= _images_in_play(task, options, truths)[image[rows]]
+    truth, table = task.truth, task.truth.interactions
+    if options.empty_images != "count":
+        annotated = table.image[truths[truth.hoi] > 0]
+        keep &= (np.bincount(annotated, minlength=len(table.images)) > 0)[image[rows]]
     if options.known_object != "no":
-        keep &= _object_in_image(task.truth, options.known_object)[task.truth.classes.object[hoi], image[rows]]
+        shown = np.zeros((len(truth.classes.objects), len(table.images)), bool)
+        if options.known_object == "labels" and truth.image_labels is not None:
+            np.logical_or.at(shown, truth.classes.object, truth.image_labels == ImageLabel.YES)
+        else:
+            shown[table.object, table.image] = True
+        keep &= shown[truth.classes.object[hoi], image[rows]]
     rows = rows[keep]
     if options.class_cap is not None:
         reverse = options.ties is Ties.REVERSED
         rows = rows[best_of_each(task.hoi[rows], score[rows], options.class_cap, reverse_ties=reverse)]
     return rows
-
-
-def _images_in_play(task: Task, options: StrictOptions, truths: Indices) -> Mask:
-    """(m,) images whose predictions count."""
-    images = len(task.truth.interactions.images)
-    if options.empty_images == "count":
-        return np.ones(images, bool)
-    annotated = task.truth.interactions.image[truths[task.truth.hoi] > 0]
-    return np.bincount(annotated, minlength=images) > 0
-
-
-def _object_in_image(truth: GroundTruth, known_by: str) -> Mask:
-    """(objects, m) whether an image shows an object, by its image-level labels or by its boxes."""
-    shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
-    if known_by == "labels" and truth.image_labels is not None:
-        np.logical_or.at(shown, truth.classes.object, truth.image_labels == ImageLabel.YES)
-        return shown
-    shown[truth.interactions.object, truth.interactions.image] = True
-    return shown
 
 
 def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indices:
@@ -193,8 +180,7 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
         truth, entry = truth[::-1], entry[::-1]
     by_truth = np.argsort(truth, kind="stable")
     truth, entry = truth[by_truth], entry[by_truth]
-    winners: Indices = np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
-    return winners
+    return np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
@@ -206,5 +192,4 @@ def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int)
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])
     first_copy = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
-    rows: Indices = first_copy[index_in_group(np.bincount(image, minlength=1)) < most]
-    return rows
+    return first_copy[index_in_group(np.bincount(image, minlength=1)) < most]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from shoe.benchmarks.base import SUBSETS, Benchmark, Published, TruthFormat, plain_image_name
+from shoe.benchmarks.base import SUBSETS, Benchmark, plain_image_name, read_published
 from shoe.benchmarks.card import read_card
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.held_out import published_splits
@@ -21,7 +20,6 @@ from shoe.benchmarks.hico_det.zero_shot import zero_shot_splits
 from shoe.core.arrays import Mask
 from shoe.core.interactions import Interactions
 from shoe.io.json import parse_json
-from shoe.io.matlab import is_matlab
 
 _FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
@@ -52,7 +50,6 @@ def official_images() -> list[str]:
 
 @cache
 def _unused_numbers() -> frozenset[int]:
-    """The numbers below the last test image's that name none."""
     path = _FOLDER / "unused_numbers.json"
     return frozenset(parse_json(path, path.read_bytes()))
 
@@ -71,22 +68,10 @@ def _single_hoi(table: Interactions) -> Mask:
     return np.array([name in names for name in table.images], bool)
 
 
-def _published() -> Mapping[str, Published]:
-    path = _FOLDER / "published.json"
-    return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
-
-
 BENCHMARK = Benchmark(
     name="hico-det",
     load_classes=_classes,
-    formats=(
-        TruthFormat(
-            instances.NAME, "instances_test2015.json (hicodet)", instances.is_instances, instances.read_instances
-        ),
-        TruthFormat(ppdm.NAME, "test_hico.json (PPDM, QPIC, SG)", ppdm.is_ppdm, ppdm.read_ppdm, ppdm.write_ppdm),
-        TruthFormat(hake.NAME, "hico-det-instance-level.tar.gz (HAKE)", hake.is_hake, hake.read_hake),
-        TruthFormat(bbox_mat.NAME, "anno_bbox.mat", is_matlab, bbox_mat.read_bbox_mat),
-    ),
+    formats=(instances.FORMAT, ppdm.FORMAT, hake.FORMAT, bbox_mat.FORMAT),
     image_name=image_name,
     image_example="HICO_test2015_00000001.jpg",
     test_images=official_images,
@@ -100,6 +85,6 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     about=ABOUT,
     default_protocols=("hico-det", "shoe"),
-    load_published=_published,
+    load_published=lambda: read_published(_FOLDER / "published.json"),
     load_card=lambda: read_card(_FOLDER / "card.json"),
 )

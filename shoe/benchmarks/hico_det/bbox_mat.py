@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.rows import Rows
-from shoe.io.matlab import load_matlab, matrix, number, records, text, whole_number
+from shoe.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
 
-NAME = "official anno_bbox.mat"
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
 _CORNERS = ("x1", "y1", "x2", "y2")
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
@@ -25,12 +24,6 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
     """Read one split of the file: the one asked for, else test if it is there.
-
-    Args:
-        path: the file, for messages.
-        data: its content.
-        benchmark: whose class table has the order of the file's numbers.
-        split: which split to read, where a file holds both.
 
     Raises:
         InputError: naming the image that breaks the format; a training image is left out instead, as QPIC does, if one
@@ -124,3 +117,6 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
 
 def _boxes(value: Any) -> NDArray[np.float64]:
     return np.array([[number(box[c]) for c in _CORNERS] for box in records(value)], np.float64).reshape(-1, 4)
+
+
+FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)

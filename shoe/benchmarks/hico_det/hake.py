@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import check_range
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
@@ -23,7 +23,6 @@ from shoe.core.rows import Rows
 from shoe.io.json import parse_json
 from shoe.io.typed import Box, Whole, explained
 
-NAME = "HAKE instance-level JSON"
 _TAR_MAGIC = slice(257, 262), b"ustar"
 
 
@@ -93,3 +92,6 @@ def _unpacked(data: bytes) -> bytes:
     except (tarfile.TarError, EOFError, OSError, ValueError):
         pass
     return data
+
+
+FORMAT = TruthFormat("HAKE instance-level JSON", "hico-det-instance-level.tar.gz (HAKE)", is_hake, read_hake)

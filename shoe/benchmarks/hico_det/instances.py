@@ -4,24 +4,20 @@ One object of parallel lists. It carries its own class lists, which its class in
 ones, pixel indices counted from 1, in both splits.
 """
 
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_range, triplet_name
-from shoe.core.arrays import Floats, Indices
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import check_range, joined_boxes, list_lengths, triplet_name
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import Box, Whole
-
-NAME = "hicodet instances JSON"
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "triplet"})]
@@ -44,23 +40,21 @@ class _Document(Struct, gc=False):
     size: list[Annotated[tuple[Whole, Whole], Meta(extra={"expected": "[width, height]"})]] | UnsetType = UNSET
 
 
-def is_instances(data: bytes) -> bool:
-    """Tell whether a file holds a JSON object with this format's keys."""
-    return data.lstrip()[:1] == b"{" and b'"annotation"' in data and b'"filenames"' in data
-
-
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
     Raises:
         InputError: naming the image and field that break the format.
     """
-    document = read_typed(path, data, _Document, _image_name)
+    document = read_typed(
+        path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
+    )
     images, annotation = document.filenames, document.annotation
     if len(annotation) != len(images):
         expected = f"{len(images)}, one per file name"
         raise InputError(path, field="annotation", found=f"{len(annotation)} images", expected=expected)
-    image = np.repeat(np.arange(len(images)), _counts(path, document))
+    counts = list_lengths(path, images, annotation, "hoi", "boxes_h", "boxes_o", "object", "verb")
+    image = np.repeat(np.arange(len(images)), counts)
     hoi, object_, verb = (
         np.fromiter(chain.from_iterable([getattr(entry, field) for entry in annotation]), np.int64, len(image))
         for field in ("hoi", "object", "verb")
@@ -82,8 +76,8 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     return Rows(
         images=images,
         image=image,
-        human_boxes=_boxes([entry.boxes_h for entry in annotation], len(image)),
-        object_boxes=_boxes([entry.boxes_o for entry in annotation], len(image)),
+        human_boxes=joined_boxes([entry.boxes_h for entry in annotation], len(image)),
+        object_boxes=joined_boxes([entry.boxes_o for entry in annotation], len(image)),
         verbs=document.verbs,
         objects=document.objects,
         verb=verb,
@@ -93,22 +87,9 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     )
 
 
-def _image_name(document: Any, number: int, _record: object) -> str:
-    return f"image {quote(document['filenames'][number])}"
-
-
-def _counts(path: str | Path, document: _Document) -> Indices:
-    """(m,) triplets of each image, of which all its lists have to tell."""
-    counts = np.array([len(entry.hoi) for entry in document.annotation], np.int64)
-    for field in ("boxes_h", "boxes_o", "object", "verb"):
-        lengths = np.array([len(getattr(entry, field)) for entry in document.annotation], np.int64)
-        if (lengths != counts).any():
-            number = int(np.argmax(lengths != counts))
-            record, found = f"image {quote(document.filenames[number])}", f"{lengths[number]} entries"
-            raise InputError(path, record=record, field=field, found=found, expected=f"{counts[number]}, as in hoi")
-    return counts
-
-
-def _boxes(lists: Sequence[list[Box]], count: int) -> Floats:
-    numbers = chain.from_iterable(chain.from_iterable(lists))
-    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
+FORMAT = TruthFormat(
+    name="hicodet instances JSON",
+    example="instances_test2015.json (hicodet)",
+    fits=lambda data: data.lstrip()[:1] == b"{" and b'"annotation"' in data and b'"filenames"' in data,
+    read=read_instances,
+)

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of, triplet_name
 from shoe.benchmarks.image_lists import write_image_lists
 from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.errors import InputError, quote
@@ -29,7 +29,6 @@ from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import BoxOrText, WholeOrText
 
-NAME = "PPDM/QPIC JSON"
 _TEST = "test2015"
 
 
@@ -51,11 +50,6 @@ class _Image(Struct, gc=False):
     hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]
 
 
-def is_ppdm(data: bytes) -> bool:
-    """Tell whether a file holds a JSON list of objects."""
-    return re.match(rb"\s*\[\s*\{", data) is not None
-
-
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file, whose verb and HOI ids follow the order of the benchmark's own class table.
 
@@ -65,7 +59,7 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         InputError: naming the image and field that break the format.
     """
     numbering = benchmark.classes
-    records = read_typed(path, data, list[_Image], _image_name)
+    records = read_typed(path, data, list[_Image], named_record())
     images = [record.file_name for record in records]
     is_test = np.array([_TEST in name for name in images], bool)
     counts = np.array([len(record.annotations) for record in records], np.int64)
@@ -117,11 +111,6 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     """Write ground truth as :func:`read_ppdm` reads it: each image's distinct boxes, and its triplets.
 
     Boxes are written in the coordinates that images of their name have in this format, whatever those of the table.
-
-    Args:
-        table: in the words of the benchmark's classes.
-        path: the file, which appears whole or not at all.
-        benchmark: whose numbers it has.
     """
     shift = converted(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
     human_boxes, object_boxes = (
@@ -134,11 +123,14 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
 
 
 def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
-    """(m,) what the numbers of each image count."""
     is_test = np.array([_TEST in name for name in images], bool)
     return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
 
 
-def _image_name(_document: object, number: int, record: Any) -> str:
-    name = record.get("file_name") if isinstance(record, dict) else None
-    return f"image {quote(name) if isinstance(name, str) else number}"
+FORMAT = TruthFormat(
+    name="PPDM/QPIC JSON",
+    example="test_hico.json (PPDM, QPIC, SG)",
+    fits=lambda data: re.match(rb"\s*\[\s*\{", data) is not None,
+    read=read_ppdm,
+    write=write_ppdm,
+)

@@ -12,11 +12,11 @@ import re
 from functools import cache
 from pathlib import Path
 
-from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name
+from shoe.benchmarks.base import Benchmark, plain_image_name
 from shoe.benchmarks.card import read_card
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses, class_table, parse_classes
-from shoe.benchmarks.swig_hoi.annotations import NAME, is_annotations, read_annotations
+from shoe.benchmarks.swig_hoi.annotations import FORMAT
 from shoe.benchmarks.swig_hoi.protocols import ABOUT, PROTOCOLS
 
 _FOLDER = Path(__file__).parent
@@ -55,14 +55,13 @@ def _by_frequency() -> ClassSplit:
     classes = BENCHMARK.classes
     parts = {UNSEEN: classes.unseen, SEEN: ~classes.unseen, "rare": classes.rare, "non-rare": classes.non_rare}
     scored = {part: mask & classes.scored for part, mask in parts.items()}
-    about = "how often training shows a class"
-    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables", about)
+    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables", "how often training shows a class")
 
 
 BENCHMARK = Benchmark(
     name="swig-hoi",
     load_classes=_classes,
-    formats=(TruthFormat(NAME, "swig_test_1000.json (THID, INP-CC)", is_annotations, read_annotations),),
+    formats=(FORMAT,),
     image_name=image_name,
     image_example="wrapping_1.jpg",
     load_object_ids=lambda: {number: row[0] for number, row in enumerate(_table("objects.tsv"))},

@@ -8,19 +8,19 @@ Actions and objects count from 0 in the order of the category tables. A box may 
 import re
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range, objects_of
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of
+from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import Box, Whole
 
-NAME = "SWIG-HOI JSON"
 _KEYS = re.compile(rb'"(?:box|hoi)_annotations"')
 
 
@@ -44,18 +44,13 @@ class _Image(Struct, gc=False):
     width: Whole = 0
 
 
-def is_annotations(data: bytes) -> bool:
-    """Tell whether a file holds a JSON list of objects with this format's keys."""
-    return re.match(rb"\s*\[\s*\{", data) is not None and _KEYS.search(data) is not None
-
-
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
     Raises:
         InputError: naming the image and field that break the format.
     """
-    records = read_typed(path, data, list[_Image], _image_name)
+    records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
     images = [record.file_name for record in records]
     counts = np.array([len(record.box_annotations) for record in records], np.int64)
@@ -87,7 +82,7 @@ def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split
     )
 
 
-def _numbers(path: str | Path, records: list[_Image]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+def _numbers(path: str | Path, records: list[_Image]) -> Indices | None:
     """(m,) number of each image, which predictions call it by; None where the file has none."""
     given = [record.img_id for record in records if record.img_id is not UNSET]
     if len(given) < len(records):
@@ -102,6 +97,9 @@ def _numbers(path: str | Path, records: list[_Image]) -> np.ndarray[Any, np.dtyp
     return numbers
 
 
-def _image_name(_document: object, number: int, record: Any) -> str:
-    name = record.get("file_name") if isinstance(record, dict) else None
-    return f"image {quote(name) if isinstance(name, str) else number}"
+FORMAT = TruthFormat(
+    name="SWIG-HOI JSON",
+    example="swig_test_1000.json (THID, INP-CC)",
+    fits=lambda data: re.match(rb"\s*\[\s*\{", data) is not None and _KEYS.search(data) is not None,
+    read=read_annotations,
+)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
+from shoe.benchmarks.base import Benchmark, plain_image_name, read_published
 from shoe.benchmarks.card import read_card
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.held_out import published_splits
@@ -55,38 +54,10 @@ def _classes() -> HoiClasses:
     return parse_classes(path.read_text("utf-8"), "v-coco", path)
 
 
-def _published() -> Mapping[str, Published]:
-    path = _FOLDER / "published.json"
-    return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
-
-
 BENCHMARK = Benchmark(
     name="v-coco",
     load_classes=_classes,
-    formats=(
-        TruthFormat(
-            official.NAME,
-            f"vcoco_test.json (s-gupta/v-coco, with {official.INSTANCES})",
-            official.is_official,
-            official.read_official,
-        ),
-        TruthFormat(
-            everything.NAME, "test.txt (vcoco_everything)", everything.is_everything, everything.read_everything
-        ),
-        TruthFormat(
-            pairs_json.NAME,
-            "instances_vcoco_test.json (fredzzhang/vcoco)",
-            pairs_json.is_pairs_json,
-            pairs_json.read_pairs_json,
-        ),
-        TruthFormat(
-            qpic_json.NAME,
-            "test_vcoco.json (QPIC, SG)",
-            qpic_json.is_qpic_json,
-            qpic_json.read_qpic_json,
-            qpic_json.write_qpic_json,
-        ),
-    ),
+    formats=(official.FORMAT, everything.FORMAT, pairs_json.FORMAT, qpic_json.FORMAT),
     image_name=image_name,
     image_example="000000000294.jpg",
     load_object_ids=coco_categories,
@@ -100,7 +71,7 @@ BENCHMARK = Benchmark(
     role_protocols=ROLE_PROTOCOLS,
     about=ABOUT,
     default_protocols=("shoe",),
-    load_published=_published,
+    load_published=lambda: read_published(_FOLDER / "published.json"),
     load_card=lambda: read_card(_FOLDER / "card.json"),
     similarity="v-coco",
 )

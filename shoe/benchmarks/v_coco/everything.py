@@ -15,19 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import named_images
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 
-NAME = "vcoco_everything text"
 _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n", re.IGNORECASE)
-
-
-def is_everything(data: bytes) -> bool:
-    """Tell whether a file begins with the first three lines of an image."""
-    return _START.match(data) is not None
 
 
 def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
@@ -38,15 +32,20 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     """
     lines = _Lines(path, data)
     objects = benchmark.object_order
-    roles = _meaning(benchmark)
+    # Number 1 and up: actions by their first role, then the second roles.
+    numbered = benchmark.actions.numbered
+    first = {action: (action, entry) for action, entry in reversed(numbered)}
+    roles = [*(first[action] for action in sorted(first)), *(pair for pair in numbered if pair not in first.values())]
     images: list[str] = []
     counts: list[int] = []
     boxes: list[list[float]] = []
     sizes, category, rows = [], [], []
     while lines.more():
-        lines.numbered_image()
+        begin = lines.take("'# number', which begins an image", 2)
+        if begin[0] != "#":
+            raise lines.error(" ".join(begin), "'# number', which begins an image")
         images.append(lines.take("a file name", 1)[0])
-        sizes.append(lines.numbers("width and height", 2))
+        sizes.append(lines.floats(lines.take("width and height", 2)))
         index: dict[tuple[str, ...], int] = {}
         for _ in range(lines.count("the number of boxes")):
             words = lines.take("category x1 y1 x2 y2", 5)
@@ -84,13 +83,6 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     ).rows(benchmark)
 
 
-def _meaning(benchmark: Benchmark) -> list[tuple[int, int]]:
-    """The action and entry of each number, from 1: actions by their first role, then the second roles."""
-    numbered = benchmark.actions.numbered
-    first = {action: (action, entry) for action, entry in reversed(numbered)}
-    return [*(first[action] for action in sorted(first)), *(pair for pair in numbered if pair not in first.values())]
-
-
 class _Lines:
     """The lines of a file with something on them, read one after the other."""
 
@@ -102,7 +94,6 @@ class _Lines:
         self._number = 0
 
     def more(self) -> bool:
-        """Whether there is another line."""
         return self._next is not None
 
     def take(self, expected: str, words: int) -> Sequence[str]:
@@ -116,14 +107,7 @@ class _Lines:
             raise self.error(line.strip(), expected)
         return found
 
-    def numbered_image(self) -> None:
-        """Take the line that begins an image."""
-        found = self.take("'# number', which begins an image", 2)
-        if found[0] != "#":
-            raise self.error(" ".join(found), "'# number', which begins an image")
-
     def floats(self, words: Sequence[str]) -> list[float]:
-        """Words as numbers."""
         try:
             numbers = [float(word) for word in words]
         except ValueError:
@@ -132,12 +116,7 @@ class _Lines:
             raise self.error(" ".join(words), "finite numbers")
         return numbers
 
-    def numbers(self, expected: str, words: int) -> list[float]:
-        """A line of numbers."""
-        return self.floats(self.take(expected, words))
-
     def count(self, expected: str) -> int:
-        """A line with a number of lines."""
         (word,) = self.take(expected, 1)
         if not word.isdecimal():
             raise self.error(word, expected)
@@ -149,5 +128,12 @@ class _Lines:
             raise self.error(word, f"1 to {largest}", field)
 
     def error(self, found: str, expected: str, field: str | None = None) -> InputError:
-        """The error for the line taken last."""
         return InputError(self._path, record=f"line {self._number}", field=field, found=quote(found), expected=expected)
+
+
+FORMAT = TruthFormat(
+    name="vcoco_everything text",
+    example="test.txt (vcoco_everything)",
+    fits=lambda data: _START.match(data) is not None,
+    read=read_everything,
+)

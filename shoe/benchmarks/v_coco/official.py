@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated as Typed
-from typing import Any
 
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import named_images, objects_of
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import named_images, named_record, objects_of
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
@@ -25,7 +24,6 @@ from shoe.io.files import read_bytes
 from shoe.io.json import read_typed
 from shoe.io.typed import Finite, Whole
 
-NAME = "V-COCO's official annotation"
 INSTANCES = "instances_vcoco_all_2014.json"
 
 
@@ -58,11 +56,6 @@ class _Instances(Struct, gc=False):
     annotations: Typed[list[_Instance], Meta(extra={"item": "annotation"})]
 
 
-def is_official(data: bytes) -> bool:
-    """Tell whether a file holds a JSON list with this format's keys."""
-    return data.lstrip()[:1] == b"[" and b'"role_object_id"' in data
-
-
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
@@ -70,7 +63,7 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
         InputError: naming the action and field that break the format, or COCO's file where it is missing.
     """
     actions = benchmark.actions
-    found = read_typed(path, data, list[_Action], _action_name)
+    found = read_typed(path, data, list[_Action], named_record("action", "action_name"))
     names = tuple(action.action_name for action in found)
     if names != actions.names:
         expected = f"the {len(actions)} actions in the official order: {', '.join(actions.names)}"
@@ -143,7 +136,6 @@ def _of_images(home: Path, ids: Sequence[int]) -> tuple[list[_Image], list[_Inst
 
 
 def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Sequence[float], action: str) -> Indices:
-    """The rows of some COCO annotations."""
     missing = next((number for number in ids if int(number) not in row), None)
     if missing is not None:
         expected = f"a COCO annotation in {home} on an image of this file"
@@ -154,7 +146,6 @@ def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Se
 def _check(
     path: str | Path, action: _Action, roles: Sequence[str], image_id: Sequence[float], ann_id: Sequence[float]
 ) -> None:
-    """Refuse an action whose lists do not belong together."""
     record, n = f"action {quote(action.action_name)}", len(ann_id)
     if action.role_name != ["agent", *roles]:
         expected = ", ".join(["agent", *roles])
@@ -173,6 +164,9 @@ def _columns(person: Indices, action: int, entry: int, target: Indices) -> Indic
     return np.stack([person, np.full(len(person), action), np.full(len(person), entry), target])
 
 
-def _action_name(_document: object, number: int, record: Any) -> str:
-    name = record.get("action_name") if isinstance(record, dict) else None
-    return f"action {quote(name) if isinstance(name, str) else number}"
+FORMAT = TruthFormat(
+    name="V-COCO's official annotation",
+    example=f"vcoco_test.json (s-gupta/v-coco, with {INSTANCES})",
+    fits=lambda data: data.lstrip()[:1] == b"[" and b'"role_object_id"' in data,
+    read=read_official,
+)

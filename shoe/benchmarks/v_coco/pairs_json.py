@@ -7,20 +7,17 @@ these are the pairs.
 
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_range, named_images
-from shoe.core.arrays import Floats, Indices
-from shoe.core.errors import InputError, quote
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import check_range, joined_boxes, list_lengths, named_images, named_record
+from shoe.core.arrays import Indices
 from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import Box, Whole
-
-NAME = "V-COCO pairs JSON"
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "pair"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "pair"})]
@@ -40,21 +37,18 @@ class _Document(Struct, gc=False):
     objects: list[str]
 
 
-def is_pairs_json(data: bytes) -> bool:
-    """Tell whether a file holds a JSON object with the key that only this format has."""
-    return data.lstrip()[:1] == b"{" and b'"action_to_object"' in data
-
-
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
     Raises:
         InputError: naming the image and field that break the format.
     """
-    document = read_typed(path, data, _Document, _image_name)
+    document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
     names = [entry.file_name for entry in entries]
-    image = np.repeat(np.arange(len(entries)), _counts(path, entries))
+    image = np.repeat(
+        np.arange(len(entries)), list_lengths(path, names, entries, "actions", "boxes_h", "boxes_o", "objects")
+    )
     action, object_ = (
         np.fromiter(chain.from_iterable([getattr(entry, field) for entry in entries]), np.int64, len(image))
         for field in ("actions", "objects")
@@ -66,8 +60,8 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     return Rows(
         images=named_images(path, benchmark.image_name, names),
         image=image,
-        human_boxes=_boxes([entry.boxes_h for entry in entries], len(image)),
-        object_boxes=_boxes([entry.boxes_o for entry in entries], len(image)),
+        human_boxes=joined_boxes([entry.boxes_h for entry in entries], len(image)),
+        object_boxes=joined_boxes([entry.boxes_o for entry in entries], len(image)),
         verbs=verbs,
         objects=objects,
         verb=verb,
@@ -81,23 +75,9 @@ def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
     return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
 
 
-def _image_name(_document: object, number: int, record: Any) -> str:
-    name = record.get("file_name") if isinstance(record, dict) else None
-    return f"image {quote(name) if isinstance(name, str) else number}"
-
-
-def _counts(path: str | Path, entries: list[_Image]) -> Indices:
-    """(m,) pairs of each image, of which all its lists have to tell."""
-    counts = np.array([len(entry.actions) for entry in entries], np.int64)
-    for field in ("boxes_h", "boxes_o", "objects"):
-        lengths = np.array([len(getattr(entry, field)) for entry in entries], np.int64)
-        if (lengths != counts).any():
-            number = int(np.argmax(lengths != counts))
-            record, found = f"image {quote(entries[number].file_name)}", f"{lengths[number]} entries"
-            raise InputError(path, record=record, field=field, found=found, expected=f"{counts[number]}, as in actions")
-    return counts
-
-
-def _boxes(lists: list[list[tuple[float, float, float, float]]], count: int) -> Floats:
-    numbers = chain.from_iterable(chain.from_iterable(lists))
-    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
+FORMAT = TruthFormat(
+    name="V-COCO pairs JSON",
+    example="instances_vcoco_test.json (fredzzhang/vcoco)",
+    fits=lambda data: data.lstrip()[:1] == b"{" and b'"action_to_object"' in data,
+    read=read_pairs_json,
+)

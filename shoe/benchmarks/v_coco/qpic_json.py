@@ -10,13 +10,12 @@ from __future__ import annotations
 from itertools import chain
 from pathlib import Path
 from typing import Annotated as Typed
-from typing import Any
 
 import numpy as np
 from msgspec import Meta, Struct
 
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range, named_images, objects_of, triplet_name
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import check_boxes, check_range, named_images, named_record, objects_of, triplet_name
 from shoe.benchmarks.image_lists import write_image_lists
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.errors import InputError, quote
@@ -24,8 +23,6 @@ from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import BoxOrText, WholeOrText
-
-NAME = "QPIC's V-COCO JSON"
 
 
 class _Box(Struct, gc=False):
@@ -45,18 +42,13 @@ class _Image(Struct, gc=False):
     hoi_annotation: Typed[list[_Deed], Meta(extra={"item": "triplet"})]
 
 
-def is_qpic_json(data: bytes) -> bool:
-    """Tell whether a file holds a JSON list of objects with this format's keys."""
-    return data.lstrip()[:1] == b"[" and b'"hoi_annotation"' in data
-
-
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
     Raises:
         InputError: naming the image and field that break the format.
     """
-    records = read_typed(path, data, list[_Image], _image_name)
+    records = read_typed(path, data, list[_Image], named_record())
     names = [record.file_name for record in records]
     counts = np.array([len(record.annotations) for record in records], np.int64)
     image = np.repeat(np.arange(len(names)), [len(record.hoi_annotation) for record in records])
@@ -71,8 +63,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
     numbered = np.array(benchmark.actions.numbered, np.int64)
     check_range(path, place, "category_id", verb, len(numbered))
     check_boxes(path, place, "subject_id", person, counts)
-    outside = (target < -1) | (target >= counts[image])
-    check_boxes(path, place, "object_id", target, counts, outside)
+    check_boxes(path, place, "object_id", target, counts, (target < -1) | (target >= counts[image]))
     action, entry = numbered[verb].T
     first = (np.cumsum(counts) - counts)[image]
     known = "one of COCO's 80 category ids, between 1 and 90"
@@ -100,18 +91,16 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 
 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table.
-
-    Args:
-        table: in the words of the benchmark's classes.
-        path: the file, which appears whole or not at all.
-        benchmark: whose numbers it has.
-    """
+    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table."""
     classes = benchmark.classes
     verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})
 
 
-def _image_name(_document: object, number: int, record: Any) -> str:
-    name = record.get("file_name") if isinstance(record, dict) else None
-    return f"image {quote(name) if isinstance(name, str) else number}"
+FORMAT = TruthFormat(
+    name="QPIC's V-COCO JSON",
+    example="test_vcoco.json (QPIC, SG)",
+    fits=lambda data: data.lstrip()[:1] == b"[" and b'"hoi_annotation"' in data,
+    read=read_qpic_json,
+    write=write_qpic_json,
+)
