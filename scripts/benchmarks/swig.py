@@ -1,20 +1,14 @@
-"""What `scripts/bench` measures of SWIG-HOI: made annotations and predictions of its true size.
-
-Usage: bench_swig.py swig FOLDER, as for bench_stages.py, of whose files it needs none; it prints one JSON object.
-"""
+"""The stage about SWIG-HOI: made annotations and predictions of its true size."""
 
 from __future__ import annotations
 
-import json
-import sys
 import tracemalloc
 
 import numpy as np
 import synthetic
-from bench_stages import timed
-from bench_table import Measured, Row, _rate, _seconds
 from numpy.typing import NDArray
 
+from benchmarks.shared import Row, rate, seconds_row, timed
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
@@ -27,7 +21,7 @@ _OFTEN = np.array([1, 2, 20])
 
 
 def truth() -> GroundTruth:
-    """Make annotations: every class that is scored at least once, the others drawn by how common they are."""
+    """Return made annotations: every class that is scored at least once, the others drawn by how common they are."""
     rng, of = np.random.default_rng(SEED), benchmark("swig-hoi")
     classes = of.classes
     scored = np.flatnonzero(classes.scored)
@@ -50,36 +44,26 @@ def truth() -> GroundTruth:
 
 
 def _boxes(sizes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.float64]:
-    """A box within each of (n, 2) sizes, at least a tenth as wide and high."""
+    """Return a box within each of (n, 2) sizes, at least a tenth as wide and high."""
     ends = np.sort(rng.random((len(sizes), 2, 2)), axis=1) * 0.9
     found: NDArray[np.float64] = ((ends + np.array([[0, 0], [0.1, 0.1]])) * sizes[:, None]).reshape(-1, 4)
     return found
 
 
-def measure() -> Measured:
-    """Time each protocol after a first run, and say what memory SHOE takes beside predictions and ground truth."""
+def swig(_: str) -> list[Row]:
+    """Time each protocol after a first run, and the memory that SHOE takes beside predictions and ground truth."""
     made = truth()
     predictions = synthetic.detector(made, np.random.default_rng(SEED))
-    seconds = {}
-    for name in PROTOCOLS:
-        first = timed(lambda name=name: score(predictions, made, protocols=[name]), 1)  # type: ignore[misc]
-        seconds[f"{name}, first"] = first
-        seconds[name] = timed(lambda name=name: score(predictions, made, protocols=[name]))  # type: ignore[misc]
-    tracemalloc.start()
-    score(predictions, made, protocols=["shoe"])
-    peak = tracemalloc.get_traced_memory()[1]
-    return {"triplets": len(predictions), "truths": len(made.interactions), "seconds": seconds, "peak": peak}
-
-
-def rows(measured: Measured) -> list[Row]:
-    """Turn what was measured into figures."""
     found = []
     for name in PROTOCOLS:
-        found.append(_seconds(f"match and score SWIG-HOI, {name}", measured["seconds"][name]))
-        found.append(_rate("  triplets a second", measured["triplets"], measured["seconds"][name], None))
-    found.append(_seconds("  shoe, first in its process", measured["seconds"]["shoe, first"]))
-    return [*found, Row("  peak memory beside the tables", measured["peak"] / 1e6, "MB")]
 
+        def work(name: str = name) -> object:
+            return score(predictions, made, protocols=[name])
 
-if __name__ == "__main__":
-    json.dump(measure(), sys.stdout)
+        first, seconds = timed(work, 1), timed(work)
+        found.append(seconds_row(f"match and score SWIG-HOI, {name}", seconds))
+        found.append(seconds_row("  first in its process", first))
+        found.append(rate("  triplets a second", len(predictions), seconds))
+    tracemalloc.start()
+    score(predictions, made, protocols=["shoe"])
+    return [*found, Row("  peak memory beside the tables", tracemalloc.get_traced_memory()[1] / 1e6, "MB")]

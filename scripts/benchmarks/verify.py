@@ -1,27 +1,29 @@
-"""Hold the figures of shoe to those of the slow oracles on a whole test set: `scripts/bench --verify`.
-
-Usage: bench_verify.py FOLDER, as for bench_stages.py. Exit code 1 where they differ.
-"""
+"""The stage that checks shoe's scores against the slow oracles of the tests, on a whole test set."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from bench_stages import similarities
 from numpy.typing import NDArray
 
-from shoe.benchmarks import read_ground_truth
+from benchmarks.diagnosis import RUNS
+from benchmarks.scoring import similarities, tables
+from benchmarks.shared import Row
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
-from shoe.io.native import read_native
+from shoe.diagnosis.diagnose import diagnose
 from shoe.matching.task import Task
-from shoe.predictions import read_predictions
+from shoe.scoring.entries import Means
 from shoe.scoring.score import score
+from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.average_precision import OutOfReachError
+from tests.oracles.diagnosis import diagnosed
+from tests.oracles.diagnosis_fixes import ORACLES, greedy
+from tests.oracles.diagnosis_map import counts, oracle_map, progressive_maps
 from tests.oracles.model import from_tables
 from tests.oracles.semantic import semantic
 from tests.oracles.strict import strict
@@ -39,11 +41,23 @@ Check = tuple[str, str, float | None, float | None]
 """What was scored and how, the figure's name, shoe's value and the oracle's."""
 
 
-def verify(folder: Path) -> Iterator[Check]:
-    """Yield each figure twice: as shoe and as the oracle have it; classes' APs as their largest difference."""
-    truth = read_ground_truth(folder / "truth.json")
-    detector, vlm = read_native(folder / "detector.npz"), read_predictions(folder / "vlm.jsonl")
-    for source, predictions in (("detector", detector), ("free text", vlm)):
+def verify(folder: str) -> list[Row]:
+    """Print each score of shoe beside the oracle's; end with exit code 1 if they differ."""
+    truth, detector, vlm = tables(folder)
+    agreed = True
+    for checks in (scores(truth, {"detector": detector, "free text": vlm}), errors(truth, detector)):
+        for run, name, fast, slow in checks:
+            same = fast is slow is None or (fast is not None and slow is not None and abs(fast - slow) <= TOLERANCE)
+            agreed &= same
+            print(f"{'same' if same else 'DIFFERENT':<10}{run:<36}{name:<40}{fast!s:<24}{slow!s}", flush=True)
+    if not agreed:
+        sys.exit(1)
+    return []
+
+
+def scores(truth: GroundTruth, models: dict[str, Interactions]) -> Iterator[Check]:
+    """Yield each score twice: as shoe and as the oracle have it; classes' APs as their largest difference."""
+    for source, predictions in models.items():
         scenes, task = from_tables(truth, predictions), Task(predictions, truth)
         labelled = from_tables(truth, in_labels(task))
         for protocol in STRICT:
@@ -68,7 +82,7 @@ def verify(folder: Path) -> Iterator[Check]:
 
 
 def in_labels(task: Task) -> Interactions:
-    """The predictions with each word that is a label (up to case and inflection) written as the dataset writes it."""
+    """Return the predictions with words that are labels (up to case and inflection) written as the dataset does."""
     table, classes = task.predictions, task.truth.classes
 
     def spelled(words: tuple[str, ...], label: NDArray[np.int32], labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,11 +90,6 @@ def in_labels(task: Task) -> Interactions:
 
     verbs = spelled(table.verbs, task.verb_label, classes.verbs)
     return replace(table, verbs=verbs, objects=spelled(table.objects, task.object_label, classes.objects))
-
-
-def agree(fast: float | None, slow: float | None) -> bool:
-    """Whether two figures are equal to 1e-9, or both absent."""
-    return fast is slow is None or (fast is not None and slow is not None and abs(fast - slow) <= TOLERANCE)
 
 
 def _pairs(run: str, fast: Callable[[str], float | None], slow: object, names: tuple[str, ...]) -> Iterator[Check]:
@@ -95,15 +104,23 @@ def _largest(fast: NDArray[np.float64], slow: list[float | None]) -> float:
     return float(np.nanmax(np.abs(fast - expected), initial=0.0))
 
 
-def main() -> None:
-    """Print each figure of shoe beside the oracle's."""
-    agreed = True
-    for run, name, fast, slow in verify(Path(sys.argv[1])):
-        same = agree(fast, slow)
-        agreed &= same
-        print(f"{'same' if same else 'DIFFERENT':<10}{run:<36}{name:<32}{fast!s:<24}{slow!s}", flush=True)
-    sys.exit(not agreed)
-
-
-if __name__ == "__main__":
-    main()
+def errors(truth: GroundTruth, detector: Interactions) -> Iterator[Check]:
+    """Yield each count and mean of the error analysis twice: as shoe and as the oracle have it."""
+    scenes = from_tables(truth, detector)
+    for run, options in RUNS.items():
+        images = diagnosed(scenes, truth.classes, options["variant"])
+        choose = greedy if options.get("choice") == "greedy" else by_numbers(detector, 0)
+        fast = diagnose(detector, truth, **options, seeds=1)  # the oracle has seed 0 alone
+        for name, number in counts(images, choose).items():
+            yield run, f"count: {name}", fast.counts[name], number
+        slow = {name: oracle_map(images, truth.classes, name, choose) for name in (None, *ORACLES)}
+        steps = list(zip(fast.progression, progressive_maps(images, truth.classes, choose), strict=True))
+        for part in Means._fields:
+            before = slow[None][part]  # type: ignore[literal-required]
+            yield run, part, getattr(fast.means, part), before
+            for name in ORACLES:
+                after = slow[name][part]  # type: ignore[literal-required]
+                delta = None if after is None or before is None else after - before
+                yield run, f"delta of {name}: {part}", getattr(fast.deltas[name], part), delta
+            for step, expected in steps:
+                yield run, f"after {step.name}: {part}", getattr(step.means, part), expected[part]  # type: ignore[literal-required]

@@ -1,32 +1,33 @@
-#!/usr/bin/env python3
-"""Measure what asking a vision-language model costs: batches against a plain loop of generate, and our own share.
+"""The stage about what asking a vision-language model costs: batches against a plain loop of generate.
 
 The models have random weights, made through transformers' own classes, in any size; answers are of no use, times are.
-The plain loop is what a model's page shows: the processor on one picture and one question, then generate. Ours asks the
-same questions, those of a picture one after the other, and keeps every answer with its logits. Processor time is used,
+The plain loop is what a model's page shows: the processor on one image and one question, then generate. Ours asks the
+same questions, those of an image one after the other, and keeps every answer with its logits. Processor time is used,
 of one thread for torch; on a GPU, where processor time says little, wall time. Ratios are to the plain loop of the same
 run; our own share is what is neither the model's nor its processor's, as a part of the model's time.
 """
 
-import argparse
-import tempfile
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, thread_time
 from typing import Any
 
+from benchmarks.shared import Row
 from shoe.predict.answers import Answers
 from shoe.predict.ask import Question
 from shoe.predict.backends.transformers import Transformers
-from tests.predict import tiny_models
-from tests.predict.asking import Noise, questions
+
+Clock = Callable[[], float]
 
 
 class Timed:
     """A function, and the seconds that calls of it took in their threads."""
 
-    def __init__(self, function: Callable[..., Any], clock: Callable[[], float]) -> None:
-        """Take a function."""
+    def __init__(self, function: Callable[..., Any], clock: Clock) -> None:
+        """Wrap a function."""
         self._function, self._clock, self.seconds = function, clock, 0.0
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -38,53 +39,72 @@ class Timed:
             self.seconds += self._clock() - start
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="qwen2.5-vl", choices=tiny_models.MODELS)
-    parser.add_argument("--hidden", type=int, default=256, help="width of the text model; of pictures, half of it")
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--pictures", type=int, default=8)
-    parser.add_argument("--each", type=int, default=12, help="questions about a picture")
-    parser.add_argument("--tokens", type=int, default=1, help="most tokens of an answer")
-    parser.add_argument("--side", type=int, default=448, help="pixels of a picture's side")
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 16])
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--dtype", default="float32")
-    asked = parser.parse_args()
-    clock = process_time if asked.device == "cpu" else perf_counter
-    of_thread = thread_time if asked.device == "cpu" else perf_counter
+def predict(
+    _: str,
+    *,
+    model: str = "qwen2.5-vl",
+    hidden: int = 256,
+    layers: int = 6,
+    images: int = 8,
+    each: int = 12,
+    tokens: int = 1,
+    side: int = 448,
+    batches: tuple[int, ...] = (1, 8, 16),
+    device: str = "cpu",
+    dtype: str = "float32",
+) -> list[Row]:
+    """Ask a model of random weights.
+
+    Args:
+        _: unused folder of predictions.
+        model: a name of tests/predict/tiny_models.py.
+        hidden: width of the text model; half of it is the width of the image model.
+        layers: layers of the model.
+        images: number of images.
+        each: questions about an image.
+        tokens: most tokens of an answer.
+        side: pixels of an image's side.
+        batches: sizes of batches.
+        device: cpu or cuda.
+        dtype: type of the weights.
+    """
+    from tests.predict import tiny_models
+    from tests.predict.asking import Noise, questions
+
+    clock, of_thread = (process_time, thread_time) if device == "cpu" else (perf_counter, perf_counter)
     tiny_models.torch.set_num_threads(1)
-    size = tiny_models.Size(asked.layers, asked.hidden, asked.side**2)
     every = [
-        Question([Noise(i, asked.side, asked.side)], one.text, words=one.words, about=one.about)
-        for i in range(asked.pictures)
-        for one in questions(1, asked.each)
+        Question([Noise(i, side, side)], one.text, words=one.words, about=one.about)
+        for i in range(images)
+        for one in questions(1, each)
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        model = tiny_models.made(asked.model, Path(folder) / "model", size)
-        settings = {"model": str(model), "most_tokens": asked.tokens, "device": asked.device, "dtype": asked.dtype}
+    with TemporaryDirectory() as folder:
+        made = tiny_models.made(model, Path(folder) / "model", tiny_models.Size(layers, hidden, side**2))
+        settings: dict[str, Any] = {"model": str(made), "most_tokens": tokens, "device": device, "dtype": dtype}
         opened: Any = Transformers(**settings).open()
         weights = sum(weight.numel() for weight in opened._model._model.parameters())
-        print(
-            f"{asked.model}, {weights / 1e6:.1f} million weights, {asked.dtype} on {asked.device}; "
-            f"{len(every)} questions about {asked.pictures} pictures, {asked.tokens} tokens each"
-        )
-        plain = plain_loop(opened._model, every, asked.tokens, clock)
-        print(f"plain loop of generate: {1000 * plain / len(every):8.1f} ms a question")
-        for batch_size in asked.batches:
-            config = Transformers(batch_size=batch_size, **settings)
-            whole, of_model, of_processor = ours(config, every, Path(folder) / f"{batch_size}.jsonl", clock, of_thread)
+        plain = plain_loop(opened._model, every, tokens, clock)
+        ms = 1000 / len(every)
+        found = [
+            Row(f"weights of {model}, {dtype} on {device}", weights / 1e6, "million"),
+            Row("plain loop of generate, a question", ms * plain, "ms"),
+        ]
+        for size in batches:
+            config = Transformers(batch_size=size, **settings)
+            whole, of_model, of_processor = ours(config, every, Path(folder) / f"{size}.jsonl", clock, of_thread)
             own = whole - of_model - of_processor
-            print(
-                f"batches of {batch_size:4}:         {1000 * whole / len(every):8.1f} ms a question, "
-                f"{plain / whole:5.2f} x the plain loop; model {1000 * of_model / len(every):.1f}, "
-                f"processor {1000 * of_processor / len(every):.1f}, own {1000 * own / len(every):.2f} ms "
-                f"({own / of_model:.1%} of the model's)"
-            )
+            found += [
+                Row(f"batches of {size}, a question", ms * whole, "ms"),
+                Row("  plain loop / this", plain / whole, "×"),
+                Row("  of it the model", ms * of_model, "ms"),
+                Row("  of it the model's processor", ms * of_processor, "ms"),
+                Row("  of it our own", ms * own, "ms"),
+                Row("  our own / the model", own / of_model, "×"),
+            ]
+    return found
 
 
-def plain_loop(model: Any, every: list[Question], tokens: int, clock: Callable[[], float]) -> float:
+def plain_loop(model: Any, every: list[Question], tokens: int, clock: Clock) -> float:
     """Ask one question after the other, as documentation shows it; seconds."""
     torch, processor = model.torch, model._processor
 
@@ -111,7 +131,7 @@ def plain_loop(model: Any, every: list[Question], tokens: int, clock: Callable[[
 
 
 def ours(
-    config: Transformers, every: list[Question], path: Path, clock: Callable[[], float], of_thread: Callable[[], float]
+    config: Transformers, every: list[Question], path: Path, clock: Clock, of_thread: Clock
 ) -> tuple[float, float, float]:
     """Ask in batches and keep the answers; seconds of all, of the model, and of its processor."""
     opened: Any = config.open()
@@ -154,7 +174,3 @@ class Stands:
     def __getattr__(self, name: str) -> Any:
         """All else is as it is."""
         return self._tokenizer if name == "tokenizer" else getattr(self._stood_for, name)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,36 +1,33 @@
-#!/usr/bin/env python3
-"""Measure the metric service on this machine: start, pages, a full-set submission, many clients at once, memory.
+"""The stage about the metric service: start, pages, a full-set submission, many clients at once, memory.
 
-FOLDER holds detector.json and truth.json of a full test set, as scripts/bench leaves them in .bench/; without it, the
-packaged sample stands in. The server is a process of its own, as are the clients that load it. What is compared with
-the command line is measured in turn with it, so that the ratio says what the service adds; where the machine has other
-work, compare ratios, not seconds. A reading client asks for a page or a JSON answer, waits a second on average, and
-asks again; a submitting one sends a file that nobody sent before, waits for its result, and sends the next.
+The server is a process of its own, as are the clients that load it. What is compared with the command line is measured
+in turn with it, so that the ratio says what the service adds; where the machine has other work, compare ratios, not
+seconds. A reading client asks for a page or a JSON answer, waits a second on average, and asks again; a submitting one
+sends a file that nobody sent before, waits for its result, and sends the next.
 """
 
-import argparse
+from __future__ import annotations
+
 import asyncio
-import json
 import os
 import random
 import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx2
 
 import shoe
+from benchmarks.shared import SHOE, Row, fresh, ratio, seconds_row, timed
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.version import __version__
 
-SHOE = [sys.executable, "-c", "from shoe.cli import main; main()"]
 PAUSE = 1.0
 PLACES = (
     "/",
@@ -44,43 +41,28 @@ PLACES = (
 )
 
 
-def main() -> None:
-    """Measure, and print."""
-    parser = argparse.ArgumentParser(prog="bench-service", description=__doc__, allow_abbrev=False)
-    parser.add_argument("folder", metavar="FOLDER", type=Path, nargs="?")
-    parser.add_argument("--repeats", type=int, default=3, help="of each full-set submission")
-    parser.add_argument("--readers", type=int, default=200)
-    parser.add_argument("--submitters", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=30, help="that they go on")
-    parser.add_argument("--runs", type=int, default=1000, help="over which memory is looked at")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all that was measured")
-    asked = parser.parse_args()
-
-    def noted(what: str, found: Any) -> None:
-        measured[what] = found
-        print(json.dumps({what: found}), file=sys.stderr, flush=True)
-
-    measured: dict[str, Any] = {"shoe": __version__, "load before": os.getloadavg()[0]}
-    with tempfile.TemporaryDirectory(prefix="shoe-bench-") as place:
-        folder = Path(place) / "lab"
-        noted("start, seconds", started(folder))
-        with served(folder, demo=True) as (server, process):
-            noted("pages, milliseconds", pages(server))
+def service(
+    folder: str, *, repeats: int = 3, readers: int = 200, submitters: int = 20, seconds: float = 30, runs: int = 1000
+) -> list[Row]:
+    """Measure the service with the demo's board, then submissions of the full set beside `shoe score`."""
+    with TemporaryDirectory(prefix="shoe-bench-") as temporary:
+        place = Path(temporary)
+        lab, truth = place / "lab", Path(folder) / "truth.json"
+        found = [Row("load of the machine before", os.getloadavg()[0], ""), *started(lab)]
+        with served(lab, demo=True) as (server, process):
+            found += pages(server)
             used = processor(process)
-            found = loaded(server, asked.readers, asked.submitters, asked.seconds, Path(place))
-            found["processor of the server, milliseconds a read"] = 1000 * (processor(process) - used) / found["reads"]
-            noted("clients", found)
+            loaded = fresh("service", "load", server, readers, submitters, seconds, str(place))
+            for name, (values, unit) in loaded.items():
+                found.append(seconds_row(f"{readers} readers, {submitters} submitters: {name}", values, unit))
+            each = 1000 * (processor(process) - used) / loaded["reads"][0][0]
+            found.append(Row("  processor of the server, a read", each, "ms"))
             forget(server)
-            noted("memory, MB", memory(server, process, asked.runs, Path(place)))
-        truth = asked.folder / "truth.json" if asked.folder else TRUTH
-        detector = asked.folder / "detector.json" if asked.folder else PREDICTIONS["detector"]
-        call("serve", "add-truth", folder, "full", truth)
-        with served(folder) as (server, process):
-            noted("full set", full_set(server, process, truth, detector, asked.repeats, Path(place)))
-    measured["load after"] = os.getloadavg()[0]
-    print(json.dumps(measured, indent=1))
-    if asked.json:
-        asked.json.write_text(json.dumps(measured, indent=1) + "\n")
+            found += memory(server, process, runs, place)
+        call("serve", "add-truth", lab, "full", truth)
+        with served(lab) as (server, process):
+            found += full_set(server, process, truth, Path(folder) / "detector.json", repeats, place)
+    return [*found, Row("load of the machine after", os.getloadavg()[0], "")]
 
 
 def call(*words: object) -> None:
@@ -108,55 +90,46 @@ def served(folder: Path, *, demo: bool = False) -> Iterator[tuple[str, subproces
         process.wait(60)
 
 
-def started(folder: Path) -> dict[str, float]:
-    """Seconds from the command to the first answer, and of processor time, beside those of a bare interpreter."""
+def started(folder: Path) -> list[Row]:
+    """Measure from the command to the first answer, beside a bare interpreter."""
     call("serve", "add-truth", folder, "demo", TRUTH, "--shown")
-    found: dict[str, list[float]] = {"wall": [], "processor": [], "bare interpreter": []}
+    took, used, bare = list[float](), list[float](), list[float]()
     for _ in range(5):
         begun = time.perf_counter()
-        with served(folder) as (_, process):
-            found["wall"].append(time.perf_counter() - begun)
-            found["processor"].append(processor(process))
-        begun = time.perf_counter()
-        subprocess.run([sys.executable, "-c", ""], check=True)
-        found["bare interpreter"].append(time.perf_counter() - begun)
-    return {name: round(statistics.median(values), 3) for name, values in found.items()}
+        with served(folder) as (_server, process):
+            took.append(time.perf_counter() - begun)
+            used.append(processor(process))
+        bare += timed(lambda: subprocess.run([sys.executable, "-c", ""], check=True), 1)
+    return [
+        seconds_row("start of the service, to its first answer", took),
+        seconds_row("  its processor time", used),
+        seconds_row("  a bare interpreter", bare),
+    ]
 
 
 def processor(process: subprocess.Popen[str], *, children: bool = False) -> float:
-    """Seconds of processor time that a process has used, and its children that have ended."""
+    """Return the seconds of processor time that a process has used, and its children that have ended."""
     ticks = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[11 : 15 if children else 13]
     return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
-def pages(server: str) -> dict[str, list[float]]:
-    """Milliseconds of each place for one client, over an open connection: median and highest of 50."""
+def pages(server: str) -> list[Row]:
+    """Measure each place for one client, over an open connection."""
     with shoe.Client(server) as client:
         run = client.runs(state="done")[0]
-    found = {}
+    found = []
     with httpx2.Client(base_url=server, trust_env=False) as http:
         for place in (*PLACES, "/v1/runs/{id}/files/report.html"):
-            took = []
-            for _ in range(51):
-                begun = time.perf_counter()
-                status = http.get(place.format(id=run.id)).status_code
-                took.append(1000 * (time.perf_counter() - begun))
+            address = place.format(id=run.id)
+            status = http.get(address).status_code
             if status == 200:
-                found[place] = [round(statistics.median(took[1:]), 1), round(max(took[1:]), 1)]
+                took = timed(lambda address=address: http.get(address), 50)  # type: ignore[misc]
+                found.append(seconds_row(f"GET {place}", [1000 * value for value in took], "ms"))
     return found
 
 
-def loaded(server: str, readers: int, submitters: int, seconds: float, place: Path) -> dict[str, Any]:
-    """Many clients at once, in a process of their own: milliseconds of reads, what was submitted, and errors."""
-    how = server, readers, submitters, seconds, str(place)
-    code = f"import runpy; runpy.run_path({__file__!r})['load'](*{how!r})"
-    done = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def load(server: str, readers: int, submitters: int, seconds: float, place: str) -> None:
-    """What that process does."""
+def load(server: str, readers: int, submitters: int, seconds: float, place: str) -> dict[str, tuple[list[float], str]]:
+    """Load a server with many clients at once: values and their unit per figure."""
     took: list[float] = []
     errors: list[str] = []
     done: list[float] = []
@@ -204,22 +177,16 @@ def load(server: str, readers: int, submitters: int, seconds: float, place: str)
 
     asyncio.run(all_())
     cut = statistics.quantiles(took, n=100)
-    print(
-        json.dumps(
-            {
-                "readers": readers,
-                "submitters": submitters,
-                "reads": len(took),
-                "reads a second": round(len(took) / seconds, 1),
-                "p50, milliseconds": round(cut[49], 1),
-                "p99, milliseconds": round(cut[98], 1),
-                "highest": round(max(took), 1),
-                "results": len(done),
-                "errors": len(errors),
-                "first errors": errors[:5],
-            }
-        )
-    )
+    print(*errors[:5], sep="\n", file=sys.stderr)
+    return {
+        "reads": ([len(took)], ""),
+        "reads a second": ([len(took) / seconds], "1/s"),
+        "a read, 50 of 100": ([cut[49]], "ms"),
+        "a read, 99 of 100": ([cut[98]], "ms"),
+        "a read, slowest": ([max(took)], "ms"),
+        "results": ([len(done)], ""),
+        "errors": ([len(errors)], ""),
+    }
 
 
 def forget(server: str) -> None:
@@ -237,9 +204,9 @@ def idle(server: str) -> None:
         time.sleep(0.5)
 
 
-def memory(server: str, process: subprocess.Popen[str], runs: int, place: Path) -> dict[str, float]:
-    """Megabytes that the server's process has, as more runs come in: files that are read and refused, each by a job."""
-    found = {"before": _resident(process)}
+def memory(server: str, process: subprocess.Popen[str], runs: int, place: Path) -> list[Row]:
+    """Measure the server's memory as more runs come in: files that are read and refused, each by a job."""
+    found = [Row("memory of the server", resident(process), "MB")]
     path = place / "broken.json"
     with shoe.Client(server) as client, httpx2.Client(base_url=server, trust_env=False, timeout=60) as http:
         for number in range(1, runs + 1):
@@ -250,20 +217,20 @@ def memory(server: str, process: subprocess.Popen[str], runs: int, place: Path) 
             if number % 50 == 0:
                 idle(server)
             if number * 4 % runs < 4:
-                found[f"after {number}"] = _resident(process)
+                found.append(Row(f"  after {number:,} runs", resident(process), "MB"))
     return found
 
 
-def _resident(process: subprocess.Popen[str]) -> float:
+def resident(process: subprocess.Popen[str]) -> float:
+    """Return a process's memory in MB."""
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    return round(next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024, 1)
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def full_set(
     server: str, process: subprocess.Popen[str], truth: Path, detector: Path, repeats: int, place: Path
-) -> Any:
-    """From the first byte to the result, beside shoe score of the same file, in turn: seconds, and of processors."""
-    found: dict[str, Any] = {"bytes": detector.stat().st_size}
+) -> list[Row]:
+    """Measure from the first byte to the result, beside `shoe score` of the same file, in turn."""
     names = "service", "command line", "service, processor", "command line, processor"
     took: dict[str, list[float]] = {name: [] for name in names}
     path = place / "detector.json"
@@ -283,12 +250,8 @@ def full_set(
             assert content == (place / "here.json").read_bytes()
             client.delete(run)
         idle(server)
-    found |= {name: [round(value, 2) for value in values] for name, values in took.items()}
+    found = []
     for kind in ("", ", processor"):
-        medians = [statistics.median(took[f"{name}{kind}"]) for name in ("service", "command line")]
-        found[f"ratio{kind}"] = round(medians[0] / medians[1], 2)
+        found += [seconds_row(f"full set, {name}{kind}", took[f"{name}{kind}"]) for name in ("service", "command line")]
+        found.append(ratio("  service / command line", took[f"service{kind}"], took[f"command line{kind}"]))
     return found
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""Stages of ``scripts/bench``, each of which runs in a process of its own."""
