@@ -15,9 +15,12 @@ from shoe.bongard.build import BongardBuild
 from shoe.evidence.audit import Audit
 from shoe.evidence.calibration import CalibrationReport
 from shoe.maps.ablate import MapAblate
+from shoe.maps.complete import CompleteEstimate, MapCompleted
 from shoe.maps.diff import MapDiff
 from shoe.maps.info import MapInfo
 from shoe.maps.teach import MapLearned
+from shoe.rating.built import MapBuilt
+from shoe.rating.estimate import BuildEstimate
 from shoe.report.average import Average
 from shoe.report.class_splits import ClassSplitInfo
 from shoe.report.comparison import Compare
@@ -27,7 +30,6 @@ from shoe.report.schemas.bongard import BongardScore
 from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.predict import Predict
-from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted
 from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.runs.verify import Verdict
