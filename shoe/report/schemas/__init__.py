@@ -30,9 +30,11 @@ from shoe.report.schemas.bongard import BongardScore
 from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.predict import Predict
-from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.runs.verify import Verdict
+from shoe.study.analysis import StudyReport
+from shoe.study.metric.result import Against
+from shoe.study.testers import TestersReport
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
@@ -60,7 +62,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "map diff": (MapDiff,),
     "map ablate": (MapAblate,),
     "study report": (StudyReport, TestersReport),
-    "study metric": (StudyMetric,),
+    "study metric": (Against,),
 }
 """By command, each kind of document that it writes; commands without ``--json`` have none."""
 
