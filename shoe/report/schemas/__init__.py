@@ -12,6 +12,7 @@ import msgspec
 from shoe.attribution.explain import Explained
 from shoe.benchmarks.cards import DatasetCard, DatasetList
 from shoe.bongard.build import BongardBuild
+from shoe.bongard.score import BongardScore
 from shoe.evidence.audit import Audit
 from shoe.evidence.calibration import CalibrationReport
 from shoe.maps.ablate import MapAblate
@@ -26,7 +27,6 @@ from shoe.report.class_splits import ClassSplitInfo
 from shoe.report.comparison import Compare
 from shoe.report.diagnosis_json import OneModel, SeveralModels
 from shoe.report.json import Score
-from shoe.report.schemas.bongard import BongardScore
 from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.predict import Predict
