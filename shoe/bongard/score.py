@@ -10,9 +10,10 @@ import numpy as np
 from shoe.benchmarks.classes import HoiClasses
 from shoe.bongard.accuracy import Accuracy, accuracy
 from shoe.bongard.detections import Counting, detections
-from shoe.bongard.oracle import Votes, oracle, soft_oracle
+from shoe.bongard.oracle import Outcome, Votes, oracle, soft_oracle
 from shoe.bongard.problems import Problems
 from shoe.core.arguments import checked
+from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import lexicon_facts
@@ -43,6 +44,78 @@ class BongardReport:
     soft_oracle: Accuracy
     signature: Signature
     notes: tuple[str, ...]
+
+
+class OutcomeCounts(Document, frozen=True):
+    """Number of questions with each outcome."""
+
+    right: Count
+    nothing_detected: Count
+    nothing_left: Count
+    missed: Count
+    falsely_found: Count
+
+
+class GroupScore(Document, frozen=True, kw_only=True):
+    """Accuracy on one group of problems, and its 95 % interval over resampled concepts."""
+
+    group: str
+    concepts: Count
+    problems: Count
+    accuracy: Fraction
+    interval: Span | None = None
+    outcomes: OutcomeCounts
+
+
+class OracleScore(Document, frozen=True, kw_only=True):
+    """Accuracy of one oracle: mean of the groups, and each group."""
+
+    average: Fraction
+    interval: Span | None = None
+    groups: list[GroupScore]
+
+    @classmethod
+    def from_accuracy(cls, found: Accuracy) -> OracleScore:
+        """Return an accuracy with its groups as a list."""
+        groups = [
+            GroupScore(
+                group=name,
+                concepts=group.concepts,
+                problems=group.problems,
+                accuracy=group.accuracy,
+                interval=group.interval,
+                outcomes=OutcomeCounts(**{code.name.lower(): group.outcomes.get(code, 0) for code in Outcome}),
+            )
+            for name, group in found.groups.items()
+        ]
+        return cls(average=found.average, interval=found.interval, groups=groups)
+
+
+class BongardScore(Document, frozen=True):
+    """Accuracy of predictions on Bongard problems by both oracles."""
+
+    signature: str
+    problems: Count
+    concepts: Count
+    images: Count
+    named_images: Count
+    oracle: OracleScore
+    soft_oracle: OracleScore
+    notes: list[str]
+
+    @classmethod
+    def from_report(cls, report: BongardReport) -> BongardScore:
+        """Return a report as it is written to JSON."""
+        return cls(
+            signature=str(report.signature),
+            problems=report.problems,
+            concepts=report.concepts,
+            images=report.images,
+            named_images=report.named_images,
+            oracle=OracleScore.from_accuracy(report.oracle),
+            soft_oracle=OracleScore.from_accuracy(report.soft_oracle),
+            notes=list(report.notes),
+        )
 
 
 @checked

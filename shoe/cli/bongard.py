@@ -138,10 +138,10 @@ def score(
     from shoe.bongard.detections import REGIONS, Counting, Region
     from shoe.bongard.files import read_problems
     from shoe.bongard.oracle import VOTES, Votes
-    from shoe.bongard.score import score_problems
+    from shoe.bongard.score import BongardScore, score_problems
     from shoe.core.errors import unknown_name
     from shoe.predictions import read_predictions
-    from shoe.report.bongard import print_score, score_dict
+    from shoe.report.bongard import print_score
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
 
@@ -160,7 +160,7 @@ def score(
         cast(Votes, votes),
         images_in_predictions,
     )
-    if not put_json(score_dict(report), json):
+    if not put_json(BongardScore.from_report(report), json):
         print_score(report, console())
 
 

@@ -222,9 +222,9 @@ def report(
 
     from shoe.core.errors import OptionError
     from shoe.io.files import write_text
-    from shoe.report.study import print_study, study_dict, study_latex
+    from shoe.report.study import print_study, study_latex
     from shoe.report.terminal import console
-    from shoe.study.analysis import analyse
+    from shoe.study.analysis import StudyReport, analyse
     from shoe.study.map_raters import beside_people
     from shoe.study.ratings import read_study
     from shoe.study.reference import with_map
@@ -257,7 +257,7 @@ def report(
         from shoe.page.people import write_people_page
 
         write_people_page(html, found, beside, shown(["shoe", *sys.argv[1:]], Path.cwd()))
-    if not put_json(study_dict(found, beside), json):
+    if not put_json(StudyReport.from_analysis(found, beside), json):
         print_study(found, beside, console(), as_drawn=ratings.weights is not None and not population)
 
 
@@ -265,15 +265,15 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
     from shoe.core.errors import OptionError
     from shoe.io.files import write_text
     from shoe.report.terminal import console
-    from shoe.report.testers import found_in, print_testers, testers_dict, testers_latex
-    from shoe.study.testers import read_trials
+    from shoe.report.testers import print_testers, testers_latex
+    from shoe.study.testers import TestersReport, read_trials
 
     if similarity is not None:
         raise OptionError(f"--similarity: {file} is of Bongard problems, which have none")
-    found = found_in(read_trials(file), file)
+    found = TestersReport.from_trials(read_trials(file), file)
     if latex is not None:
         write_text(latex, testers_latex(found))
-    if not put_json(testers_dict(found), json):
+    if not put_json(found, json):
         print_testers(found, console())
 
 

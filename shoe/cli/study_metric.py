@@ -84,7 +84,7 @@ def metric(
     from shoe.io.files import write_text
     from shoe.matching.task import Task
     from shoe.report.names import model_names
-    from shoe.report.study_metric import against_dict, against_latex, print_against
+    from shoe.report.study_metric import against_latex, print_against
     from shoe.report.terminal import console
     from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.gathered import Gathered
@@ -119,5 +119,5 @@ def metric(
         from shoe.plots.ranking import draw_against
 
         draw_against(found, figures)
-    if not put_json(against_dict(found), json):
-        print_against(found, console())
+    if not put_json(found, json):
+        print_against(found, len(names), console())

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoe.core.arrays import Floats, Mask
+from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
 from shoe.evidence.imputation import imputation_of
 from shoe.evidence.intervals import Bounds, OpenScore, hull, precision_bounds
@@ -21,6 +22,7 @@ from shoe.maps.draft import Draft, Pair, Rate, questions_of
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
+from shoe.rating.estimate import Estimate
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Scorer
 from shoe.similarity import Rater, Similarity, SimilarityMap
@@ -85,6 +87,99 @@ class Completion:
 
     rounds: list[Round]
     why: Why
+
+
+class CompletionSpent(Document, frozen=True):
+    """Requests of this run, and their cost."""
+
+    requests: Count
+    cost: float
+
+
+class CompletionRound(Document, frozen=True):
+    """SHOE-mAP with its bounds after a round of a completion, and the pairs rated by then.
+
+    Attributes:
+        matches_interval: bounds with every unmatched prediction a false positive of its present class.
+        asked: number of questions in this round.
+        requests, cost: of this run so far.
+    """
+
+    map: Fraction
+    map_interval: Span
+    matches_interval: Span
+    asked: Count
+    rated: Count
+    unanswered: Count
+    requests: Count
+    cost: float
+
+
+class CompletedPairs(Document, frozen=True):
+    """Number of pairs rated, and of pairs that a whole build and a build for these predictions would ask about."""
+
+    rated: Count
+    unanswered: Count
+    whole_build: Count
+    looked_up: Count
+
+
+class MapCompleted(Document, frozen=True, kw_only=True):
+    """A map completed for a file of predictions; fractions 0..1."""
+
+    out: str | None = None
+    tolerance: Fraction
+    why: str
+    map: Fraction
+    map_interval: Span
+    pairs: CompletedPairs
+    spent: CompletionSpent
+    rounds: list[CompletionRound]
+
+    @classmethod
+    def from_completion(
+        cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
+    ) -> MapCompleted:
+        """Return the last state of a completion, its rounds, and the number of pairs that other ways would ask about.
+
+        Args:
+            completion: the completion.
+            tolerance: width of the interval at which the completion ends.
+            whole_build: number of questions about the whole dataset.
+            looked_up: number of questions about all that the predictions look up.
+            out: folder of the map, which is written if any pair is rated.
+        """
+        last = completion.rounds[-1]
+        return cls(
+            out=str(out) if last.rated else None,
+            tolerance=tolerance,
+            why=completion.why.name.lower(),
+            map=last.score,
+            map_interval=last.interval,
+            pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
+            spent=CompletionSpent(last.spent.requests, last.spent.cost),
+            rounds=[
+                CompletionRound(
+                    map=state.score,
+                    map_interval=state.interval,
+                    matches_interval=state.matches,
+                    asked=state.asked,
+                    rated=state.rated,
+                    unanswered=state.unanswered,
+                    requests=state.spent.requests,
+                    cost=state.spent.cost,
+                )
+                for state in completion.rounds
+            ],
+        )
+
+
+class CompleteEstimate(Document, frozen=True):
+    """Score before the first round, and the estimate of that round, of ``shoe map complete --dry-run``."""
+
+    map: Fraction
+    map_interval: Span
+    estimate: Estimate
 
 
 def complete(

@@ -65,7 +65,7 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
         | {
             MARK: {
                 "from": {"name": similarity.name, "digest": similarity.digest},
-                **told,
+                **told.to_dict(),
                 "raters": [rater.entry() for rater in asked],
                 "prompts": prompts_of(raters, outcome),
             }

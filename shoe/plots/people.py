@@ -86,7 +86,7 @@ def ceilings(found: Analysis, beside: Beside | None) -> Figure:
     rows = people + [row for row in rows if not row[1]]
     figure = new_figure(_ABOVE + _ROW * len(rows))
     axes = figure.subplots()
-    value, interval = found.whole.ceiling
+    value, interval = found.whole.ceiling.value, found.whole.ceiling.interval
     if interval is not None:
         axes.axvspan(*interval, color=_GRID, linewidth=0)
     if value is not None:

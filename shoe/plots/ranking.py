@@ -33,10 +33,11 @@ def ranking_lines(found: Against) -> Figure:
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))
     panels = figure.subplots(len(levels), 1, squeeze=False, height_ratios=rows)[:, 0]
     for (name, level), axes in zip(levels.items(), panels, strict=True):
-        best, others = level.nearest(HEADLINE[name]) or ("", [])
+        nearest = level.nearest.get(HEADLINE[name])
+        closest = [nearest.measure, *nearest.not_told_apart] if nearest else []
         for y, (measure, of) in enumerate(level.figures.items()):
-            value, interval = of[HEADLINE[name]]
-            colour = ORANGE if measure in (best, *others) else BLUE
+            value, interval = of[HEADLINE[name]].value, of[HEADLINE[name]].interval
+            colour = ORANGE if measure in closest else BLUE
             if interval is not None:
                 axes.plot(interval, [y, y], color=colour, linewidth=1.4)
             if value is not None:

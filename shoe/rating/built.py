@@ -10,9 +10,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
+from shoe.core.documents import Count, Document, Span
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS
+from shoe.llm.budget import Budget
 from shoe.llm.ledger import canonical
 from shoe.llm.states import State, pending
 from shoe.rating.config import reading_of
@@ -25,6 +28,96 @@ from shoe.similarity.writing import clear_leftovers
 
 MARK = "built"
 """What map.json calls the account of a run."""
+
+
+class PartPlan(Document, frozen=True):
+    """What was planned for one part: the rule, rows of the map, questions, and questions without an answer."""
+
+    rule: str
+    rows: Count
+    questions: Count
+    unanswered: Count
+
+
+class Prefilter(Document, frozen=True):
+    """Pairs that the first rater rated 0, and how often other raters disagree on a sample of them."""
+
+    rater: str
+    zeros: Count
+    sample: Count
+    seed: int
+    disagreement: dict[str, dict[str, Any]]
+    share_in_the_paper: Span
+
+
+class Account(Document, frozen=True, kw_only=True):
+    """What was planned, how much of it is answered, and how the prefilter fared."""
+
+    complete: bool
+    plan: dict[str, PartPlan]
+    prefilter: dict[str, Prefilter] | None = None
+
+
+class Column(Document, frozen=True):
+    """Number of one rater's questions in each state, by part."""
+
+    name: str
+    verbs: dict[str, Count] | None = None
+    objects: dict[str, Count] | None = None
+    interactions: dict[str, Count] | None = None
+
+
+class RaterRun(Document, frozen=True):
+    """Requests, tokens and answers of one rater in this run, and failed attempts by kind."""
+
+    name: str
+    requests: Count
+    retries: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost: float
+    answers: Count
+    failures: dict[str, Count]
+
+
+class BuildRun(Document, frozen=True):
+    """Requests and cost of this run, and why the run ended early, if it did."""
+
+    requests: Count
+    cost: float
+    currency: str
+    raters: list[RaterRun]
+    stopped_by: str | None = None
+
+
+class MapBuilt(Account, frozen=True, kw_only=True):
+    """A map whose ratings are complete or incomplete, and the run that added the latest ones."""
+
+    columns: list[Column]
+    run: BuildRun
+
+    @classmethod
+    def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> MapBuilt:
+        """Return the account of a map and of the run with this budget."""
+        columns = [
+            Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
+            for column, name in enumerate(raters.columns)
+        ]
+        runs = [
+            RaterRun(
+                name=tally.name,
+                requests=tally.requests,
+                retries=tally.retries,
+                input_tokens=tally.input_tokens,
+                output_tokens=tally.output_tokens,
+                cost=tally.cost,
+                answers=tally.done,
+                failures=dict(sorted(tally.failures.items())),
+            )
+            for tally in outcome.tallies
+        ]
+        run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
+        return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
@@ -77,7 +170,7 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
     prose: dict[str, Any] = {
         "provenance": f"Rated pair by pair by {models} (shoe map build).",
         "prompts": prompts_of(raters, outcome),
-        MARK: account(raters, outcome, rules),
+        MARK: account(raters, outcome, rules).to_dict(),
     }
     write_map(
         folder,
@@ -88,34 +181,25 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
     )
 
 
-def account(raters: Raters, outcome: Outcome, rules: Rules) -> dict[str, Any]:
-    """Say what was planned, how much of it is answered, and how the prefilter fared, as JSON has it."""
-    ensemble = raters.file.ensemble
-    plan = {
-        f"{part}s": {
-            "rule": rules[part],
-            "rows": len(rated.plan.synset),
-            "questions": len(rated.plan),
-            "unanswered": int(unanswered(rated).sum()),
-        }
-        for part, rated in outcome.parts.items()
-    }
-    filtered = {
-        f"{part}s": {
-            "rater": raters.sessions[0].config.name,
-            "zeros": rated.zeros,
-            "sample": len(rated.sampled),
-            "seed": ensemble.seed,
-            "disagreement": {
-                column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
-                for column, found in rated.disagreements.items()
-            },
-            "share_in_the_paper": list(PAPER),
-        }
-        for part, rated in outcome.parts.items()
-        if rated.sampled is not None
-    }
-    return {"complete": is_complete(outcome), "plan": plan, **({"prefilter": filtered} if filtered else {})}
+def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
+    """Return what was planned, how much of it is answered, and how the prefilter fared."""
+    plan, prefilter = {}, {}
+    for part, rated in outcome.parts.items():
+        missing = int(unanswered(rated).sum())
+        plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), missing)
+        if rated.sampled is not None:
+            prefilter[f"{part}s"] = Prefilter(
+                rater=raters.sessions[0].config.name,
+                zeros=rated.zeros,
+                sample=len(rated.sampled),
+                seed=raters.file.ensemble.seed,
+                disagreement={
+                    column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
+                    for column, found in rated.disagreements.items()
+                },
+                share_in_the_paper=PAPER,
+            )
+    return Account(complete=is_complete(outcome), plan=plan, prefilter=prefilter or None)
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:

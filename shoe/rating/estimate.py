@@ -8,13 +8,14 @@ questions after an answer without a rating are not in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import ceil
 from operator import add, mul
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
+from shoe.core.documents import Count, Document
 from shoe.lexicon.names import names_of
 from shoe.llm.budget import bound_of
 from shoe.llm.states import pending
@@ -30,8 +31,7 @@ SAMPLE = 200
 """Questions per part of speech whose prompts are rendered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Document, frozen=True):
     """A quantity that is not known: what is likely, and between what it will lie; never negative."""
 
     low: float
@@ -52,6 +52,10 @@ class Range:
 
     def __add__(self, other: Range) -> Range:
         return self.each(add, other)
+
+    def rounded(self) -> Range:
+        """Return the range with three significant digits; whole numbers stay as they are."""
+        return self.each(lambda value: value if value == int(value) else float(f"{value:.3g}"))
 
 
 NOT_ZERO: Mapping[Subject, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
@@ -88,7 +92,7 @@ class Progress(NamedTuple):
     answer_tokens: float | None = None
 
 
-class RaterEstimate(NamedTuple):
+class RaterEstimate(Document, frozen=True):
     """What one rater has still to do.
 
     Attributes:
@@ -101,7 +105,7 @@ class RaterEstimate(NamedTuple):
 
     name: str
     kind: str
-    answered: int
+    answered: Count
     pairs: Range
     requests: Range | None = None
     input_tokens: Range | None = None
@@ -109,28 +113,41 @@ class RaterEstimate(NamedTuple):
     cost: Range | None = None
     hours: Range | None = None
 
+    def rounded(self) -> RaterEstimate:
+        """Return the estimate with rounded ranges."""
+        ranges = {name: value for name, value in structs.asdict(self).items() if isinstance(value, Range)}
+        return structs.replace(self, **{name: value.rounded() for name, value in ranges.items()})
 
-class Estimate(NamedTuple):
+
+class Estimate(Document, frozen=True):
     """What a whole run will take.
 
     Attributes:
         rows: per part, pairs in the map, a class's sense with another.
         questions: per part, pairs to be asked of the first rater: each of two classes only once.
+        currency: currency of all costs.
         raters: in the order of raters.toml.
-        currency: of all costs.
+        cost: total cost of all raters.
         assumptions: in sentences, what the ranges rest on.
     """
 
-    rows: Mapping[Subject, int]
-    questions: Mapping[Subject, int]
-    raters: tuple[RaterEstimate, ...]
+    rows: dict[str, Count]
+    questions: dict[str, Count]
     currency: str
+    raters: tuple[RaterEstimate, ...]
+    cost: Range
     assumptions: tuple[str, ...]
 
-    @property
-    def cost(self) -> Range:
-        """Of all raters."""
-        return _total(rater.cost for rater in self.raters)
+    def rounded(self) -> Estimate:
+        """Return the estimate with rounded ranges, as JSON has them."""
+        raters = tuple(rater.rounded() for rater in self.raters)
+        return structs.replace(self, raters=raters, cost=self.cost.rounded())
+
+
+class BuildEstimate(Document, frozen=True):
+    """Estimate of ``shoe map build --dry-run``."""
+
+    estimate: Estimate
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
@@ -166,14 +183,16 @@ def estimate(
     first, *others = raters.raters
     everything = {part: Range.exactly(count) for part, count in questions.items()}
     onward = {part: _onward(part, count, raters, known[first.name]) for part, count in questions.items()}
+    estimates = (
+        _of_rater(first, everything, samples, prompts, known[first.name]),
+        *(_of_rater(config, onward, samples, prompts, known[config.name]) for config in others),
+    )
     return Estimate(
         rows={part: len(plan.synset) for part, plan in plans.items()},
-        questions=questions,
-        raters=(
-            _of_rater(first, everything, samples, prompts, known[first.name]),
-            *(_of_rater(config, onward, samples, prompts, known[config.name]) for config in others),
-        ),
+        questions={str(part): count for part, count in questions.items()},
         currency=raters.currency,
+        raters=estimates,
+        cost=_total(rater.cost for rater in estimates),
         assumptions=(*_about_zeros(raters, questions, known[first.name]), *_about_requests(raters, known)),
     )
 
@@ -228,7 +247,9 @@ def _of_rater(
     tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
     cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
     hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
-    return RaterEstimate(*found[:4], requests, tokens_in, tokens_out, cost, hours)
+    return structs.replace(
+        found, requests=requests, input_tokens=tokens_in, output_tokens=tokens_out, cost=cost, hours=hours
+    )
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:

@@ -1,19 +1,16 @@
-"""Bongard problems in the terminal and as JSON: how they were made, how they were answered."""
+"""Bongard problems in the terminal: how they were made, how they were answered."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from shoe.bongard.accuracy import Accuracy
 from shoe.bongard.build import Built
 from shoe.bongard.oracle import Outcome
 from shoe.bongard.problems import SHOTS, Problems
 from shoe.bongard.score import BongardReport
 from shoe.core.errors import many, printable
-from shoe.report.text import count, percent, present, say, table
+from shoe.report.text import count, percent, say, table
 
 _OUTCOMES = {
     Outcome.RIGHT: "right",
@@ -49,23 +46,6 @@ def print_counts(problems: Problems, to: Console) -> None:
     to.print(made)
 
 
-def score_dict(report: BongardReport) -> dict[str, Any]:
-    """What ``shoe bongard score --json`` writes."""
-    found: dict[str, Any] = present(
-        {
-            "signature": str(report.signature),
-            "problems": report.problems,
-            "concepts": report.concepts,
-            "images": report.images,
-            "named_images": report.named_images,
-            "oracle": _accuracy(report.oracle),
-            "soft_oracle": _accuracy(report.soft_oracle),
-            "notes": list(report.notes),
-        }
-    )
-    return found
-
-
 def print_score(report: BongardReport, to: Console) -> None:
     """Print the accuracy of both oracles by group, and what became of the questions."""
     title = f"{many(report.problems, 'problem')} · {many(report.concepts, 'concept')} · {many(report.images, 'image')}"
@@ -91,21 +71,6 @@ def print_score(report: BongardReport, to: Console) -> None:
     for line in report.notes:
         say(to, line)
     say(to, f"signature  {report.signature}")
-
-
-def _accuracy(found: Accuracy) -> dict[str, Any]:
-    groups = [
-        {
-            "group": name,
-            "concepts": group.concepts,
-            "problems": group.problems,
-            "accuracy": group.accuracy,
-            "interval": group.interval,
-            "outcomes": {name.replace(" ", "_"): group.outcomes.get(code, 0) for code, name in _OUTCOMES.items()},
-        }
-        for name, group in found.groups.items()
-    ]
-    return {"average": found.average, "interval": found.interval, "groups": groups}
 
 
 def _span(interval: tuple[float, float] | None) -> str:

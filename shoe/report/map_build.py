@@ -1,22 +1,18 @@
-"""What a rating run will take and what it came to, for a whole map or for a score: for people, and as JSON."""
+"""What a rating run will take and what it came to, for a whole map or for a score: in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.llm.budget import Budget
-from shoe.maps.complete import Completion, Round, Why
-from shoe.rating.built import account, states_of, unanswered
-from shoe.rating.estimate import Estimate, Range, RaterEstimate
+from shoe.maps.complete import CompletedPairs, Completion, Round, Why
+from shoe.rating.built import states_of, unanswered
+from shoe.rating.estimate import Estimate, Range
 from shoe.rating.job import PAPER, Outcome
-from shoe.rating.planning import Rules
 from shoe.rating.session import Raters
 from shoe.report.text import count, percent, say, table, words
 
@@ -48,32 +44,6 @@ def estimate_table(estimate: Estimate) -> Group:
     )
     notes = [Text(printable(f"- {line}", longest=_LONGEST)) for line in estimate.assumptions]
     return Group(Text(f"planned: {planned}"), made, *notes)
-
-
-def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """Lay an estimate out as JSON: ranges as {"low", "likely", "high"}; what does not exist is absent."""
-    return {
-        "rows": dict(estimate.rows),
-        "questions": dict(estimate.questions),
-        "currency": estimate.currency,
-        "raters": [_rater(rater) for rater in estimate.raters],
-        "cost": _bounds(estimate.cost),
-        "assumptions": list(estimate.assumptions),
-    }
-
-
-def _rater(rater: RaterEstimate) -> dict[str, Any]:
-    known = {name: value for name, value in rater._asdict().items() if value is not None}
-    return {name: _bounds(value) if isinstance(value, Range) else value for name, value in known.items()}
-
-
-def _bounds(value: Range) -> dict[str, float]:
-    return {"low": _rounded(value.low), "likely": _rounded(value.likely), "high": _rounded(value.high)}
-
-
-def _rounded(value: float, digits: int = 3) -> float:
-    """Whole numbers as they are; others to some digits that mean something."""
-    return value if value == int(value) else float(f"{value:.{digits}g}")
 
 
 def _count(value: Range | None) -> str:
@@ -165,23 +135,6 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{tally.name}: attempts that failed: {kinds}"
 
 
-def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> dict[str, Any]:
-    """All of it as JSON; what does not exist is absent."""
-    stopped = {"stopped_by": budget.reason} if budget.reason else {}
-    fields = ("name", "requests", "retries", "input_tokens", "output_tokens", "cost")
-    tallies = [
-        {name: getattr(tally, name) for name in fields}
-        | {"answers": tally.done, "failures": dict(sorted(tally.failures.items()))}
-        for tally in outcome.tallies
-    ]
-    columns = [
-        {"name": column_name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}}
-        for column, column_name in enumerate(raters.columns)
-    ]
-    run = {"requests": budget.requests, "cost": budget.spent, "currency": raters.file.currency, "raters": tallies}
-    return {**account(raters, outcome, rules), "columns": columns, "run": run | stopped}
-
-
 def left(outcome: Outcome) -> int:
     """How many answers are missing, as far as is known."""
     return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
@@ -189,14 +142,6 @@ def left(outcome: Outcome) -> int:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3f} %"
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Questions that other ways would have asked: of the whole dataset, and of all that the predictions look up."""
-
-    whole_build: int
-    looked_up: int
 
 
 def round_line(state: Round, currency: str) -> str:
@@ -218,42 +163,16 @@ def rounds_table(completion: Completion, currency: str) -> Table:
     return made
 
 
-def closing_lines(completion: Completion, sizes: Sizes, tolerance: float) -> Iterator[str]:
+def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
     """Say why it ended, and what it saved."""
-    last = completion.rounds[-1]
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
-    questions = last.rated + last.unanswered
+    questions = pairs.rated + pairs.unanswered
     if not questions:
         yield "nothing had to be rated"
         return
-    for size, what in ((sizes.whole_build, "a whole build"), (sizes.looked_up, "all that these predictions look up")):
+    for size, what in ((pairs.whole_build, "a whole build"), (pairs.looked_up, "all that these predictions look up")):
         yield f"{questions:,} pairs instead of {size:,} ({what}): {size / questions:,.1f} times fewer"
-    if last.unanswered:
-        yield f"{last.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"
-
-
-def completion_json(completion: Completion, sizes: Sizes, tolerance: float, about: Mapping[str, Any]) -> dict[str, Any]:
-    """All of it, fractions 0..1."""
-    last = completion.rounds[-1]
-    return {
-        **about,
-        "tolerance": tolerance,
-        "why": completion.why.name.lower(),
-        "map": last.score,
-        "map_interval": list(last.interval),
-        "pairs": {"rated": last.rated, "unanswered": last.unanswered, **asdict(sizes)},
-        "spent": {"requests": last.spent.requests, "cost": last.spent.cost},
-        "rounds": [
-            {
-                "map": state.score,
-                "map_interval": list(state.interval),
-                "matches_interval": list(state.matches),
-                **{name: getattr(state, name) for name in ("asked", "rated", "unanswered")},
-                "requests": state.spent.requests,
-                "cost": state.spent.cost,
-            }
-            for state in completion.rounds
-        ],
-    }
+    if pairs.unanswered:
+        yield f"{pairs.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"

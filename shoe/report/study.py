@@ -1,22 +1,19 @@
-"""What a study's ratings say, in the terminal, as JSON and as a table for papers."""
+"""What a study's ratings say, in the terminal and as a table for papers."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.core.statistics import Interval
-from shoe.report.text import count, fixed, percent, present, say, table
+from shoe.report.text import count, fixed, percent, say, table
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Agreement, Analysis, Reference
 from shoe.study.exclusions import RULES
-from shoe.study.intervals import Figure
+from shoe.study.intervals import Ends, Figure
 from shoe.study.map_raters import Beside
 from shoe.study.plan import Drawn, Study
 from shoe.study.precision import expected
@@ -148,77 +145,12 @@ def _or_undefined(value: float | None, digits: int = 3) -> str:
     return "undefined" if value is None else fixed(value, digits)
 
 
-def _ends(interval: Interval | None, digits: int = 3) -> str:
-    return "" if interval is None else f" [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+def _ends(interval: Ends | None, digits: int = 3) -> str:
+    return "" if interval is None else f" [{interval[0]:.{digits}f}, {interval[1]:.{digits}f}]"
 
 
-def _percents(interval: Interval | None) -> str:
-    return "" if interval is None else f" [{percent(interval.low)}, {percent(interval.high)}]"
-
-
-def study_dict(found: Analysis, beside: Beside | None) -> dict[str, Any]:
-    """The keys that ``shoe study report --json`` has; what is undefined has no key."""
-    study = found.study
-    kappas = [[None if np.isnan(value) else value for value in row] for row in found.kappas.tolist()]
-    raters = {
-        rater: {
-            "levels": found.levels[j].tolist(),
-            "kappas": {other: kappas[j][k] for k, other in enumerate(study.raters) if k != j},
-            "ceiling": found.ceilings[j],
-            "excluded": found.excluded.get(rater),
-        }
-        for j, rater in enumerate(study.raters)
-    }
-    retest, picture = found.retest, found.picture
-    made: dict[str, Any] = present(
-        {
-            "holes": study.holes,
-            "population": study.weights and {"pairs": study.weights.population, "effective": study.weights.effective},
-            "all": _agreement_dict(found.whole),
-            "without_excluded": _agreement_dict(found.kept) if found.kept else None,
-            "parts": {name: _agreement_dict(part) for name, part in found.parts.items()} or None,
-            "raters": raters,
-            "by_majority": found.by_majority.tolist(),
-            "retest": retest and {"answers": retest.answers, "exact": retest.exact, "kappa": retest.kappa},
-            "picture": picture
-            and {
-                "answers": picture.answers,
-                "changed": _figure_dict(picture.changed),
-                "size": _figure_dict(picture.size),
-            },
-            "rules": list(RULES),
-            "beside": beside and asdict(beside),
-        }
-    )
-    return made
-
-
-def _agreement_dict(of: Agreement) -> dict[str, Any]:
-    reference = of.reference
-    return {
-        "items": of.items,
-        "raters": of.raters,
-        "ratings": of.ratings,
-        "alpha": {level: _figure_dict(figure) for level, figure in of.alpha.items()},
-        "kappa": _figure_dict(of.kappa),
-        "ceiling": _figure_dict(of.ceiling),
-        "spread": of.spread,
-        "standard_error": of.standard_error,
-        "reference": reference
-        and {
-            "items": reference.items,
-            "spearman": _figure_dict(reference.spearman),
-            "fisher": reference.fisher,
-            "bonett_wright": reference.bonett_wright,
-            "bootstrap": reference.bootstrap,
-            "p": reference.p,
-            "agreement": _figure_dict(reference.agreement),
-        },
-    }
-
-
-def _figure_dict(figure: Figure) -> dict[str, Any]:
-    return {"value": figure.value, "interval": figure.interval}
+def _percents(interval: Ends | None) -> str:
+    return "" if interval is None else f" [{percent(interval[0])}, {percent(interval[1])}]"
 
 
 def study_latex(found: Analysis) -> str:
@@ -230,6 +162,6 @@ def study_latex(found: Analysis) -> str:
         named["reference against raters ($\\rho$)"] = found.whole.reference.spearman
         named["reference: agreement"] = found.whole.reference.agreement
     for name, figure in named.items():
-        ends = "--" if figure.interval is None else f"[{figure.interval.low:.3f}, {figure.interval.high:.3f}]"
+        ends = "--" if figure.interval is None else f"[{figure.interval[0]:.3f}, {figure.interval[1]:.3f}]"
         lines.append(f"{name} & {'--' if figure.value is None else f'{figure.value:.3f}'} & {ends} \\\\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -1,14 +1,12 @@
-"""Which measure ranks as people do, in the terminal, as JSON and as a table for papers."""
+"""Which measure ranks as people do, in the terminal and as a table for papers."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from rich.console import Console
 
 from shoe.core.errors import many, printable
 from shoe.report.comparison_tables import escaped
-from shoe.report.text import count, fixed, present, say, table_of_models
+from shoe.report.text import count, fixed, say, table_of_models
 from shoe.study.intervals import Figure
 from shoe.study.metric.result import Against, Difference, Level
 
@@ -25,9 +23,9 @@ HEADINGS = {
 _MOST_PAIRS = 5
 
 
-def print_against(found: Against, to: Console) -> None:
+def print_against(found: Against, models: int, to: Console) -> None:
     """Print how every measure ranks predictions, models on an image, and models, and which differ."""
-    sizes = [many(found.images, "image"), many(len(found.models), "model"), many(found.raters, "rater")]
+    sizes = [many(found.images, "image"), many(models, "model"), many(found.raters, "rater")]
     judged = count(found.levels["prediction"].number)
     holes = f", {many(found.holes, 'line')} without a rating" if found.holes else ""
     say(to, f"{judged} judged predictions, {', '.join(sizes)}, {many(found.ratings, 'rating')}{holes}", "bold")
@@ -53,16 +51,16 @@ def print_against(found: Against, to: Console) -> None:
 
 def _say_nearest(name: str, level: Level, to: Console) -> None:
     figure = HEADLINE[name]
-    nearest = level.nearest(figure)
+    nearest = level.nearest.get(figure)
     if nearest is None:
         say(to, f"nearest    undefined: nothing to rank by {HEADINGS[figure]}")
         return
-    best, others = nearest
+    best, others = nearest.measure, nearest.not_told_apart
     further = [
         _difference(each, best) for each in level.differences if each.figure == figure and _of(each, best, others)
     ]
     ends = level.figures[best][figure].interval
-    if figure == "kendall" and ends is not None and ends.low <= 0:
+    if figure == "kendall" and ends is not None and ends[0] <= 0:
         say(
             to, f"nearest    by {HEADINGS[figure]}: none: the interval of the highest, {best}, holds 0, which is chance"
         )
@@ -78,7 +76,7 @@ def _of(each: Difference, best: str, others: list[str]) -> bool:
 
 def _difference(each: Difference, best: str) -> str:
     other = each.second if each.first == best else each.first
-    return f"{other} (by {abs(each.value.value or 0):.3f}, p {_p(each.adjusted)})"
+    return f"{other} (by {abs(each.value or 0):.3f}, p {_p(each.adjusted)})"
 
 
 def _p(p: float | None) -> str:
@@ -88,51 +86,8 @@ def _p(p: float | None) -> str:
 def _cell(figure: Figure) -> str:
     if figure.value is None:
         return "undefined"
-    ends = "" if figure.interval is None else f" [{figure.interval.low:.3f}, {figure.interval.high:.3f}]"
+    ends = "" if figure.interval is None else f" [{figure.interval[0]:.3f}, {figure.interval[1]:.3f}]"
     return fixed(figure.value) + ends
-
-
-def against_dict(found: Against) -> dict[str, Any]:
-    """The keys that ``shoe study metric --json`` has; what is undefined has no key."""
-    made: dict[str, Any] = present(
-        {
-            "images": found.images,
-            "raters": found.raters,
-            "ratings": found.ratings,
-            "holes": found.holes,
-            "people": found.people._asdict(),
-            "models": found.models,
-            "measures": found.signatures,
-            "scores": found.scores,
-            "levels": {name: _level_dict(level) for name, level in found.levels.items()},
-            "opposite": found.opposite,
-        }
-    )
-    return made
-
-
-def _level_dict(level: Level) -> dict[str, Any]:
-    names = next(iter(level.figures.values()), {})
-    nearest = {figure: found for figure in names if (found := level.nearest(figure)) is not None}
-    return {
-        "number": level.number,
-        "figures": {
-            measure: {figure: value._asdict() for figure, value in of.items()} for measure, of in level.figures.items()
-        },
-        "differences": [
-            {
-                "figure": each.figure,
-                "first": each.first,
-                "second": each.second,
-                **each.value._asdict(),
-                "p": each.p,
-                "adjusted": each.adjusted,
-                "significant": each.significant,
-            }
-            for each in level.differences
-        ],
-        "nearest": {figure: {"measure": best, "not_told_apart": others} for figure, (best, others) in nearest.items()},
-    }
 
 
 def against_latex(found: Against) -> str:

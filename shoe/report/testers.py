@@ -1,40 +1,18 @@
-"""What testers of Bongard problems were asked and answered, in the terminal, as JSON and as a table for papers."""
+"""What testers of Bongard problems were asked and answered, in the terminal and as a table for papers."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from shoe.core.errors import InputError, many, printable
+from shoe.core.errors import many, printable
 from shoe.report.bongard import group_name
-from shoe.report.text import count, fixed, percent, present, say, table
+from shoe.report.text import count, fixed, percent, say, table
 from shoe.study.intervals import Figure
 from shoe.study.problems import ProblemStudy
-from shoe.study.testers import Result, Tester, Trials, one_tester, result_of
-
-_ALL = "all"
-
-Found = tuple[dict[str, Result], dict[str, Tester]]
-"""Figures of all problems and of each group, by name; of each tester."""
-
-
-def found_in(trials: Trials, path: Path) -> Found:
-    """Compute all figures of testers' answers.
-
-    Raises:
-        InputError: if nobody answered both queries of a problem; ``path`` is the table's.
-    """
-    everything = result_of(trials, np.ones(len(trials.problems), bool))
-    if everything is None:
-        raise InputError(path, found="no problem of which a tester answered both queries", expected="one at least")
-    groups = {name: result_of(trials, trials.group == number) for number, name in enumerate(trials.groups)}
-    testers = {name: one_tester(trials, j) for j, name in enumerate(trials.raters)}
-    results = {_ALL: everything} | {name: found for name, found in groups.items() if found and len(groups) > 1}
-    return results, {name: found for name, found in testers.items() if found}
+from shoe.study.testers import Result, TestersReport
 
 
 def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
@@ -45,14 +23,13 @@ def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
     say(to, f"{folder}: {many(len(study.problems), 'problem')}, {asked}; seed {study.seed}", "bold")
 
 
-def print_testers(found: Found, to: Console) -> None:
+def print_testers(found: TestersReport, to: Console) -> None:
     """Print how often testers are right, and what is kept."""
-    results, testers = found
-    whole = results[_ALL]
+    whole, testers = found.all, found.testers
     shape = f"{many(whole.problems, 'problem')}, {many(len(testers), 'tester')}, {_by(whole)} of each problem"
     say(to, shape, "bold")
     made = table("problems", "number", "right, %", "positive, %", "negative, %", "kept", "dropped", "kept, %")
-    for name, result in results.items():
+    for name, result in found.results.items():
         shares = (_share(each) for each in (result.accuracy, result.positive, result.negative))
         kept = count(result.kept), count(result.dropped), _kept(result)
         made.add_row(Text(group_name(name)), count(result.problems), *shares, *kept)
@@ -82,49 +59,14 @@ def _kept(result: Result) -> str:
 
 def _share(figure: Figure) -> str:
     ends = figure.interval
-    return percent(figure.value) + ("" if ends is None else f" [{percent(ends.low)}, {percent(ends.high)}]")
+    return percent(figure.value) + ("" if ends is None else f" [{percent(ends[0])}, {percent(ends[1])}]")
 
 
-def testers_dict(found: Found) -> dict[str, Any]:
-    """The keys that ``shoe study report --json`` has of testers' answers; what is undefined has no key."""
-    results, testers = found
-    made: dict[str, Any] = present(
-        {
-            "all": _result_dict(results[_ALL]),
-            "groups": {name: _result_dict(result) for name, result in results.items() if name != _ALL} or None,
-            "testers": {
-                name: {
-                    "problems": each.problems,
-                    "right": each.accuracy,
-                    "solved": each.solved,
-                    "seconds": each.seconds,
-                }
-                for name, each in testers.items()
-            },
-        }
-    )
-    return made
-
-
-def _result_dict(result: Result) -> dict[str, Any]:
-    figures = {"right": result.accuracy, "positive": result.positive, "negative": result.negative}
-    return {
-        "problems": result.problems,
-        "testers": result.testers,
-        **{name: {"value": figure.value, "interval": figure.interval} for name, figure in figures.items()},
-        "alpha": result.agreement,
-        "kept": result.kept,
-        "dropped": result.dropped,
-        "waiting": result.waiting,
-        "kept_by_guessing": result.guessed,
-    }
-
-
-def testers_latex(found: Found) -> str:
+def testers_latex(found: TestersReport) -> str:
     r"""A table for papers: one line a group; needs ``\usepackage{booktabs}``."""
     head = r"problems & number & right [95\,\% interval] & kept \\"
     lines = [r"\begin{tabular}{lrrr}", r"\toprule", head, r"\midrule"]
-    for name, result in found[0].items():
+    for name, result in found.results.items():
         cells = count(result.problems), _share(result.accuracy), _kept(result)
         lines.append(" & ".join([group_name(name).replace("_", r"\_"), *cells]) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -85,10 +84,3 @@ def fixed(value: float | None, digits: int = 3) -> str:
 def count(value: int) -> str:
     """A count with its thousands apart."""
     return f"{value:,}"
-
-
-def present(value: Any) -> Any:
-    """JSON without what is absent: no key has null."""
-    if isinstance(value, dict):
-        return {key: present(below) for key, below in value.items() if below is not None}
-    return [present(item) for item in value] if isinstance(value, list | tuple) else value

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import (
-    Interval,
     MeasurementLevel,
     PairSums,
     alpha,
@@ -27,15 +29,19 @@ from shoe.core.statistics import (
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study import agreement
 from shoe.study.agreement import LEVELS, mean_ratings
-from shoe.study.exclusions import excluded
-from shoe.study.intervals import Figure, Scale, figure_of
+from shoe.study.exclusions import RULES, excluded
+from shoe.study.intervals import Ends, Figure, Scale, figure_of
+from shoe.study.map_raters import Beside
 from shoe.study.ratings import StudyRatings
+
+AtMostOne = Annotated[float, Meta(le=1)]
+Positive = Annotated[float, Meta(gt=0)]
+Levels = Annotated[list[Count], Meta(min_length=5, max_length=5, description="how often 0, 1, 2, 3 and 4")]
 
 ALPHAS: tuple[MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Document, frozen=True, kw_only=True):
     """Another measure of the same items beside the mean ratings.
 
     Attributes:
@@ -46,17 +52,16 @@ class Reference:
         agreement: 1 - mean absolute difference, of ratings divided by 4 (protocols, A29).
     """
 
-    items: int
+    items: Count
     spearman: Figure
-    fisher: Interval | None
-    bonett_wright: Interval | None
-    bootstrap: Interval | None
-    p: float | None
+    fisher: Ends | None = None
+    bonett_wright: Ends | None = None
+    bootstrap: Ends | None = None
+    p: Fraction | None = None
     agreement: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Retest:
+class Retest(Document, frozen=True, kw_only=True):
     """What raters gave an item the second time.
 
     Attributes:
@@ -65,13 +70,12 @@ class Retest:
         kappa: quadratic weighted kappa of first and second ratings of all raters together.
     """
 
-    answers: int
-    exact: float
-    kappa: float | None
+    answers: Count
+    exact: Fraction
+    kappa: AtMostOne | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PictureEffect:
+class PictureEffect(Document, frozen=True, kw_only=True):
     """What became of ratings when the picture was shown.
 
     Attributes:
@@ -80,34 +84,33 @@ class PictureEffect:
         size: mean change of those that changed, in points of the scale.
     """
 
-    answers: int
+    answers: Count
     changed: Figure
     size: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Document, frozen=True, kw_only=True):
     """How far some raters agree over some items.
 
     Attributes:
         items, raters, ratings: how much there is.
         alpha: Krippendorff's, by level of measurement.
         kappa: mean of the quadratic weighted kappas of all pairs of raters.
+        ceiling: mean correlation of each rater with the mean of the others.
         spread: within-item standard deviation.
         standard_error: of an item's mean rating: the spread divided by the root of the ratings an item has on average.
-        ceiling: mean correlation of each rater with the mean of the others.
         reference: another measure, where there is one.
     """
 
-    items: int
-    raters: int
-    ratings: int
-    alpha: dict[MeasurementLevel, Figure]
+    items: Count
+    raters: Count
+    ratings: Count
+    alpha: dict[str, Figure]
     kappa: Figure
-    spread: float | None
-    standard_error: float | None
     ceiling: Figure
-    reference: Reference | None
+    spread: float | None = None
+    standard_error: float | None = None
+    reference: Reference | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,6 +141,69 @@ class Analysis:
     picture: PictureEffect | None
     excluded: dict[str, list[str]]
     kept: Agreement | None
+
+
+class StudyRater(Document, frozen=True, kw_only=True):
+    """Ratings of one rater, kappas with each other rater, and the rules that exclude the rater.
+
+    Attributes:
+        ceiling: correlation with the mean of the other raters.
+    """
+
+    levels: Levels
+    kappas: dict[str, AtMostOne]
+    ceiling: AtMostOne | None = None
+    excluded: list[str] | None = None
+
+
+class StudyPopulation(Document, frozen=True):
+    """Number of pairs that the items stand for, and the number of evenly drawn pairs that is as precise."""
+
+    pairs: Positive
+    effective: Positive
+
+
+class StudyReport(Document, frozen=True, kw_only=True):
+    """Agreement of a study's raters, each rater, and people beside the raters of a map."""
+
+    holes: Count
+    population: StudyPopulation | None = None
+    all: Agreement
+    without_excluded: Agreement | None = None
+    parts: dict[str, Agreement] = msgspec.field(default_factory=dict)
+    raters: dict[str, StudyRater]
+    by_majority: list[Levels]
+    retest: Retest | None = None
+    picture: PictureEffect | None = None
+    rules: list[str]
+    beside: Beside | None = None
+
+    @classmethod
+    def from_analysis(cls, found: Analysis, beside: Beside | None) -> StudyReport:
+        """Return the report of an analysis; undefined values are left out."""
+        study = found.study
+        raters = {}
+        for j, rater in enumerate(study.raters):
+            kappas = dict(zip(study.raters, found.kappas[j].tolist(), strict=True))
+            raters[rater] = StudyRater(
+                levels=found.levels[j].tolist(),
+                kappas={other: value for other, value in kappas.items() if other != rater and not np.isnan(value)},
+                ceiling=found.ceilings[j],
+                excluded=found.excluded.get(rater),
+            )
+        return cls(
+            holes=study.holes,
+            population=StudyPopulation(study.weights.population, study.weights.effective) if study.weights else None,
+            all=found.whole,
+            without_excluded=found.kept,
+            parts=found.parts,
+            raters=raters,
+            by_majority=found.by_majority.tolist(),
+            retest=found.retest,
+            picture=found.picture,
+            rules=list(RULES),
+            beside=beside,
+        )
 
 
 def analyse(study: StudyRatings) -> Analysis:
@@ -248,7 +314,9 @@ def _retest(study: StudyRatings) -> Retest | None:
     pair = np.stack([study.first[both], study.again[both]], axis=1)
     weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
     return Retest(
-        len(pair), _mean(pair[:, 0] == pair[:, 1], weight), quadratic_weighted_kappa(pair[:, 0], pair[:, 1], weight)
+        answers=len(pair),
+        exact=_mean(pair[:, 0] == pair[:, 1], weight),
+        kappa=quadratic_weighted_kappa(pair[:, 0], pair[:, 1], weight),
     )
 
 
@@ -265,7 +333,9 @@ def _picture(study: StudyRatings) -> PictureEffect | None:
         return _mean(what[at][of[at]], each) if of[at].any() else None
 
     changed, size = partial(mean, moved > 0, both), partial(mean, moved, moved > 0)
-    return PictureEffect(int(both.sum()), figure_of(changed, both.shape, "share"), figure_of(size, both.shape))
+    return PictureEffect(
+        answers=int(both.sum()), changed=figure_of(changed, both.shape, "share"), size=figure_of(size, both.shape)
+    )
 
 
 def _mean(values: NDArray[Any], weight: Floats | None) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 from shoe.core.arrays import Floats, Indices
+from shoe.core.documents import Document
 from shoe.core.seeded import random_numbers
 from shoe.core.statistics import Interval
 from shoe.scoring.entries import minus
@@ -36,11 +38,14 @@ _BACK: dict[Scale, Callable[[Floats], Floats]] = {
 _ITEM_STREAM = 3 << 28
 
 
-class Figure(NamedTuple):
-    """A figure and its 95 % interval over items and raters; None where it is undefined."""
+Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
 
-    value: float | None
-    interval: Interval | None
+
+class Figure(Document, frozen=True):
+    """A value and its 95 % interval over items and raters; None if undefined."""
+
+    value: float | None = None
+    interval: Ends | None = None
 
 
 class LeftOut(NamedTuple):

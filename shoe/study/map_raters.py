@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 
 from shoe.core.arrays import Floats
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures, spearman
 from shoe.maps.ablate import LEAST_SHARE, MOST_RATERS
@@ -20,8 +22,7 @@ from shoe.study.ratings import StudyRatings
 from shoe.study.reference import similarity_of_items
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Document, frozen=True):
     """A rater in the table of all.
 
     Attributes:
@@ -35,11 +36,10 @@ class Placed:
     person: bool
     bias: float
     noise: float
-    rho: float | None
+    rho: Annotated[float, Meta(le=1)] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ensemble:
+class Ensemble(Document, frozen=True):
     """Some of a map's raters together.
 
     Attributes:
@@ -49,12 +49,11 @@ class Ensemble:
     """
 
     raters: tuple[str, ...]
-    agreement: float
+    agreement: Fraction
     among_best: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
+class Beside(Document, frozen=True):
     """People and a map's raters.
 
     Attributes:
@@ -64,7 +63,7 @@ class Beside:
         left_out: raters of the map that rated fewer than half of the items.
     """
 
-    items: int
+    items: Count
     raters: list[Placed]
     ensembles: list[Ensemble]
     left_out: list[str]

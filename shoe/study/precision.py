@@ -42,7 +42,7 @@ def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
 def _mean(figures: list[Figure]) -> tuple[float, float] | None:
     """Mean value and half width of the figures that have both."""
     known = [
-        (figure.value, (figure.interval.high - figure.interval.low) / 2)
+        (figure.value, (figure.interval[1] - figure.interval[0]) / 2)
         for figure in figures
         if figure.value is not None and figure.interval is not None
     ]

@@ -11,10 +11,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
 import numpy as np
+from msgspec import Meta
 
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, quote
 from shoe.core.statistics import alpha
 from shoe.io.delimited import delimited_rows
@@ -63,18 +67,21 @@ class Trials:
         return np.asarray(self.solved.any(axis=1))
 
 
-@dataclass(frozen=True, slots=True)
-class Tester:
+class Tester(Document, frozen=True, rename={"accuracy": "right"}):
     """One tester: problems answered, share of right answers and of solved problems, median seconds of a problem."""
 
-    problems: int
-    accuracy: float
-    solved: float
-    seconds: float | None
+    problems: Count
+    accuracy: Fraction
+    solved: Fraction
+    seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(
+    Document,
+    frozen=True,
+    kw_only=True,
+    rename={"accuracy": "right", "agreement": "alpha", "guessed": "kept_by_guessing"},
+):
     """Some problems: how they were answered, and what is kept of them.
 
     Attributes:
@@ -87,16 +94,47 @@ class Result:
         guessed: share that would be kept if all guessed.
     """
 
-    problems: int
-    testers: tuple[int, int]
+    problems: Count
+    testers: Annotated[Sequence[Count], Meta(min_length=2, max_length=2, description="of a problem, fewest and most")]
     accuracy: Figure
     positive: Figure
     negative: Figure
-    agreement: float | None
-    kept: int
-    dropped: int
-    waiting: int
-    guessed: float
+    agreement: float | None = None
+    kept: Count
+    dropped: Count
+    waiting: Count
+    guessed: Fraction
+
+
+class TestersReport(Document, frozen=True, kw_only=True):
+    """Answers of testers about all problems and about each group, and the score of each tester."""
+
+    all: Result
+    groups: dict[str, Result] = msgspec.field(default_factory=dict)
+    testers: dict[str, Tester]
+
+    @classmethod
+    def from_trials(cls, trials: Trials, path: Path) -> TestersReport:
+        """Compute all figures of testers' answers.
+
+        Raises:
+            InputError: if nobody answered both queries of a problem; ``path`` is the table's.
+        """
+        everything = result_of(trials, np.ones(len(trials.problems), bool))
+        if everything is None:
+            raise InputError(path, found="no problem of which a tester answered both queries", expected="one at least")
+        groups = {name: result_of(trials, trials.group == number) for number, name in enumerate(trials.groups)}
+        testers = {name: one_tester(trials, j) for j, name in enumerate(trials.raters)}
+        return cls(
+            all=everything,
+            groups={name: found for name, found in groups.items() if found and len(groups) > 1},
+            testers={name: found for name, found in testers.items() if found},
+        )
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Results of all problems, then of each group, by name."""
+        return {"all": self.all} | self.groups
 
 
 def is_trials(path: Path) -> bool:

@@ -1,4 +1,3 @@
-import json
 from collections.abc import Sequence
 from io import StringIO
 from math import ceil
@@ -33,7 +32,7 @@ from shoe.rating.kinds.transformers import Transformers
 from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
-from shoe.report.map_build import estimate_json, estimate_table
+from shoe.report.map_build import estimate_table
 
 VERBS = [lexicon().name(synset) for synset in range(lexicon().nouns, lexicon().nouns + 120)]
 PLANS: dict[Part, Plan] = {
@@ -230,8 +229,7 @@ def test_a_name_of_40_characters_leaves_the_figures_whole() -> None:
 
 
 def test_json_has_every_range_and_leaves_out_what_does_not_exist() -> None:
-    found = estimate_json(estimated(FIRST, WUP))
-    assert json.loads(json.dumps(found)) == found
+    found = estimated(FIRST, WUP).rounded().to_dict()
     first, lexical = found["raters"]
     assert set(first["cost"]) == {"low", "likely", "high"}
     assert first["pairs"] == {"low": total(), "likely": total(), "high": total()}

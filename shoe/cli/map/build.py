@@ -94,15 +94,15 @@ def build(
     from shoe.maps.whole import MARK, check_asked, write_whole
     from shoe.predictions import read_predictions
     from shoe.rating.built import MARK as BUILT
-    from shoe.rating.built import check_place, is_complete, write_built
-    from shoe.rating.estimate import estimate, measured_progress
+    from shoe.rating.built import MapBuilt, check_place, is_complete, write_built
+    from shoe.rating.estimate import BuildEstimate, estimate, measured_progress
     from shoe.rating.job import known, rate
     from shoe.rating.kinds.openai import OpenAI
     from shoe.rating.planning import plan_whole
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
+    from shoe.report.map_build import estimate_table, left, print_outcome
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
@@ -135,7 +135,7 @@ def build(
     before = known(session, plans)
     if dry_run:
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
-        if not put_json({"estimate": estimate_json(expected)}, json):
+        if not put_json(BuildEstimate(expected.rounded()), json):
             console().print(estimate_table(expected))
             if planned:
                 say(planned.rule)
@@ -163,7 +163,7 @@ def build(
         say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
     if part:
-        put_json(outcome_json(session, outcome, budget, rules), json)
+        put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json)
         say(_done_of(part, session, outcome))
         return
     if planned:
@@ -172,7 +172,7 @@ def build(
         write_built(out, dataset, session, outcome, rules)
     if again and is_complete(outcome):
         session.ask_again((), say)
-    if not put_json(outcome_json(session, outcome, budget, rules), json):
+    if not put_json(MapBuilt.from_outcome(session, outcome, budget, rules), json):
         print_outcome(session, outcome, console())
     say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
     if budget.reason in ("cost", "requests"):

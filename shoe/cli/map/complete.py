@@ -56,7 +56,7 @@ def complete(
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Progress
-    from shoe.maps.complete import Spent, first_round
+    from shoe.maps.complete import CompleteEstimate, MapCompleted, Spent, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.draft import begun
     from shoe.rating.estimate import estimate, measured_progress
@@ -65,15 +65,7 @@ def complete(
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.map_build import (
-        Sizes,
-        closing_lines,
-        completion_json,
-        estimate_json,
-        estimate_table,
-        round_line,
-        rounds_table,
-    )
+    from shoe.report.map_build import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import say
     from shoe.similarity import SimilarityMap
@@ -99,8 +91,7 @@ def complete(
         first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
-        begun_at = {"map": state.score, "map_interval": list(state.interval), "estimate": estimate_json(expected)}
-        if not put_json(begun_at, json):
+        if not put_json(CompleteEstimate(state.score, state.interval, expected.rounded()), json):
             print(round_line(state, session.file.currency))
             console().print(estimate_table(expected))
         return
@@ -132,14 +123,14 @@ def complete(
         if again and not limit.stopping:
             session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
-    sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
-    about = {"out": str(folder)} if completion.rounds[-1].rated else {}
-    if not put_json(completion_json(completion, sizes, tolerance, about), json):
+    whole_build, looked_up = (sum(len(plan) for plan in parts.values()) for parts in plans)
+    found = MapCompleted.from_completion(completion, tolerance, whole_build, looked_up, folder)
+    if not put_json(found, json):
         to = console()
         to.print(rounds_table(completion, session.file.currency))
-        for line in closing_lines(completion, sizes, tolerance):
+        for line in closing_lines(completion, found.pairs, tolerance):
             say(to, line)
-        if about:
+        if found.out:
             say(to, f"the completed map: shoe score ... --similarity {folder}")
 
 

@@ -12,25 +12,29 @@ import msgspec
 from shoe.attribution.explain import Explained
 from shoe.benchmarks.cards import DatasetCard, DatasetList
 from shoe.bongard.build import BongardBuild
+from shoe.bongard.score import BongardScore
 from shoe.evidence.audit import Audit
 from shoe.evidence.calibration import CalibrationReport
 from shoe.maps.ablate import MapAblate
+from shoe.maps.complete import CompleteEstimate, MapCompleted
 from shoe.maps.diff import MapDiff
 from shoe.maps.info import MapInfo
 from shoe.maps.teach import MapLearned
+from shoe.rating.built import MapBuilt
+from shoe.rating.estimate import BuildEstimate
 from shoe.report.average import Average
 from shoe.report.class_splits import ClassSplitInfo
 from shoe.report.comparison import Compare
 from shoe.report.diagnosis_json import OneModel, SeveralModels
 from shoe.report.json import Score
-from shoe.report.schemas.bongard import BongardScore
 from shoe.report.schemas.cards import DatasetCheck
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.predict import Predict
-from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted
-from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.runs.verify import Verdict
+from shoe.study.analysis import StudyReport
+from shoe.study.metric.result import Against
+from shoe.study.testers import TestersReport
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
@@ -58,7 +62,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "map diff": (MapDiff,),
     "map ablate": (MapAblate,),
     "study report": (StudyReport, TestersReport),
-    "study metric": (StudyMetric,),
+    "study metric": (Against,),
 }
 """By command, each kind of document that it writes; commands without ``--json`` have none."""
 

@@ -99,9 +99,9 @@ class Gathered:
             people=figure_of(lambda i, j: mean_ceiling(table[np.ix_(i, j)]), table.shape, "correlation"),
             models=mean,
             scores={row: self._by_model(each.values) for row, each in scores.items()},
-            signatures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
+            measures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={row: [(called[a], called[b]) for a, b in pairs] for row, pairs in conflicts.items()},
+            opposite={row: [[called[a], called[b]] for a, b in pairs] for row, pairs in conflicts.items()},
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
@@ -117,8 +117,5 @@ class Gathered:
                 )
         return found
 
-    def _by_model(self, values: Floats) -> dict[str, float | None]:
-        return {
-            name: None if np.isnan(value) else float(value)
-            for name, value in zip(self._items, values.tolist(), strict=True)
-        }
+    def _by_model(self, values: Floats) -> dict[str, float]:
+        return {name: v for name, v in zip(self._items, values.tolist(), strict=True) if not np.isnan(v)}

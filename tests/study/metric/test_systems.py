@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
+from shoe.study.intervals import Figure
 from shoe.study.metric.systems import DrawnStatistic, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import Judged
 
@@ -23,7 +24,7 @@ def test_figures_of_models_by_hand() -> None:
     assert found["pearson"].value == pytest.approx(pearsonr(people.values, measure.values).statistic)
     assert found["accuracy"].value == pytest.approx(4 / 6)
     assert found["soft"].value == pytest.approx(1 - (1 + 0.5) / 6)  # nothing varies: all are sure
-    assert found["soft"].figure() == (found["soft"].value, None)  # one rater
+    assert found["soft"].figure() == Figure(found["soft"].value)  # one rater
     assert opposite_pairs(people, measure) == [(0, 1)]
 
 
