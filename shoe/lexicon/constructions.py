@@ -9,7 +9,6 @@ of"). "*" is any or none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -17,7 +16,6 @@ from shoe.lexicon.expressions import WEIGHTS, Sense, bases
 from shoe.lexicon.prepositions import SPATIAL, relation
 from shoe.lexicon.store import lexicon, per_lexicon
 
-_FILE = Path(__file__).parent / "data" / "constructions.tsv"
 # Of a noun only the first senses tell what it is: every other word could be a tool in one of them.
 _NOUN_SENSES = 3
 
@@ -30,11 +28,7 @@ class _Construction(NamedTuple):
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Find what a predicate says by its construction.
-
-    Args:
-        words: in lower case, the verb first; a preposition in its place says what "being" with it does.
-    """
+    """Find what a predicate, in lower case, says by its construction; one that begins with a preposition has "be"."""
     if not words:
         return []
     if words[0] in text.PREPOSITIONS:
@@ -78,7 +72,6 @@ def _above(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _constructions() -> list[_Construction]:
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
     synset = lexicon().synset
     return [
         _Construction(
@@ -91,5 +84,5 @@ def _constructions() -> list[_Construction]:
                 if synset(name) >= 0
             ],
         )
-        for verbs, nouns, prepositions, names, relation, why in rows
+        for verbs, nouns, prepositions, names, relation, why in text.table_rows("constructions.tsv")
     ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon, per_lexicon
-from shoe.lexicon.text import PREPOSITIONS
+from shoe.lexicon.text import PREPOSITIONS, table_rows
 
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
@@ -18,9 +17,7 @@ POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
 LONGEST_EXPRESSION = 5
 """Words of the longest expression that is looked up."""
 
-_FILE = Path(__file__).parent / "data" / "aliases.tsv"
 _NO_JOINTS = str.maketrans("", "", "_-")
-
 
 KIND = 0.75
 """What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
@@ -163,10 +160,9 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 @cache
 def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
     """Alias to its synsets: name, weight and reason."""
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
     return {
         word: [(name, WEIGHTS[relation], why) for name in names.split()]
-        for where, word, names, relation, why in rows
+        for where, word, names, relation, why in table_rows("aliases.tsv")
         if where == part
     }
 

@@ -2,8 +2,9 @@
 
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Literal
+
+from shoe.lexicon.text import table_rows
 
 # morphy(7WN), "Rules of Detachment": ending of the form, ending of the base.
 _DETACHMENTS = {
@@ -12,7 +13,6 @@ _DETACHMENTS = {
 }
 _SUBSTITUTIONS = {pos: [rule.split(":") for rule in rules.split()] for pos, rules in _DETACHMENTS.items()}
 _VOWELS = frozenset("aeiou")
-_SPELLINGS = Path(__file__).parent / "data" / "spellings.tsv"
 _AMERICAN = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
@@ -104,4 +104,4 @@ def american(word: str) -> tuple[str, ...]:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return dict(line.split("\t") for line in _SPELLINGS.read_text("utf-8").splitlines()[1:])
+    return {row[0]: row[1] for row in table_rows("spellings.tsv")}

@@ -202,7 +202,14 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         verb, noun, sure = noun, verb, False
     elif len(parts) == 2 and _is_person(verb):
         return None
-    if len(parts) == 3 and not sure and not (_is_person(parts[0]) and _is_noun_phrase(parts[0])):
+    if (
+        len(parts) == 3
+        and not sure
+        and not (
+            # "the old man", not "the man pulls a heavy"
+            _is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:])
+        )
+    ):
         return None
     if not sure and not (
         _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing")) and not _like_clause(noun)
@@ -216,11 +223,6 @@ def _is_person(part: str) -> bool:
     words = text.tokens(part)
     known = word_of(words[-1]) if words else None
     return known is not None and known.person and ("b" not in known.forms or words[-1] in text.WORD_CLASSES["persons"])
-
-
-def _is_noun_phrase(part: str) -> bool:
-    """Whether no determiner stands within a field: "the old man", not "the man pulls a heavy"."""
-    return text.DETERMINERS.isdisjoint(text.tokens(part)[1:])
 
 
 def _short(part: str) -> bool:

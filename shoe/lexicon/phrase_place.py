@@ -43,13 +43,12 @@ class Place(NamedTuple):
         following = self.i + 2
         while coming(self.words, following) == "R":
             following += 1
-        listed = self.before in ("D", "J", "O") and coming(self.words, following) in _DESCRIBED.get(self.after, "")
-        listed = listed or (self.before in ("D", "J", "O") and self.after == "C" and self._adjective_at(following))
-        made = self.before in ("D", "J", "O") and self.after == "E" and coming(self.words, following) in ("N", "P")
-        return listed or made or self.after in ("N", "P", "J")
-
-    def _adjective_at(self, i: int) -> bool:
-        return i < len(self.words) and only_describes(self.words[i])
+        if self.after in ("N", "P", "J") or self.before not in ("D", "J", "O"):
+            return self.after in ("N", "P", "J")
+        then = coming(self.words, following)
+        made = self.after == "E" and then in ("N", "P")
+        adjective = self.after == "C" and following < len(self.words) and only_describes(self.words[following])
+        return made or adjective or then in _DESCRIBED.get(self.after, "")
 
     @property
     def ends_pronoun(self) -> bool:
