@@ -45,10 +45,7 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression: its aliases' first, then WordNet's of each spelling and base form.
 
-    Args:
-        words: its words in lower case.
-        part: what it is to be.
-        spelled: the whole expression as it was written, underscores for blanks; tried before other spellings.
+    ``spelled``, the expression as it was written with underscores for blanks, is tried before other spellings.
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []

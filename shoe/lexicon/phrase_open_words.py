@@ -131,12 +131,8 @@ def _base_or_s(place: Place) -> str:
         return _coordinate(place)
     if before in ("N", "P"):
         return after_noun(place)
-    if (
-        "s" in known.forms
-        and before in ("G", "E", "I")
-        and base_of(words[i]) in table("copula")
-        and after in ("J", "E")
-    ):
+    seems = "s" in known.forms and base_of(words[i]) in table("copula")
+    if seems and before in ("G", "E", "I") and after in ("J", "E"):
         return "V"
     if before in ("D", "J", "O", "V", "G", "E", "I"):
         return "J" if known.adjective and (place.describes or after == "K") else noun
@@ -209,9 +205,8 @@ def _coordinate(place: Place) -> str:
         first = other in ("P", "N") and not set("VBGE").intersection(tags)
         if first or _PARENTHESIS.fullmatch("".join(tags)):
             return "V"
-    alike = any(
-        tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
-    )
+    verbs = [word for word, tag in zip(words, tags, strict=False) if tag == "V"]
+    alike = any(set(word_of(word).forms) & set(known.forms) for word in verbs)
     leads = (after in NOMINAL or (after == "I" and known.forms == "s")) and not known.rather_noun
     if alike and ((other in ("P", "N") and (leads or place.of_anaphor())) or tags[-2] == "I"):
         return "V"

@@ -59,11 +59,7 @@ class Lookups:
         return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
-        """The unrated pairs of some cells.
-
-        Args:
-            row: (n,) class sense of each cell.
-            word: (n,) its word.
+        """Return the unrated pairs of n cells, of the class senses of some rows and some words.
 
         Returns:
             (m,) cell of each pair, 0 to n - 1, and (m,) indices of its class sense and of its other sense.

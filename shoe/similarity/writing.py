@@ -140,19 +140,16 @@ def clear_leftovers(folder: Path) -> None:
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
     """A locked folder of one's own beside a map, removed afterwards."""
-    beside, handle = _locked_folder(folder)
+    while True:
+        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
+        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
+            handle = _lock(beside)
+            break
     try:
         yield beside
     finally:
         shutil.rmtree(beside)
         os.close(handle)
-
-
-def _locked_folder(folder: Path) -> tuple[Path, int]:
-    while True:
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
-        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
-            return beside, _lock(beside)
 
 
 def _lock(beside: Path) -> int:
