@@ -217,7 +217,6 @@ class Lexicon:
         return KeyTable(self.keys)
 
     def _texts(self, kind: str) -> Callable[[int], str]:
-        """Reads the text of a kind that each synset has."""
         found = self._kinds.get(kind)
         if found is None:
             text, ends = self.arrays[f"{kind}_text"].data, _ends(self.arrays[f"{kind}_length"])
@@ -225,7 +224,6 @@ class Lexicon:
         return found
 
     def _find(self, lemma: str) -> int:
-        """Return the number of a lemma, -1 if there is none."""
         wanted = lemma.encode("utf-8", "replace")
         bucket = crc32(wanted) & 0xFFFF
         ends, text = self._text_end, self._text

@@ -66,23 +66,14 @@ def is_kind(word: str, noun: str) -> bool:
 
 @per_lexicon(10_000)
 def _above(sense: int) -> frozenset[int]:
-    """A sense and all that it is a kind of."""
     return frozenset([sense]).union(*map(_above, lexicon().hypernyms(sense).tolist()))
 
 
 @per_lexicon(None)
 def _constructions() -> list[_Construction]:
-    synset = lexicon().synset
-    return [
-        _Construction(
-            verbs.split(),
-            nouns.split(),
-            prepositions.split(),
-            [
-                Sense(synset(name), name.partition(".")[0], why, WEIGHTS[relation])
-                for name in names.split()
-                if synset(name) >= 0
-            ],
-        )
-        for verbs, nouns, prepositions, names, relation, why in text.table_rows("constructions.tsv")
-    ]
+    synset, found = lexicon().synset, []
+    for verbs, nouns, prepositions, names, how, why in text.table_rows("constructions.tsv"):
+        senses = [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[how]) for name in names.split()]
+        known = [sense for sense in senses if sense.synset >= 0]
+        found.append(_Construction(verbs.split(), nouns.split(), prepositions.split(), known))
+    return found

@@ -166,12 +166,10 @@ def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
 
 @cache
 def _alias_forms(part: Part) -> dict[str, str]:
-    """Each regular form of each alias to the alias."""
     head, forms_of = (-1, noun_forms) if part == "object" else (0, verb_forms)
     split = [(alias, alias.split("_")) for alias in _aliases(part)]
     # Of compounds that are verbs the end is inflected: "blow-dried", "high-fives".
-    ends = {
-        "_".join([*words[:-1], form]): alias for alias, words in split if head == 0 for form in verb_forms(words[-1])
-    }
+    verbs = split if head == 0 else []
+    ends = {"_".join([*words[:-1], form]): alias for alias, words in verbs for form in verb_forms(words[-1])}
     forms = {"_".join(with_head(words, form, part)): alias for alias, words in split for form in forms_of(words[head])}
     return ends | forms

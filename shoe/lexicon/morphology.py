@@ -77,7 +77,6 @@ def _s_forms(base: str) -> list[str]:
 
 
 def _ends_in(base: str, letter: str) -> bool:
-    """Whether a word ends in the letter after a consonant."""
     return len(base) > 1 and base.endswith(letter) and base[-2] not in _VOWELS
 
 

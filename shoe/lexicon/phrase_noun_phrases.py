@@ -105,7 +105,6 @@ class NounReader:
         return " ".join(found)
 
     def _agent(self, at: int) -> bool:
-        """Whether a word for a person follows."""
         while at < len(self.words) and self.tags[at] in "DJR":
             at += 1
         while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":

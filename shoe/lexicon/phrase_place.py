@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shoe.lexicon.phrase_classes import coming, only_describes
+from shoe.lexicon.phrase_classes import BEFORE_NOUNS, VERB_FORMS, coming, only_describes
 from shoe.lexicon.phrase_words import Word, is_expression
 
 # What may follow an adjective in a list, after a comma or "and".
@@ -43,7 +43,7 @@ class Place(NamedTuple):
         following = self.i + 2
         while coming(self.words, following) == "R":
             following += 1
-        if self.after in ("N", "P", "J") or self.before not in ("D", "J", "O"):
+        if self.after in ("N", "P", "J") or self.before not in BEFORE_NOUNS:
             return self.after in ("N", "P", "J")
         then = coming(self.words, following)
         made = self.after == "E" and then in ("N", "P")
@@ -54,7 +54,7 @@ class Place(NamedTuple):
     def ends_pronoun(self) -> bool:
         """Whether it stands at the end, after "it" that has a verb before: "he eats it raw"."""
         told = not self.after and self.i > 1 and self.words[self.i - 1] in _ANAPHORS
-        return told and self.tags[-2] in ("V", "G", "E")
+        return told and self.tags[-2] in VERB_FORMS
 
     def of_anaphor(self) -> bool:
         """Whether "it" follows, by a preposition or not."""

@@ -108,7 +108,6 @@ def _unsure(clause: Clause) -> bool:
 
 
 def _candidate(clause: Clause, given: Given) -> Candidate | None:
-    """Read verb and object from a clause."""
     if clause.passive:
         verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
         verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []

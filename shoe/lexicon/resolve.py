@@ -154,7 +154,6 @@ def _owner(word: str) -> str:
 
 
 def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
-    """The senses of a phrase's nouns, those of the head first."""
     return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 

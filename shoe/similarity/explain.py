@@ -176,7 +176,6 @@ def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_Cla
 
 
 def _senses(classes: HoiClasses, part: Part) -> list[_ClassSense]:
-    """Distinct senses of a dataset's classes with their words, in its order."""
     verb = part == "verb"
     synsets, labels = (classes.verb_synsets, classes.verbs) if verb else (classes.object_synsets, classes.objects)
     index = (classes.verb if verb else classes.object).tolist()

@@ -146,10 +146,8 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     pairs = parse_table(text, path, raters).by_name()
     sorted_digest = hashlib.sha256(format_table(pairs, raters)).hexdigest()
     if digest not in (None, found, sorted_digest):
-        changed, hint = (
-            "ratings that were changed after the map was written",
-            "bring the file back, or make the map again",
-        )
+        changed = "ratings that were changed after the map was written"
+        hint = "bring the file back, or make the map again"
         raise InputError(path, found=changed, expected="those that map.json describes", hint=hint)
     return pairs, sorted_digest
 

@@ -149,8 +149,5 @@ def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
 def _cautious(ratings: Floats, bins: Indices) -> Floats:
     """(bins,) what most ratings of a bin do not exceed; never less for what is more similar."""
     believed = (np.arange(BINS) + 0.5) / BINS
-    values = [
-        np.quantile(np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]), _CAUTION)
-        for b in range(BINS)
-    ]
-    return np.maximum.accumulate(np.array(values))
+    of_bin = (np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]) for b in range(BINS))
+    return np.maximum.accumulate(np.array([np.quantile(values, _CAUTION) for values in of_bin]))
