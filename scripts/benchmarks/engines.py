@@ -21,6 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest import mock
 
+from shoe.scoring.asked import Asked
+
 from benchmarks.endpoint import endpoint
 from benchmarks.shared import Row, print_cells
 from shoe.demo import PREDICTIONS, TRUTH
@@ -36,7 +38,6 @@ from shoe.llm.spread import Cluster, Spread
 from shoe.llm.worker import Job
 from shoe.rating.session import _client, _parsed
 from shoe.report.many import score_many
-from shoe.scoring.asked import Asked
 
 CORES = len(os.sched_getaffinity(0))
 WORKERS = (1, 2, 3, 4)

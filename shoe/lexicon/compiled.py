@@ -48,12 +48,7 @@ class Lexicon:
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
-        """Take a compiled file's content: magic, header length, JSON header, arrays.
-
-        Args:
-            content: of the file.
-            wordnet: whose concepts the words have, where the file has words alone.
-        """
+        """Take a compiled file's content; its words have WordNet's concepts where the file has words alone."""
         self.content = content
         start = 16 + int.from_bytes(content[8:16], "little")
         header = msgspec.json.decode(content[16:start])
@@ -208,8 +203,7 @@ class Lexicon:
             bases = substitutions(word, pos)
         elif bases is None and self._endings is not None:
             bases = [word.removesuffix(old) + new for old, new in self._endings[pos] if word.endswith(old)]
-        forms = [word, *(bases or ())]
-        return [form for form in dict.fromkeys(forms) if self.has(form, pos)]
+        return [form for form in dict.fromkeys([word, *(bases or ())]) if self.has(form, pos)]
 
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
@@ -223,7 +217,6 @@ class Lexicon:
         return KeyTable(self.keys)
 
     def _texts(self, kind: str) -> Callable[[int], str]:
-        """Reads the text of a kind that each synset has."""
         found = self._kinds.get(kind)
         if found is None:
             text, ends = self.arrays[f"{kind}_text"].data, _ends(self.arrays[f"{kind}_length"])
@@ -231,7 +224,6 @@ class Lexicon:
         return found
 
     def _find(self, lemma: str) -> int:
-        """Return the number of a lemma, -1 if there is none."""
         wanted = lemma.encode("utf-8", "replace")
         bucket = crc32(wanted) & 0xFFFF
         ends, text = self._text_end, self._text

@@ -9,7 +9,6 @@ of"). "*" is any or none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -17,7 +16,6 @@ from shoe.lexicon.expressions import WEIGHTS, Sense, bases
 from shoe.lexicon.prepositions import SPATIAL, relation
 from shoe.lexicon.store import lexicon, per_lexicon
 
-_FILE = Path(__file__).parent / "data" / "constructions.tsv"
 # Of a noun only the first senses tell what it is: every other word could be a tool in one of them.
 _NOUN_SENSES = 3
 
@@ -30,11 +28,7 @@ class _Construction(NamedTuple):
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Find what a predicate says by its construction.
-
-    Args:
-        words: in lower case, the verb first; a preposition in its place says what "being" with it does.
-    """
+    """Find what a predicate, in lower case, says by its construction; one that begins with a preposition has "be"."""
     if not words:
         return []
     if words[0] in text.PREPOSITIONS:
@@ -72,24 +66,14 @@ def is_kind(word: str, noun: str) -> bool:
 
 @per_lexicon(10_000)
 def _above(sense: int) -> frozenset[int]:
-    """A sense and all that it is a kind of."""
     return frozenset([sense]).union(*map(_above, lexicon().hypernyms(sense).tolist()))
 
 
 @per_lexicon(None)
 def _constructions() -> list[_Construction]:
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
-    synset = lexicon().synset
-    return [
-        _Construction(
-            verbs.split(),
-            nouns.split(),
-            prepositions.split(),
-            [
-                Sense(synset(name), name.partition(".")[0], why, WEIGHTS[relation])
-                for name in names.split()
-                if synset(name) >= 0
-            ],
-        )
-        for verbs, nouns, prepositions, names, relation, why in rows
-    ]
+    synset, found = lexicon().synset, []
+    for verbs, nouns, prepositions, names, how, why in text.table_rows("constructions.tsv"):
+        senses = [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[how]) for name in names.split()]
+        known = [sense for sense in senses if sense.synset >= 0]
+        found.append(_Construction(verbs.split(), nouns.split(), prepositions.split(), known))
+    return found

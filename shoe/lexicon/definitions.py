@@ -34,11 +34,7 @@ def is_content(word: str) -> bool:
 
 
 def canonical(words: Sequence[str]) -> list[str]:
-    """Leave out what differs between a definition and its use: "put one's lips onto" is put, on, lip.
-
-    Args:
-        words: in lower case; the verb, which comes first, in its base form.
-    """
+    """Leave out what differs between a definition and its use: "put one's lips onto" is put, on, lip."""
     kept = [EQUAL_PREPOSITIONS.get(word, word) for word in words[1:] if word not in _SKIPPED]
     kept = [singular(word) for word in kept if not word.endswith("ly")]
     # A preposition at the end waits for its object, which is not part of the expression.
@@ -48,19 +44,12 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Find the verb senses whose definition a predicate is, in any form of its verb; then those that share a noun.
-
-    Args:
-        words: at least two, in lower case.
-    """
+    """Find the verb senses whose definition a predicate is, in any form of its verb; then those that share a noun."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
-    nouns = [word for word, after in pairwise([*words[1:], ""]) if is_content(word) and not _describes(word, after)]
-    reasons |= {singular(word): f'"{word}" in its definition' for word in nouns}
+    for word, after in pairwise([*words[1:], ""]):
+        describes = after and after not in _EMPTY and store.adjective_first(word)  # "a good brushing"
+        if is_content(word) and not describes:
+            reasons[singular(word)] = f'"{word}" in its definition'
     return [Sense(s, store.lemmas(s)[0], why) for phrase, why in reasons.items() for s in store.defined(phrase)]
-
-
-def _describes(word: str, after: str) -> bool:
-    """Whether a word is an adjective before a noun: "a good brushing"."""
-    return bool(after) and after not in _EMPTY and lexicon().adjective_first(word)

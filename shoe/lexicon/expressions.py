@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon, per_lexicon
-from shoe.lexicon.text import PREPOSITIONS
+from shoe.lexicon.text import PREPOSITIONS, table_rows
 
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
@@ -18,9 +17,7 @@ POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
 LONGEST_EXPRESSION = 5
 """Words of the longest expression that is looked up."""
 
-_FILE = Path(__file__).parent / "data" / "aliases.tsv"
 _NO_JOINTS = str.maketrans("", "", "_-")
-
 
 KIND = 0.75
 """What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
@@ -48,10 +45,7 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression: its aliases' first, then WordNet's of each spelling and base form.
 
-    Args:
-        words: its words in lower case.
-        part: what it is to be.
-        spelled: the whole expression as it was written, underscores for blanks; tried before other spellings.
+    ``spelled``, the expression as it was written with underscores for blanks, is tried before other spellings.
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
@@ -163,22 +157,19 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 @cache
 def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
     """Alias to its synsets: name, weight and reason."""
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
     return {
         word: [(name, WEIGHTS[relation], why) for name in names.split()]
-        for where, word, names, relation, why in rows
+        for where, word, names, relation, why in table_rows("aliases.tsv")
         if where == part
     }
 
 
 @cache
 def _alias_forms(part: Part) -> dict[str, str]:
-    """Each regular form of each alias to the alias."""
     head, forms_of = (-1, noun_forms) if part == "object" else (0, verb_forms)
     split = [(alias, alias.split("_")) for alias in _aliases(part)]
     # Of compounds that are verbs the end is inflected: "blow-dried", "high-fives".
-    ends = {
-        "_".join([*words[:-1], form]): alias for alias, words in split if head == 0 for form in verb_forms(words[-1])
-    }
+    verbs = split if head == 0 else []
+    ends = {"_".join([*words[:-1], form]): alias for alias, words in verbs for form in verb_forms(words[-1])}
     forms = {"_".join(with_head(words, form, part)): alias for alias, words in split for form in forms_of(words[head])}
     return ends | forms

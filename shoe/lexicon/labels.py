@@ -37,7 +37,6 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
 
 @per_lexicon(16)
 def _known(labels: tuple[str, ...], part: Part) -> dict[str, int]:
-    """Every form of every label, and which label it is."""
     known: dict[str, int] = {}
     for number, label in enumerate(labels):
         known.setdefault(_joined(text.tokens(text.plain(label))), number)

@@ -2,8 +2,9 @@
 
 import re
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Literal
+
+from shoe.lexicon.text import table_rows
 
 # morphy(7WN), "Rules of Detachment": ending of the form, ending of the base.
 _DETACHMENTS = {
@@ -12,7 +13,6 @@ _DETACHMENTS = {
 }
 _SUBSTITUTIONS = {pos: [rule.split(":") for rule in rules.split()] for pos, rules in _DETACHMENTS.items()}
 _VOWELS = frozenset("aeiou")
-_SPELLINGS = Path(__file__).parent / "data" / "spellings.tsv"
 _AMERICAN = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
@@ -77,7 +77,6 @@ def _s_forms(base: str) -> list[str]:
 
 
 def _ends_in(base: str, letter: str) -> bool:
-    """Whether a word ends in the letter after a consonant."""
     return len(base) > 1 and base.endswith(letter) and base[-2] not in _VOWELS
 
 
@@ -104,4 +103,4 @@ def american(word: str) -> tuple[str, ...]:
 
 @cache
 def _spellings() -> dict[str, str]:
-    return dict(line.split("\t") for line in _SPELLINGS.read_text("utf-8").splitlines()[1:])
+    return {row[0]: row[1] for row in table_rows("spellings.tsv")}

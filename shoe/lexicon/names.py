@@ -40,12 +40,7 @@ def listed_ids(names: tuple[str, ...]) -> Ints:
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Look up names that stand in a text, tens of thousands at once.
-
-    Args:
-        text: a file's content.
-        starts: (n,) where each name begins.
-        ends: (n,) where each ends.
+    """Look up names that stand in a text from (n,) starts to (n,) ends, tens of thousands at once.
 
     Returns:
         (n,) ids in the compiled lexicon; -1 for what is not WordNet's first name of a sense.

@@ -15,11 +15,6 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
 
     Of an object all of its expressions are pooled, as SHOE's paper does with words; of a verb the first one counts.
     What the lexicon lists as saying nothing (articles, auxiliaries) is passed over, unless it is part of an expression.
-
-    Args:
-        words: in lower case, without accents.
-        part: what they are to be.
-        spelled: the whole as it was written, underscores for blanks.
     """
     store = lexicon()
     whole = _of(spelled, part)
@@ -52,13 +47,9 @@ def _of(written: str, part: Part) -> list[Sense]:
     """The senses of one expression and of what it may be a form of; inflected as a whole, or on its first word."""
     store, pos = lexicon(), POS[part]
     first, blank, rest = written.partition("_")
-    forms = [*store.base_forms(written, pos), *(base + blank + rest for base in _bases(first, part) if blank)]
+    forms = [*store.base_forms(written, pos), *(base + blank + rest for base in store.base_forms(first, pos) if blank)]
     return [
         Sense(sense, form, "as written" if form == written else f'base form of "{written}"')
         for form in dict.fromkeys(forms)
         for sense in store.senses(form, pos).tolist()
     ]
-
-
-def _bases(word: str, part: Part) -> list[str]:
-    return lexicon().base_forms(word, POS[part])

@@ -36,11 +36,8 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
         verb = base_of(clause.verb[0])
         together = verb in table("light_verb") or is_expression((verb, clause.object.head), "verb")
         return [whole, *own] if together else [" ".join(clause.verb), whole]
-    return (
-        [whole]
-        if attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")
-        else [plain, whole]
-    )
+    one = attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")
+    return [whole] if one else [plain, whole]
 
 
 def may_be_object(attached: Attached) -> bool:

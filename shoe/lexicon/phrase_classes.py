@@ -16,6 +16,12 @@ FULL_STOP = "."
 NOMINAL = frozenset("DNPJ")
 """Letters of words that a noun phrase may begin with."""
 
+BEFORE_NOUNS = frozenset("DJO")
+"""Letters of words that describe the noun after them: determiner, adjective, possessive."""
+
+VERB_FORMS = frozenset("VGE")
+"""Letters of verbs, -ing forms and participles."""
+
 
 @cache
 def closed_classes() -> dict[str, str]:

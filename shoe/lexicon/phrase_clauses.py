@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import FULL_STOP, NOMINAL, is_incorporated
@@ -11,28 +12,44 @@ from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
 from shoe.lexicon.phrase_verbs import VerbReader
 from shoe.lexicon.phrase_words import base_of, is_expression, table
 
-_TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 # How a part of the body is held.
 _HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")
 
 
+@dataclass(slots=True)
+class _Start:
+    """What the words before a clause say of it; the attributes are those of the clause, as far as it has them.
+
+    Attributes:
+        without: whether "without" stands before it.
+    """
+
+    kind: Kind | None = None
+    linked: str = ""
+    apart: bool = False
+    without: bool = False
+
+
 class _Reader(VerbReader):
-    """Walks once over the letters of a sentence."""
+    """Walks once over the letters of a sentence.
+
+    Attributes:
+        start: what is known of the next clause.
+        topic, dangling: thing that a relative clause tells of, and the preposition before its "which".
+        beside: subject before "with" and another's doing; the next clause has it again.
+        whose: noun before "whose".
+        aboard: a person and what that person is on.
+    """
 
     def __init__(self, words: list[str], tags: str) -> None:
         super().__init__(words, tags)
-        self.clauses: list[Clause] = []
-        self.nouns: list[Noun] = []
-        self.loose: list[Attached] = []
-        self.thing: Noun | None = None
+        self.found, self.start, self.sentence = Sentence([], [], []), _Start(), 0
+        self.topic: Noun | None = None
+        self.dangling = ""
         self.beside: Noun | None = None
         self.whose: Noun | None = None
         self.aboard: tuple[Noun, Noun] | None = None
-        self.mode: Kind | None = None
-        self.linked = self.brought = ""
-        self.without = self.apart = False
-        self.sentence = 0
 
     def read(self) -> Sentence:
         steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
@@ -45,36 +62,34 @@ class _Reader(VerbReader):
                 self._verb()
             else:
                 steps[tag]()
-        for clause in self.clauses:
+        for clause in self.found.clauses:
             clause.negated |= any(noun is not None and noun.none for noun in (clause.object, clause.second))
-        return Sentence(self.clauses, self.nouns, self.loose)
+        return self.found
 
     def _relative(self) -> None:
-        if self.open is not None and self.open.object is not None and self._tag(1) in NOMINAL:
-            self.subject = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
-        elif self.open is not None and self.words[self.at] in ("that", "which") and self.open.object is not None:
+        if self.open is not None and self.open.object is not None:
             last = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
-            self.subject = self.subject if last.person else last
+            thing = self.words[self.at] in ("that", "which") and not last.person
+            self.subject = last if thing or self._tag(1) in NOMINAL else self.subject
         self.whose = self.subject if self.words[self.at] == "whose" else None
-        self.mode, self.open, self.at = "relative", None, self.at + 1
+        self.start.kind, self.open, self.at = "relative", None, self.at + 1
 
     def _end(self) -> None:
-        self.open = self.subject = self.thing = self.beside = self.mode = None
-        self.linked = self.brought = ""
-        self.without, self.apart, self.at = False, True, self.at + 1
-        self.sentence += 1
+        self.open = self.subject = self.topic = self.beside = None
+        self.dangling, self.start = "", _Start(apart=True)
+        self.at, self.sentence = self.at + 1, self.sentence + 1
 
     def _subordinate(self) -> None:
         clause, self.at = self.open, self.at + 1
-        self.apart = self.words[self.at - 1] in table("meanwhile")
+        self.start.apart = self.words[self.at - 1] in table("meanwhile")
         but = self.words[self.at - 1] == "but"
         if but and "both" in self.words[: self.at]:
-            self.open, self.linked = None, "and"
+            self.open, self.start.linked = None, "and"
             return
         if but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
             return
-        self.mode, self.open, self.linked = None if but else "subordinate", None, "but" if but else ""
+        self.start.kind, self.open, self.start.linked = None if but else "subordinate", None, "but" if but else ""
 
     def _link(self) -> None:
         clause = self.open
@@ -83,7 +98,9 @@ class _Reader(VerbReader):
             self.at += 1
             return
         self.subject, self.beside = self.beside or self.subject, None
-        self.linked = self.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
+        self.start.linked = (
+            self.start.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
+        )
         self.open, self.at = None, self.at + 1
 
     def _noun(self) -> None:
@@ -99,13 +116,11 @@ class _Reader(VerbReader):
         elif clause is None and self.subject is not None and (lone or self._is_held(noun)):
             return
         elif clause is None:
-            self.thing = self.subject if self._goes_on(start) else None
+            self.topic = self.subject if self._goes_on(start) else None
             self.subject = noun
-            self.nouns.append(noun)
-            if self.mode is None and self.linked == ",":
-                self.linked, self.apart = "", noun.person
-            elif self.mode is None and self.linked == "but":
-                self.apart = noun.person
+            self.found.nouns.append(noun)
+            if self.start.kind is None and self.start.linked in (",", "but"):
+                self.start.linked, self.start.apart = self.start.linked.replace(",", ""), noun.person
         elif clause.object is None:
             clause.object, clause.direct = noun, True
         elif clause.direct and clause.second is None and not clause.attached:
@@ -118,7 +133,7 @@ class _Reader(VerbReader):
 
     def _is_held(self, noun: Noun) -> bool:
         """Take how a person holds the part of the body just taken, between commas: "his arms spread wide,"."""
-        held = _HELD.match(self.tags, self.at) if self.linked == "," and is_of_body(noun) else None
+        held = _HELD.match(self.tags, self.at) if self.start.linked == "," and is_of_body(noun) else None
         self.at = held.end() if held else self.at
         return held is not None
 
@@ -126,20 +141,22 @@ class _Reader(VerbReader):
         """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
         if self.subject is None or start == 0 or self.tags[start - 1] not in "NWK":
             return False
-        relative = self.tags[start - 1] == "W" and self.words[start - 1] != "whose" and not self.brought
+        relative = self.tags[start - 1] == "W" and self.words[start - 1] != "whose" and not self.dangling
         return relative or not self.subject.person
 
     def _preposition(self) -> None:
         start, clause = self.at, self.open
-        if clause and clause.direct and not clause.attached and self._tag(1) == "I":
-            self._particle(clause)
+        particle = clause is not None and clause.direct and not clause.attached and self._tag(1) == "I"
+        if clause and particle and self.words[self.at + 1] != "of" and self._phrasal(clause, self.words[self.at]):
+            clause.verb.append(self.words[self.at])  # "turns the TV off in the evening"
+            self.at += 1
         preposition = self._prepositions()
         if self._tag() == "W":
-            self.brought = preposition
+            self.dangling = preposition
             return
         if self._tag() == "G":
-            self.without = preposition == "without"
-            self.mode, self.open = "subordinate", None
+            self.start.without = preposition == "without"
+            self.start.kind, self.open = "subordinate", None
             return
         while self._tag() == "R":
             self.at += 1
@@ -148,14 +165,14 @@ class _Reader(VerbReader):
             noun.none = noun.none or preposition == "without"
         if clause is None:
             if noun is not None:
-                self.loose.append(Attached(preposition, noun))
+                self.found.loose.append(Attached(preposition, noun))
                 if self.subject is not None and self.subject.person and preposition in table("astride"):
                     self.aboard = self.subject, noun
                 doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
                 if preposition == "with" and self.tags[start - 1 : start] == "K" and self._tag() in "GE":
                     self.beside, doer = self.subject, True
                 self.subject = noun if doer else self.subject
-                self.mode = "subordinate" if doer and self._tag() in "BHV" else self.mode
+                self.start.kind = "subordinate" if doer and self._tag() in "BHV" else self.start.kind
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
         by_hand = by_hand and (clause.passive or clause.subject is None or clause.subject.person)
@@ -176,15 +193,10 @@ class _Reader(VerbReader):
             if clause.direct and clause.object is not None and is_of_body(noun):
                 clause.object.also += [other for other in noun.also if not is_of_body(other)]
 
-    def _particle(self, clause: Clause) -> None:
-        """Take the particle after an object where another preposition follows ("turns the TV off in the evening")."""
-        if self.words[self.at + 1] != "of" and self._phrasal(clause, self.words[self.at]):
-            clause.verb.append(self.words[self.at])
-            self.at += 1
-
-    def _phrasal(self, clause: Clause, preposition: str) -> bool:
+    @staticmethod
+    def _phrasal(clause: Clause, preposition: str) -> bool:
         """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
-        return preposition not in ("on", "in", "over") and (is_expression((clause.verb[0], preposition), "verb"))
+        return preposition not in ("on", "in", "over") and is_expression((clause.verb[0], preposition), "verb")
 
     def _verb(self) -> None:
         be = negated = finite = infinitive = False
@@ -212,9 +224,9 @@ class _Reader(VerbReader):
         if self._tag() in "VGE":
             self._main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == "W")
         elif be and self._tag() == "I":
-            self._add(Clause([_TO_BE], self._kind("finite"), self.subject, negated=negated))
+            self._add(Clause(["being"], self._kind("finite"), self.subject, negated=negated))
         elif be:
-            self.open = self.mode = None
+            self.open = self.start.kind = None
             self._told(self.noun_phrase())
         elif at == start:
             self.at += 1
@@ -226,14 +238,14 @@ class _Reader(VerbReader):
         cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
         if noun.none or cleft:
             self.subject = noun
-            self.nouns += [noun] if noun.none else []
+            self.found.nouns.extend([noun] if noun.none else [])
         if self.subject is None:
             self.subject = noun
-            self.nouns.append(noun)
-        for clause in self.clauses[-1:]:
+            self.found.nouns.append(noun)
+        for clause in self.found.clauses[-1:]:
             if self.words[0] == "what" and clause.object is None:
                 clause.object, clause.direct, clause.kind = noun, len(clause.verb) == 1, "finite"
-        for thing in self.nouns:
+        for thing in self.found.nouns:
             if thing.head in table("key_object"):
                 thing.words, thing.of, thing.also = noun.words, noun.of, noun.also
 
@@ -249,35 +261,35 @@ class _Reader(VerbReader):
                 return
         if tag == "G" and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
             self.subject = self.open.object
-        elif (finite or (tag == "V" and not infinitive)) and self.mode is None and self.linked in ("", ","):
+        elif (finite or (tag == "V" and not infinitive)) and self.start.kind is None and self.start.linked in ("", ","):
             self.subject = self._main_subject()
         subject = self.subject
         stranded = self._stranded() if tag == "E" else ""
         if tag == "E" and self._caused():
-            subject, be = self.clauses.pop().object, True
+            subject, be = self.found.clauses.pop().object, True
         passive = tag == "E" and self._passive(be)
         past = tag == "E" and not be and subject is not None and subject.person and self._tag() in "DPN"
         kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
-        if infinitive and self.clauses:
+        if infinitive and self.found.clauses:
             kind = "infinitive"
         verb = self._verb_of(word)
         clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
         same = subject is not None and subject.head in ("he", "she", "they") and self.sentence > 0
         if self.aboard is not None and (same or self.aboard[0] is subject):
             clause.aboard = self.aboard[1]
-        told = tag == "E" and self.mode == "relative"
+        told = tag == "E" and self.start.kind == "relative"
         within = own or (kind == "participle" and not told and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
         if tag == "G" and self.tags[self.at - 2] == "R" and is_incorporated(self.words, self.at - 2):
             clause.inner = self.words[self.at - 2]
-        if self.thing is not None and not within:
-            clause.topic, clause.dangling, self.thing, self.brought = self.thing, self.brought, None, ""
+        if self.topic is not None and not within:
+            clause.topic, clause.dangling, self.topic, self.dangling = self.topic, self.dangling, None, ""
         self._add(clause)
-        if subject is None and self.loose and len(self.clauses) == 1 and base_of(word) in table("posture"):
+        if subject is None and self.found.loose and len(self.found.clauses) == 1 and base_of(word) in table("posture"):
             self._inverted(clause)
 
     def _main_subject(self) -> Noun | None:
         """The noun that a clause tells of whose subject a relative clause stands after: "the bus he boards is red"."""
-        told = self.clauses[-1] if self.clauses else None
+        told = self.found.clauses[-1] if self.found.clauses else None
         if told is None or told.kind != "relative" or told.subject is not self.subject:
             return self.subject
         return told.topic or self.whose or self.subject
@@ -286,20 +298,20 @@ class _Reader(VerbReader):
         """Take "on the bench sits a man": the place stands before the verb, who does it after."""
         person = self.noun_phrase() if self._tag() in NOMINAL else None
         if person is not None:
-            clause.verb += self.loose[0].preposition.split()
-            clause.object, clause.subject, self.subject, self.open = self.loose[0].noun, person, person, None
+            clause.verb += self.found.loose[0].preposition.split()
+            clause.object, clause.subject, self.subject, self.open = self.found.loose[0].noun, person, person, None
 
     def _kind(self, kind: Kind) -> Kind:
-        if self.linked and self.clauses and self.mode is None and kind != "finite":
-            return next((clause.kind for clause in reversed(self.clauses) if not clause.borne), kind)
-        return self.mode or kind
+        if self.start.linked and self.found.clauses and self.start.kind is None and kind != "finite":
+            return next((clause.kind for clause in reversed(self.found.clauses) if not clause.borne), kind)
+        return self.start.kind or kind
 
     def _add(self, clause: Clause) -> None:
-        clause.negated |= self.without or (clause.subject is not None and clause.subject.none)
-        clause.linked, clause.apart = self.linked if self.clauses else "", self.apart
+        clause.negated |= self.start.without or (clause.subject is not None and clause.subject.none)
+        clause.linked, clause.apart = self.start.linked if self.found.clauses else "", self.start.apart
         clause.sentence = self.sentence
-        self.clauses.append(clause)
-        self.open, self.mode, self.linked, self.without, self.apart = clause, None, "", False, False
+        self.found.clauses.append(clause)
+        self.open, self.start = clause, _Start()
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:

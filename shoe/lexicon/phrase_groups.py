@@ -53,38 +53,41 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
     if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
         causes = table("teaching").keys() | (table("causative").keys() if bare else set())
         return base_of(first.verb[0]) in causes and second.object is not None
-    if (
-        not second.linked
-        or second.linked == "but"
-        or first.sentence != second.sentence
-        or is_bare(first)
-        or is_bare(second)
-        or being
-    ):
-        return False
     last = clauses[max(a, b) + 1] if max(a, b) + 1 < len(clauses) else None
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
     beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
     beside = beside and base_of(second.verb[0]) not in table("attributive")
-    if second.linked == "," and _heads(first) != _heads(second) and not listed and not beside:
-        return False
-    if is_before(first, second) or sets_scene(first, second):
-        return False
-    if first.object is second.object and base_of(first.verb[0]) == "have":
-        return False
-    if any(_comments(each) or is_immaterial(each) for each in (first, second)):
-        return False
-    if _heads(first) != _heads(second) and (is_nearby(first) or is_nearby(second)):
-        return False
-    if _is_set_in_scenery(first, second):
-        return False
-    if _heads(first) == _heads(second) and (_only_interacts(first) or _only_interacts(second)):
+    same_object = _heads(first) == _heads(second)
+    if (
+        # "he holds a bat, but smiles at her", "he rides. He waves."
+        second.linked in ("", "but")
+        or first.sentence != second.sentence
+        # "stands and holds a cup", "is in a field and holds a cup"
+        or is_bare(first)
+        or is_bare(second)
+        or being
+        # "he holds a bat, she wears a hat": a comma joins only lists and -ing forms
+        or (second.linked == "," and not (same_object or listed or beside))
+        # "found a cat and is hugging it", "a dog is in a boat and a man rows it"
+        or is_before(first, second)
+        or sets_scene(first, second)
+        # "has a kite and flies it"
+        or (first.object is second.object and base_of(first.verb[0]) == "have")
+        # "hugs a dog, suggesting affection", "enjoys a day and rides a horse"
+        or any(_comments(each) or is_immaterial(each) for each in (first, second))
+        # "stands behind a counter and cuts a cake"
+        or (not same_object and (is_nearby(first) or is_nearby(second)))
+        # "stands in a field and flies a kite"
+        or _is_set_in_scenery(first, second)
+        # "interacting with a dog and petting it"
+        or (same_object and any(base_of(c.verb[0]) in table("interacting") and not c.passive for c in (first, second)))
+    ):
         return False
     of_given = is_of_given(first, given) if given.heads else True
     moved = any(each.direct and each.object and is_of_body(each.object) for each in (first, second))
     if given.heads and moved and not of_given:
         return False
-    same = of_given or _heads(first) == _heads(second) or not (first.direct and second.direct)
+    same = of_given or same_object or not (first.direct and second.direct)
     return not given.heads or (same and of_given == is_of_given(second, given))
 
 
@@ -95,11 +98,6 @@ def _comments(clause: Clause) -> bool:
     done = base in ("make", "give") and (light_verb(clause.object) or clause.second is not None)
     immaterial = MATERIAL.isdisjoint(senses_of(clause.object.head)[:1])
     return clause.verb[0].endswith("ing") and immaterial and not done
-
-
-def _only_interacts(clause: Clause) -> bool:
-    """Whether a clause says only that a person does something, and the next one what: "interacting with it"."""
-    return base_of(clause.verb[0]) in table("interacting") and not clause.passive
 
 
 def _is_set_in_scenery(first: Clause, second: Clause) -> bool:

@@ -141,13 +141,8 @@ def _call(plain: str) -> Fields | None:
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
     verb, _, thing = name.replace("_", " ").partition(" ")
-    if (
-        thing
-        and len(arguments) == 1
-        and _is_person(arguments[0])
-        and word_of(verb).forms
-        and find(thing.split(), "object")
-    ):
+    of_person = len(arguments) == 1 and _is_person(arguments[0])
+    if thing and of_person and word_of(verb).forms and find(thing.split(), "object"):
         return Fields(verb, thing)
     if len(things) == 1 or len(arguments) == 2:
         thing = (things or arguments)[-1]
@@ -164,19 +159,15 @@ def _row(plain: str) -> Fields | None:
     inner = plain.strip(_BRACKETS)
     if listed := _VERBS.fullmatch(inner):
         verbs = [verb.strip() for verb in _COMMA.split(listed[1])]
-        if (
-            all(_like_verb(verb) and _short(verb) for verb in verbs)
-            and not _like_clause(listed[2])
-            and _short(listed[2])
-        ):
+        short = all(_like_verb(verb) and _short(verb) for verb in verbs) and _short(listed[2])
+        if short and not _like_clause(listed[2]):
             return Fields(" and ".join(verbs), listed[2])
     if _BACK_ARROW.search(inner):
         return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
-        if 2 <= len(parts) <= 3 and not (
-            separator is _JOINT and len(parts) == 2 and "/" in inner and _like_verb(parts[1])
-        ):
+        choice = separator is _JOINT and len(parts) == 2 and "/" in inner and _like_verb(parts[1])
+        if 2 <= len(parts) <= 3 and not choice:
             marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
             return _of_parts(parts, sure=marked)
     words = inner.split("-")
@@ -202,11 +193,17 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         verb, noun, sure = noun, verb, False
     elif len(parts) == 2 and _is_person(verb):
         return None
-    if len(parts) == 3 and not sure and not (_is_person(parts[0]) and _is_noun_phrase(parts[0])):
-        return None
-    if not sure and not (
-        _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing")) and not _like_clause(noun)
+    if (
+        len(parts) == 3
+        and not sure
+        and not (
+            # "the old man", not "the man pulls a heavy"
+            _is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:])
+        )
     ):
+        return None
+    plain = _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
+    if not sure and (not plain or _like_clause(noun)):
         return None
     return Fields(verb, noun, sure or len(parts) == 3)
 
@@ -216,11 +213,6 @@ def _is_person(part: str) -> bool:
     words = text.tokens(part)
     known = word_of(words[-1]) if words else None
     return known is not None and known.person and ("b" not in known.forms or words[-1] in text.WORD_CLASSES["persons"])
-
-
-def _is_noun_phrase(part: str) -> bool:
-    """Whether no determiner stands within a field: "the old man", not "the man pulls a heavy"."""
-    return text.DETERMINERS.isdisjoint(text.tokens(part)[1:])
 
 
 def _short(part: str) -> bool:

@@ -9,7 +9,7 @@ from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_given import Given
 from shoe.lexicon.phrase_nouns import is_of_body, is_scenery, names
-from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
+from shoe.lexicon.phrase_parts import Candidate, Noun
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import patterns, table, word_of
 
@@ -39,7 +39,10 @@ def no_interaction(part: str, given: Given, beside: Sequence[str] = ()) -> list[
     sides = (
         [] if part.strip() in table("nothing") else [words_of(s) for s in _DENIES_ALL.sub("| the ", part).split("|")]
     )
-    told = [nouns_of(words, _without_verbs(tags_of(words))) for words in sides]
+    told = []
+    for words in sides:
+        tags = _DOES.sub(lambda does: "I" * len(does[0]), tags_of(words))
+        told.append(nouns_of(words, tags.replace("G", "J").replace("E", "J")))
     after = [noun for nouns in told[1:] for noun in nouns]
     near = nouns_of(list(beside), tags_of(list(beside)))
     things = [noun for noun in (*near, *(n for nouns in told for n in nouns)) if not noun.person]
@@ -50,16 +53,11 @@ def no_interaction(part: str, given: Given, beside: Sequence[str] = ()) -> list[
 def nouns_of(words: list[str], tags: str) -> list[Noun]:
     """Every noun phrase of tagged words that names something."""
     sentence = sentence_of(words, tags)
-
-    def of(clause: Clause) -> list[Noun]:
-        return [n for n in (clause.object, clause.second, *(a.noun for a in clause.attached)) if n is not None]
-
-    found = [*sentence.nouns, *(a.noun for a in sentence.loose), *(n for c in sentence.clauses for n in of(c))]
+    found = [*sentence.nouns, *(attached.noun for attached in sentence.loose)]
+    for clause in sentence.clauses:
+        listed = (clause.object, clause.second, *(attached.noun for attached in clause.attached))
+        found += [noun for noun in listed if noun is not None]
     return [each for noun in found for each in (noun, *noun.also) if not _is_general(each)]
-
-
-def _without_verbs(tags: str) -> str:
-    return _DOES.sub(lambda does: "I" * len(does[0]), tags).replace("G", "J").replace("E", "J")
 
 
 def _is_general(noun: Noun) -> bool:

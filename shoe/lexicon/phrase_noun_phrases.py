@@ -67,11 +67,10 @@ class NounReader:
 
     def _gives(self, words: list[str]) -> bool:
         """Whether an open clause gives an animal the thing whose name comes next: "feeds pigeons bread"."""
-        gives = (
-            self.open is not None and self.open.object is None and base_of(self.open.verb[0]) in table("ditransitive")
-        )
-        compound = gives and is_expression((words[-1], self.words[self.at]), "object")
-        return gives and not compound and senses_of(words[-1])[:1] == ("noun.animal",)
+        if self.open is None or self.open.object is not None:
+            return False
+        gives = base_of(self.open.verb[0]) in table("ditransitive") and senses_of(words[-1])[:1] == ("noun.animal",)
+        return gives and not is_expression((words[-1], self.words[self.at]), "object")
 
     def _joined(self, noun: Noun) -> Noun:
         if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
@@ -106,7 +105,6 @@ class NounReader:
         return " ".join(found)
 
     def _agent(self, at: int) -> bool:
-        """Whether a word for a person follows."""
         while at < len(self.words) and self.tags[at] in "DJR":
             at += 1
         while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":

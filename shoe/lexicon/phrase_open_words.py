@@ -6,7 +6,7 @@ import re
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_after_nouns import after_noun, belongs_to_gerund, describes_before
-from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
+from shoe.lexicon.phrase_classes import BEFORE_NOUNS, CONTRAST, NOMINAL, VERB_FORMS, coming
 from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, senses_of
 from shoe.lexicon.phrase_parts import Noun
 from shoe.lexicon.phrase_place import Place
@@ -33,7 +33,7 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
         return "N"
     if place.ends_pronoun and (known.adjective or not known.noun):
         return "J" if word in table("resultative") else "R"
-    if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
+    if word in table("resultative") and tags and tags[-1] in VERB_FORMS and place.after in ("D", "P"):
         return "I"
     if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
         return "E"
@@ -42,7 +42,7 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     if not known.forms:
         adjective = _describes(place) or (before == "N" and word in table("resultative"))
         return "J" if adjective else place.noun
-    if known.adjective and before in ("D", "J", "O") and place.after in ("N", "P", "J", "C") and not known.person:
+    if known.adjective and before in BEFORE_NOUNS and place.after in ("N", "P", "J", "C") and not known.person:
         return "J"
     if "g" in known.forms:
         return _ing(place)
@@ -69,7 +69,7 @@ def _describes(place: Place) -> bool:
     if before == "B" and not known.noun and not known.person:
         return True
     if not known.adjective:
-        verb_next = verb_next and before not in ("D", "J", "O")
+        verb_next = verb_next and before not in BEFORE_NOUNS
         return not known.noun and not known.person and place.describes and not verb_next
     if seems:
         return True
@@ -82,7 +82,7 @@ def _describes(place: Place) -> bool:
 
 def _ing(place: Place) -> str:
     words, i, _, known, before, after, _ = place
-    if before in ("D", "J", "O"):
+    if before in BEFORE_NOUNS:
         if place.describes or (after == "G" and not known.rather_noun and coming(words, i + 2) == "N"):
             return "J"
         return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
@@ -96,7 +96,7 @@ def _ing(place: Place) -> str:
 
 def _participle(place: Place) -> str:
     words, i, tags, known, before, after, noun = place
-    if before in ("D", "J", "O"):
+    if before in BEFORE_NOUNS:
         if known.rather_noun and after in ("G", "K"):
             return noun
         return "J" if after == "G" or place.describes else noun if known.noun else "E"
@@ -131,12 +131,8 @@ def _base_or_s(place: Place) -> str:
         return _coordinate(place)
     if before in ("N", "P"):
         return after_noun(place)
-    if (
-        "s" in known.forms
-        and before in ("G", "E", "I")
-        and base_of(words[i]) in table("copula")
-        and after in ("J", "E")
-    ):
+    seems = "s" in known.forms and base_of(words[i]) in table("copula")
+    if seems and before in ("G", "E", "I") and after in ("J", "E"):
         return "V"
     if before in ("D", "J", "O", "V", "G", "E", "I"):
         return "J" if known.adjective and (place.describes or after == "K") else noun
@@ -209,9 +205,8 @@ def _coordinate(place: Place) -> str:
         first = other in ("P", "N") and not set("VBGE").intersection(tags)
         if first or _PARENTHESIS.fullmatch("".join(tags)):
             return "V"
-    alike = any(
-        tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
-    )
+    verbs = [word for word, tag in zip(words, tags, strict=False) if tag == "V"]
+    alike = any(set(word_of(word).forms) & set(known.forms) for word in verbs)
     leads = (after in NOMINAL or (after == "I" and known.forms == "s")) and not known.rather_noun
     if alike and ((other in ("P", "N") and (leads or place.of_anaphor())) or tags[-2] == "I"):
         return "V"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from shoe.lexicon.phrase_classes import coming, only_describes
+from shoe.lexicon.phrase_classes import BEFORE_NOUNS, VERB_FORMS, coming, only_describes
 from shoe.lexicon.phrase_words import Word, is_expression
 
 # What may follow an adjective in a list, after a comma or "and".
@@ -43,19 +43,18 @@ class Place(NamedTuple):
         following = self.i + 2
         while coming(self.words, following) == "R":
             following += 1
-        listed = self.before in ("D", "J", "O") and coming(self.words, following) in _DESCRIBED.get(self.after, "")
-        listed = listed or (self.before in ("D", "J", "O") and self.after == "C" and self._adjective_at(following))
-        made = self.before in ("D", "J", "O") and self.after == "E" and coming(self.words, following) in ("N", "P")
-        return listed or made or self.after in ("N", "P", "J")
-
-    def _adjective_at(self, i: int) -> bool:
-        return i < len(self.words) and only_describes(self.words[i])
+        if self.after in ("N", "P", "J") or self.before not in BEFORE_NOUNS:
+            return self.after in ("N", "P", "J")
+        then = coming(self.words, following)
+        made = self.after == "E" and then in ("N", "P")
+        adjective = self.after == "C" and following < len(self.words) and only_describes(self.words[following])
+        return made or adjective or then in _DESCRIBED.get(self.after, "")
 
     @property
     def ends_pronoun(self) -> bool:
         """Whether it stands at the end, after "it" that has a verb before: "he eats it raw"."""
         told = not self.after and self.i > 1 and self.words[self.i - 1] in _ANAPHORS
-        return told and self.tags[-2] in ("V", "G", "E")
+        return told and self.tags[-2] in VERB_FORMS
 
     def of_anaphor(self) -> bool:
         """Whether "it" follows, by a preposition or not."""

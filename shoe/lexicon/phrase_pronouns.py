@@ -48,11 +48,11 @@ def _things(clause: Clause, before: list[Clause], nouns: list[Noun], given: Give
 
 def _told(before: list[Clause]) -> list[Noun]:
     """Objects of clauses and things that they tell of; of what has or is somewhere the thing comes last."""
-    ordered = [
-        (other.object, _told_of(other))[:: -1 if other.direct and base_of(other.verb[0]) != "have" else 1]
-        for other in before
-    ]
-    return [noun for pair in ordered for noun in pair if noun is not None]
+    found: list[Noun | None] = []
+    for other in before:
+        done = other.direct and base_of(other.verb[0]) != "have"
+        found += [_told_of(other), other.object] if done else [other.object, _told_of(other)]
+    return [noun for noun in found if noun is not None]
 
 
 def _name(clause: Clause, before: list[Clause], things: list[Noun]) -> None:
@@ -88,5 +88,4 @@ def _rival(meant: Noun, before: list[Clause], own: Noun | None) -> Noun | None:
 
 
 def _told_of(clause: Clause) -> Noun | None:
-    """The thing that a clause has as its subject."""
     return None if clause.subject is None or clause.subject.person else clause.subject

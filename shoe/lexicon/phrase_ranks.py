@@ -44,12 +44,12 @@ def moves_body(clause: Clause) -> bool:
 def _leads_to(first: Clause, second: Clause) -> bool:
     """Whether a clause says only how a person comes to do what the next one says: "leans over to smell a flower"."""
     base, thing = base_of(first.verb[0]), second.object
+    alone = first.object is None and not first.passive and not implied_object(first)
     if thing is None or (second.direct and is_inner(thing)):
-        return first.object is None and not first.passive and not implied_object(first)
+        return alone
     posed = not first.direct and base in table("posture") and first.verb[-1] not in ("on", "in")
     aimed = not first.direct and first.verb[-1] in table("aim")
     moves = (len(first.verb) > 1 and base in table("motion")) or (moves_body(first) and not is_of_body(thing))
-    alone = first.object is None and not first.passive and not implied_object(first)
     return alone or posed or aimed or moves
 
 
@@ -76,10 +76,9 @@ def _rank(clause: Clause, given: Given) -> float:
     if clause.verb[0] == "being" or (clause.verb[0] in table("seen") and clause.verb[-1] != "by"):
         rank += 4
     if clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("light_verb"):
-        alone = (bool(light_verb(clause.object)) or is_of_body(clause.object)) and not (
-            clause.attached or clause.second
-        )
-        rank += 4 * (is_inner(clause.object) if base_of(clause.verb[0]) == "have" else alone and not clause.object.of)
+        alone = not (clause.attached or clause.second) and (light_verb(clause.object) or is_of_body(clause.object))
+        had = base_of(clause.verb[0]) == "have"
+        rank += 4 * (is_inner(clause.object) if had else bool(alone) and not clause.object.of)
     rank += 1.2 * (clause.sentence > 0)
     doer, thing = clause.subject, clause.object
     if clause.kind == "finite" and not clause.passive and doer is not None and thing is not None:

@@ -8,12 +8,7 @@ from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
-from shoe.lexicon.phrase_groups import (
-    are_rivals,
-    group_of,
-    implied_object,
-    is_of_given,
-)
+from shoe.lexicon.phrase_groups import are_rivals, group_of, implied_object, is_of_given
 from shoe.lexicon.phrase_nouns import (
     MATERIAL,
     all_of,
@@ -113,9 +108,11 @@ def _unsure(clause: Clause) -> bool:
 
 
 def _candidate(clause: Clause, given: Given) -> Candidate | None:
-    """Read verb and object from a clause."""
     if clause.passive:
-        return _of_passive(clause, given)
+        verbs = [f"{clause.verb[0]} {clause.dangling}".strip()]
+        verbs += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
+        objects = names(clause.subject) if clause.subject is not None else [given.object] if given.object else []
+        return Candidate(verbs, objects) if objects else None
     verb = " ".join(clause.verb)
     if aboard := _aboard(clause, given):
         return aboard
@@ -171,13 +168,8 @@ def _aboard(clause: Clause, given: Given) -> Candidate | None:
     done = light_verb(clause.object) if light and clause.object is not None else ""
     if clause.subject is None or given.object or (done or base_of(clause.verb[0])) not in table("motion"):
         return None
-    if (
-        not done
-        and clause.direct
-        and len(clause.verb) == 1
-        and clause.object is not None
-        and not is_scenery(clause.object)
-    ):
+    alone = not done and clause.direct and len(clause.verb) == 1
+    if alone and clause.object is not None and not is_scenery(clause.object):
         return None
     noun, head = clause.aboard, clause.subject.head
     if noun is not None and noun.head not in table("implied_by_noun"):
@@ -186,18 +178,8 @@ def _aboard(clause: Clause, given: Given) -> Candidate | None:
     own = table("rider").get(head) if told.isdisjoint(table("astride")) else None
     ridden = names(noun) if noun is not None else [own] if own else []
     named = names(clause.object) if clause.object is not None else []
-    return (
-        Candidate([gerund(done) if done else clause.verb[0], " ".join(clause.verb), "riding"], [*ridden, *named])
-        if ridden
-        else None
-    )
-
-
-def _of_passive(clause: Clause, given: Given) -> Candidate | None:
-    verb = [f"{clause.verb[0]} {clause.dangling}".strip()]
-    objects = names(clause.subject) if clause.subject is not None else [given.object] if given.object else []
-    verb += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
-    return Candidate(verb, objects) if objects else None
+    verbs = [gerund(done) if done else clause.verb[0], " ".join(clause.verb), "riding"]
+    return Candidate(verbs, [*ridden, *named]) if ridden else None
 
 
 def _light(clause: Clause, given: Given) -> Candidate | None:

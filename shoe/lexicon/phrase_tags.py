@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, closed_classes, coming, is_adverb
+from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, VERB_FORMS, closed_classes, coming, is_adverb
 from shoe.lexicon.phrase_open_words import open_letter
 from shoe.lexicon.phrase_words import is_expression, table, word_of
 
@@ -62,7 +62,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "N"
     if word == "close" and words[i + 1 : i + 2] == ["to"] and before != "N":
         return "I"
-    if tag == "R" and before in ("V", "G", "E") and is_expression((words[i - 1], word), "verb"):
+    if tag == "R" and before in VERB_FORMS and is_expression((words[i - 1], word), "verb"):
         return "I"
     after = coming(words, i + 1)
     if tag == "R" and (before == "T" or (not tags and after == "D")) and "b" in word_of(word).forms:
@@ -89,7 +89,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "D"
     if word in CONTRAST and before == "J" and coming(words, i) == "C":
         return "C"
-    if after == "T" and before in ("V", "G", "E") and word.endswith(("self", "selves")):
+    if after == "T" and before in VERB_FORMS and word.endswith(("self", "selves")):
         return "R"
     if word == "her":
         seen = after == "G" and (i == 0 or coming(words, i + 2) in ("D", "I"))
@@ -110,7 +110,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     if word == "like" and (before in ("H", "T", "P") or not tags):
         return "V"
     if word == "both":
-        verb = after in ("G", "V", "E") or ("P" in tags and set("VGE").isdisjoint(tags) and after == "N")
+        verb = after in VERB_FORMS or ("P" in tags and set("VGE").isdisjoint(tags) and after == "N")
         return "R" if verb and word_of(words[i + 1]).forms else tag
     return tag
 

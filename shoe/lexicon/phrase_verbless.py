@@ -55,10 +55,6 @@ def without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
         noun = next((each for each in all_of(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"
         being = Clause(verb.split(), "finite", subject, noun)
-        if not noun.none and not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):
+        if not noun.none and not is_scenery(noun) and not (subject is None and (noun.person or is_of_body(noun))):
             found.append(turned(being, given) or Candidate([verb], names(noun), doubtful=True))
     return found
-
-
-def _may_not_be_meant(noun: Noun) -> bool:
-    return noun.person or is_of_body(noun)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -11,22 +10,18 @@ from shoe.lexicon.expressions import Part, bases, find
 from shoe.lexicon.morphology import undoubled, verb_forms
 from shoe.lexicon.store import lexicon
 
-_FILE = Path(__file__).parent / "data" / "phrase_words.tsv"
-
 
 @cache
 def table(kind: str) -> dict[str, str]:
     """Rows of one kind of ``phrase_words.tsv``: each word to what it stands for, "" where that is nothing."""
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
-    pairs = [(words, other) for where, words, other in rows if where == kind]
+    pairs = [(words, other) for where, words, other in text.table_rows("phrase_words.tsv") if where == kind]
     return {word: other for words, other in pairs for word in ([words] if other else words.split())}
 
 
 @cache
 def patterns(kind: str) -> str:
     """Rows of a kind as one regular expression that any of them fulfils."""
-    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
-    return "|".join(words for where, words, _ in rows if where == kind)
+    return "|".join(words for where, words, _ in text.table_rows("phrase_words.tsv") if where == kind)
 
 
 class Word(NamedTuple):
@@ -61,7 +56,10 @@ def word_of(word: str) -> Word:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
         person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
-    person = person or (not nouns and _does(word))
+    # Who does something, of a word that the lexicon lacks ("biker"), and no comparative ("slower").
+    stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
+    doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
+    person = person or (doer and bool(_verb_bases(stem) or _verb_bases(stem + "e")))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
@@ -98,13 +96,6 @@ def gerund(base: str) -> str:
 def _is_pair(word: str) -> bool:
     """Whether a noun in -s that is a lemma itself is a plural ("scissors"), for all that is known."""
     return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
-
-
-def _does(word: str) -> bool:
-    """Whether a word that the lexicon lacks names who does something ("biker"), and is no comparative ("slower")."""
-    stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
-    doer = word.removesuffix("s") == stem + "er" and not lexicon().adjective_first(stem)
-    return doer and bool(_verb_bases(stem) or _verb_bases(stem + "e"))
 
 
 def _verb_bases(word: str) -> tuple[str, ...]:

@@ -241,13 +241,9 @@ def _object_only(phrase: str) -> list[str]:
     sentence = sentence_of(words, tags_of(words))
     nouns = [clause.object for clause in sentence.clauses if clause.object is not None]
     nouns += [*sentence.nouns, *(loose.noun for loose in sentence.loose)]
-    return (
-        [name for noun in all_of(nouns[0]) for name in names(noun)]
-        if nouns
-        else [" ".join(words[1:])]
-        if words[1:]
-        else []
-    )
+    if nouns:
+        return [name for noun in all_of(nouns[0]) for name in names(noun)]
+    return [" ".join(words[1:])] if words[1:] else []
 
 
 def _of_sentences(parts: Sequence[str], given: Given) -> tuple[list[list[Candidate]], bool]:

@@ -24,12 +24,7 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """List the senses that a verb of one or several words may mean, best first.
-
-    Args:
-        words: in lower case.
-        spelled: the whole as it was written, underscores for blanks.
-    """
+    """List the senses that a verb of one or several words may mean, best first; ``spelled`` is it as written."""
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
@@ -47,7 +42,8 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
         found += _of_noun(kept, _DELIVERING)
     if len(content) > 1 and not known and bases(content[0], "verb"):
         found += defined_by(content)
-    found = [*_told_how(kept), *found, *constructions(content), *purpose]
+    adverbial = find(kept[:2], "verb") if len(kept) > 1 and is_adverb(kept[1]) else []  # "looking closely at"
+    found = [*adverbial, *found, *constructions(content), *purpose]
     if found:
         # What a compound has of its own is a kind of what its head says: "bottle-feeding" of feeding.
         return [*compound, *(sense._replace(weight=sense.weight * KIND) for sense in found)] if compound else found
@@ -115,11 +111,6 @@ def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
     why = f'"{words[end - 1]}" of "{" ".join(words)}"'
     said = [*([verb, f"{words[end - 2]}ly"] for verb in verbs), *([verb] for verb in verbs)]
     return [sense for expression in said for sense in because(find(expression, "verb"), why)]
-
-
-def _told_how(words: list[str]) -> list[Sense]:
-    """An expression of a verb and the adverb after it: "looking closely at"."""
-    return find(words[:2], "verb") if len(words) > 1 and is_adverb(words[1]) else []
 
 
 def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:

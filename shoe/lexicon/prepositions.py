@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Mask
 from shoe.lexicon import text
-
-_DATA = Path(__file__).parent / "data"
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
@@ -57,11 +54,10 @@ SPATIAL = frozenset(["on", "in", "under", "at", "near"])
 
 @cache
 def _relations() -> dict[str, str]:
-    rows = [line.split("\t") for line in (_DATA / "prepositions.tsv").read_text("utf-8").splitlines()[1:]]
-    return {word: relation for relation, words in rows for word in words.split()}
+    return {word: relation for relation, words in text.table_rows("prepositions.tsv") for word in words.split()}
 
 
 @cache
 def _weights() -> dict[frozenset[str], float]:
-    rows = [line.split("\t") for line in (_DATA / "preposition_pairs.tsv").read_text("utf-8").splitlines()[1:]]
+    rows = text.table_rows("preposition_pairs.tsv")
     return {frozenset((one, other)): float(weight) for one, other, weight, _ in rows}

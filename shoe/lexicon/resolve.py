@@ -87,12 +87,12 @@ def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     readings = text.alternatives(word)
     senses = distinct(sense for reading in readings for sense in _senses(reading, part, object_words))
     name = lexicon().name
-    candidates = (Candidate(s.synset, name(s.synset), s.lemma, _reason(s), s.weight) for s in senses)
+    counts = ("" if sense.weight == 1 else f", counts {sense.weight:g}" for sense in senses)
+    candidates = (
+        Candidate(s.synset, name(s.synset), s.lemma, s.reason + count, s.weight)
+        for s, count in zip(senses, counts, strict=True)
+    )
     return Resolution(word, part, tuple(candidates))
-
-
-def _reason(sense: Sense) -> str:
-    return sense.reason if sense.weight == 1 else f"{sense.reason}, counts {sense.weight:g}"
 
 
 def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sense]:
@@ -154,7 +154,6 @@ def _owner(word: str) -> str:
 
 
 def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
-    """The senses of a phrase's nouns, those of the head first."""
     return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 
@@ -192,12 +191,8 @@ def describes(words: list[str]) -> bool:
 def _without_joined(words: list[str], spelled: str) -> list[str]:
     """Drop a modifier that hyphens join to a preposition, which brings in nothing: "carry-on" of "carry-on bag"."""
     *before, last = spelled.split("_") if "-" in spelled else [""]
-    parts = [part for joined in before for part in _unless_prepositional(text.tokens(joined))]
-    return [*parts, *text.tokens(last)] if before else words
-
-
-def _unless_prepositional(parts: list[str]) -> list[str]:
-    return parts if len(parts) == 1 or text.PREPOSITIONS.isdisjoint(parts) else []
+    joined = [parts for parts in map(text.tokens, before) if len(parts) == 1 or text.PREPOSITIONS.isdisjoint(parts)]
+    return [*(word for parts in joined for word in parts), *text.tokens(last)] if before else words
 
 
 def without_determiners(words: list[str]) -> list[str]:

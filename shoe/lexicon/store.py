@@ -55,7 +55,7 @@ def load_lexicon(path: str | Path) -> Lexicon:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         found = "another kind of file"
         if content[: len(MAGIC)] == MAGIC:
-            if path != _FILE and content[-_SEAL:] != _seal(memoryview(content)[:-_SEAL]):
+            if path != _FILE and content[-_SEAL:] != hashlib.sha256(memoryview(content)[:-_SEAL]).digest():
                 raise ValueError
             return Lexicon(content, None if path == _FILE else wordnet())
     except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
@@ -65,7 +65,7 @@ def load_lexicon(path: str | Path) -> Lexicon:
 
 def sealed(content: bytes) -> bytes:
     """A compiled lexicon, and after it what tells whether it was cut off or changed."""
-    return content + _seal(memoryview(content))
+    return content + hashlib.sha256(content).digest()
 
 
 def _pickled(of: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
@@ -78,10 +78,6 @@ def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
 
 
 copyreg.pickle(Lexicon, _pickled)
-
-
-def _seal(content: memoryview) -> bytes:
-    return hashlib.sha256(content).digest()
 
 
 @contextmanager

@@ -10,12 +10,17 @@ ALTERNATIVES = " / "
 """Stands between the readings of one verb or object, the best first: "sipping from / taking from"."""
 _MOST_ALTERNATIVES = 3
 
-_FILE = Path(__file__).parent / "data" / "word_classes.txt"
+_DATA = Path(__file__).parent / "data"
+
+
+def table_rows(name: str) -> list[list[str]]:
+    """Read the rows of a tab-separated table in ``data/``, without its header."""
+    return [line.split("\t") for line in (_DATA / name).read_text("utf-8").splitlines()[1:]]
 
 
 def _word_classes() -> dict[str, frozenset[str]]:
     classes: dict[str, set[str]] = {}
-    for line in _FILE.read_text("utf-8").splitlines():
+    for line in (_DATA / "word_classes.txt").read_text("utf-8").splitlines():
         name, words = line.split(": ")
         classes.setdefault(name, set()).update(words.split())
     return {name: frozenset(words) for name, words in classes.items()}

@@ -59,7 +59,6 @@ def synset_lines(what: str) -> list[bytes]:
 
 @cache
 def _lines(folder: Path | zipfile.Path) -> list[bytes]:
-    """The line of every synset, nouns first."""
     files = [(folder / name).read_bytes().splitlines() for name in ("data.noun", "data.verb")]
     # The licence at the head of each file is indented.
     lines = [line for file in files for line in file if not line.startswith(b"  ")]

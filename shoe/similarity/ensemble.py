@@ -18,6 +18,8 @@ from shoe.core.errors import OptionError, unknown_name
 
 HIGHEST = 4
 MISSING = -1
+RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
+"""Ratings by the text that tables have for each."""
 
 ENSEMBLE = "mean"
 """How raters are combined wherever maps are compared: as protocol ``shoe`` does, whatever the map's own default is."""

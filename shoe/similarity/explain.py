@@ -137,12 +137,7 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
 def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
     """Say how a word leads to a sense, and what that sense counts where it is less than all of its value.
 
-    Args:
-        candidate: the sense.
-        part: "verb" or "object".
-        of: the word and the sense of the class that it is compared with.
-        word: as predicted.
-        options: of the protocol.
+    ``of`` is the word and the sense of the class that the predicted word is compared with.
     """
     reason, (class_word, synset) = candidate.reason, of
     if part == "verb" and candidate.name == synset and options.partial == "weighed":
@@ -179,7 +174,6 @@ def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_Cla
 
 
 def _senses(classes: HoiClasses, part: Part) -> list[_ClassSense]:
-    """Distinct senses of a dataset's classes with their words, in its order."""
     verb = part == "verb"
     synsets, labels = (classes.verb_synsets, classes.verbs) if verb else (classes.object_synsets, classes.objects)
     index = (classes.verb if verb else classes.object).tolist()
@@ -195,7 +189,5 @@ def _interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[_
         near = [label for label, of in zip(classes.labels, classes.object, strict=True) if of == o]
         hint = f"; it has {', '.join(near)}" if o >= 0 else ""
         raise OptionError(f"{classes.name} has no class {quote(f'{verb} {object_}')}{hint}")
-    return (
-        _ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]),
-        _ClassSense("object", classes.object_synsets[hoi], classes.objects[o]),
-    )
+    of_object = _ClassSense("object", classes.object_synsets[hoi], classes.objects[o])
+    return _ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]), of_object

@@ -88,8 +88,8 @@ def drawn_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], lu
     """(n,) ratings 0..4 of pairs at some levels: each distribution's quantile that a normal deviate stands for.
 
     Args:
-        ratings: (L, 5) share of each rating at a level.
-        levels: (n,) of the pairs.
+        ratings: (L, 5) fraction of each rating at a level.
+        levels: (n,) levels of the pairs.
         luck: (n,) normal deviates.
     """
     # Up to which deviate the rating is lower than 1, 2, 3, 4; a table of a few numbers.
@@ -138,11 +138,7 @@ class LearnedFile:
 
 
 def read_learned(path: Path, digest: str) -> Learned:
-    """Map a table of predictions into memory.
-
-    Args:
-        path: the file.
-        digest: SHA-256 of its content, as the map says.
+    """Map a table of predictions into memory; ``digest`` is the SHA-256 of its content, as the map says.
 
     Raises:
         InputError: if it is not there, not what the map says, or made with another lexicon.

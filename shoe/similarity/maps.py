@@ -123,27 +123,20 @@ class SimilarityMap(Similarity):
             learned_file=LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None,
             whole_file=WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None,
         )
-        return made._extending(cls._extended(folder / ABOUT, header.extends)) if header.extends else made
+        return made._extending(folder / ABOUT, header.extends) if header.extends else made
 
-    @classmethod
-    def _extended(cls, path: Path, of: Extended) -> SimilarityMap:
-        """The map that another extends, as it was then; ``path`` is the other's map.json."""
-        base = cls.load(of.name) if of.name in shipped_maps() else None
+    def _extending(self, path: Path, of: Extended) -> SimilarityMap:
+        """The ratings of the map that this one, whose map.json is ``path``, extends, with those of this one beside."""
+        base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:
             found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
             raise InputError(path, field="extends", found=found, expected=f"the shipped map {of.name} ({of.digest})")
-        return base
-
-    def _extending(self, base: SimilarityMap) -> SimilarityMap:
-        """The ratings of a map with those of this one beside them."""
+        digests = {part: f"{base.digests[part]}{digest}" for part, digest in self.digests.items()}
         return replace(
             self,
             raters=base.raters + self.raters,
             tables={part: base.tables[part].beside(table) for part, table in self.tables.items()},
-            digests={
-                part: hashlib.sha256(f"{base.digests[part]}{digest}".encode()).hexdigest()
-                for part, digest in self.digests.items()
-            },
+            digests={part: hashlib.sha256(joined.encode()).hexdigest() for part, joined in digests.items()},
             learned_file=self.learned_file or base.learned_file,
         )
 

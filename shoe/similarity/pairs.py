@@ -24,12 +24,11 @@ from shoe.core.errors import InputError, quote
 from shoe.core.ragged import first_of_each
 from shoe.lexicon.names import ids_in, ids_of, name_ranks, names_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
 _STRIDE = 32
-_RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +129,6 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     A file whose content is the one that ``digest`` was made of was checked when it was written; any other is checked
     line by line, and may have its rows in any order.
 
-    Args:
-        path: the file.
-        raters: R names of its columns.
-        digest: SHA-256 of the file, where the map says it.
-
     Returns:
         The pairs, sorted by name, and the SHA-256 of the table that holds them.
 
@@ -152,12 +146,9 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     pairs = parse_table(text, path, raters).by_name()
     sorted_digest = hashlib.sha256(format_table(pairs, raters)).hexdigest()
     if digest not in (None, found, sorted_digest):
-        raise InputError(
-            path,
-            found="ratings that were changed after the map was written",
-            expected="those that map.json describes",
-            hint="bring the file back, or make the map again",
-        )
+        changed = "ratings that were changed after the map was written"
+        hint = "bring the file back, or make the map again"
+        raise InputError(path, found=changed, expected="those that map.json describes", hint=hint)
     return pairs, sorted_digest
 
 
@@ -172,12 +163,7 @@ def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
 
 
 def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:
-    """Read a table of any row order, checking everything.
-
-    Args:
-        text: the file's content.
-        source: its name, for messages.
-        raters: the expected columns; any if None.
+    """Read a table of any row order, checking everything; ``raters`` are the expected columns, any if None.
 
     Returns:
         The pairs in the order of their lines: row i is line i + 2.
@@ -210,13 +196,12 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
             found = f"{fields[0]} and {fields[1]} a second time"
             raise InputError(source, record=f"line {number}", found=found, expected="each pair once")
         try:
-            pairs[pair] = [_RATINGS[field] for field in fields[2:]]
+            pairs[pair] = [RATINGS[field] for field in fields[2:]]
         except KeyError:
-            rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in _RATINGS)
+            rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in RATINGS)
             expected = f"a rating 0 to {HIGHEST}, or nothing"
-            raise InputError(
-                source, record=f"line {number}", field=rater, found=quote(field), expected=expected
-            ) from None
+            where = f"line {number}"
+            raise InputError(source, record=where, field=rater, found=quote(field), expected=expected) from None
     senses = np.array(list(pairs), np.int32).reshape(-1, 2)
     ratings = np.array(list(pairs.values()), np.int8).reshape(-1, len(header) - 2)
     return RatedPairs(senses[:, 0], senses[:, 1], ratings)
@@ -224,10 +209,10 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
 
 def _sense(name: str, source: Path, number: int, column: str) -> int:
     """The id of the sense that WordNet knows by this name, and not by another one."""
-    sense = lexicon().synset(name)
-    proper = lexicon().name(sense) if sense >= 0 else ""
+    store = lexicon()
+    sense = store.synset(name)
+    proper = store.name(sense) if sense >= 0 else ""
     if name != proper:
-        store = lexicon()
         expected = f"the name of a {store.title} synset, as {store.example()}"
         expected = f"{proper}, {store.title.split()[0]}'s first name for it" if proper else expected
         raise InputError(source, record=f"line {number}", field=column, found=quote(name), expected=expected)

@@ -281,7 +281,6 @@ def word_senses(
 
 
 def _weight(candidate: Candidate, options: SemanticOptions) -> float:
-    """How much of its value a sense counts."""
     said = candidate.weight if options.partial == "weighed" else 1
     return said * RARE if options.sense == "likely" and is_rare(candidate.lemma, candidate.synset) else said
 

@@ -59,11 +59,7 @@ class Lookups:
         return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
-        """The unrated pairs of some cells.
-
-        Args:
-            row: (n,) class sense of each cell.
-            word: (n,) its word.
+        """Return the unrated pairs of n cells, of the class senses of some rows and some words.
 
         Returns:
             (m,) cell of each pair, 0 to n - 1, and (m,) indices of its class sense and of its other sense.
@@ -153,8 +149,5 @@ def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
 def _cautious(ratings: Floats, bins: Indices) -> Floats:
     """(bins,) what most ratings of a bin do not exceed; never less for what is more similar."""
     believed = (np.arange(BINS) + 0.5) / BINS
-    values = [
-        np.quantile(np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]), _CAUTION)
-        for b in range(BINS)
-    ]
-    return np.maximum.accumulate(np.array(values))
+    of_bin = (np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]) for b in range(BINS))
+    return np.maximum.accumulate(np.array([np.quantile(values, _CAUTION) for values in of_bin]))

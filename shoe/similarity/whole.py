@@ -23,12 +23,11 @@ from shoe.core.arrays import Ints
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes
 from shoe.lexicon import text
-from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 
 FILE = "interactions.tsv"
 _NAMES = ("class_verb", "class_object", "verb", "object")
 _MISSING = [""] * len(_NAMES)
-_RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
 
 Row = tuple[str, str, str, str]
 """Verb and object of the class, and verb and object as they were said."""
@@ -109,12 +108,7 @@ def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
 
 
 def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRatings:
-    """Read a table, checking it.
-
-    Args:
-        content: of the file.
-        source: its name, for messages.
-        raters: R names of its columns.
+    """Read a table with R raters, checking it; messages name the ``source``.
 
     Raises:
         InputError: naming the first line that breaks the format.
@@ -131,8 +125,8 @@ def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRat
         fields = line.split("\t")
         verb, object_, said_verb, said_object = (fields + _MISSING)[:4]
         row = verb, object_, said_verb, said_object
-        if len(fields) != len(names) or not all(row) or row in rows or not _RATINGS.keys() >= set(fields[4:]):
+        if len(fields) != len(names) or not all(row) or row in rows or not RATINGS.keys() >= set(fields[4:]):
             expected = f"four names, once, and {len(raters)} ratings 0 to {HIGHEST} or nothing, between tabs"
             raise InputError(source, record=f"line {number}", found=quote(line), expected=expected)
-        rows[row] = [_RATINGS[rating] for rating in fields[4:]]
+        rows[row] = [RATINGS[rating] for rating in fields[4:]]
     return WholeRatings(list(rows), np.array(list(rows.values()), np.int8).reshape(len(rows), len(raters)))

@@ -74,9 +74,8 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
         depth, longest = _min_depth(ancestor), _max_depth(ancestor) + 1
         below, below_others = np.flatnonzero(up[row] < _FAR), np.flatnonzero(up_others[row] < _FAR)
         cells = np.ix_(below, below_others)
-        preferred = (meeting_depth[cells] < depth) | (
-            (classes[below] == ancestor)[:, None] & (meeting_depth[cells] == depth)
-        )
+        itself = (classes[below] == ancestor)[:, None] & (meeting_depth[cells] == depth)
+        preferred = (meeting_depth[cells] < depth) | itself
         # Steps of the shortest way from senses to the ancestor; past it and back down, where that is shorter.
         above = steps_up(ancestor)
         rows, back = [ancestors[synset] for synset in above], np.array(list(above.values()), np.int32)[:, None]

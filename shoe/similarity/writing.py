@@ -139,11 +139,11 @@ def clear_leftovers(folder: Path) -> None:
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
     """A locked folder of one's own beside a map, removed afterwards."""
-    handle = None
-    while handle is None:
+    while True:
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
         with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
             handle = _lock(beside)
+            break
     try:
         yield beside
     finally:

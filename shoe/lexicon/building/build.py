@@ -43,12 +43,9 @@ class Built:
 
 
 def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
-    """Compile a source with concepts of its own.
+    """Compile a source with concepts of its own; ``name`` is what signatures call the lexicon.
 
-    Args:
-        source: what a reader found.
-        name: what signatures call the lexicon.
-        break_cycles: leave out a relation of each cycle of parents, rather than refuse the source.
+    ``break_cycles`` leaves out a relation of each cycle of parents, rather than refuse the source.
 
     Raises:
         InputError: naming what makes the source unusable.
@@ -82,11 +79,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
 
 
 def build_words(source: Source, name: str) -> Built:
-    """Compile a source as words for WordNet 3.0's concepts, by what links them.
-
-    Args:
-        source: what a reader found; its glosses and parents are not used, as WordNet has its own.
-        name: what signatures call the lexicon.
+    """Compile a source as words for WordNet 3.0's concepts, by what links them; WordNet has glosses and parents.
 
     Raises:
         InputError: if no concept is linked.
@@ -124,7 +117,9 @@ def _facts(source: Source, name: str) -> dict[str, Any]:
     language = _language(source)
     about = {"source": Path(source.path).name, "licence": source.licence, "left_out": source.left_out}
     return {"name": name, "title": source.title, "language": language, "about": about} | (
-        {"endings": {pos: [] for pos in _PARTS}} | _rules(language) if language != ENGLISH else {}
+        {"endings": {pos: [] for pos in _PARTS}} | {k: rule for k, rule in _rules(language).items() if k != "forms"}
+        if language != ENGLISH
+        else {}
     )
 
 
@@ -134,21 +129,18 @@ def _language(source: Source) -> str:
 
 
 def _rules(language: str) -> dict[str, Any]:
-    """How a language inflects, as far as it is known here; without its irregular forms."""
+    """How a language inflects, as far as it is known here."""
     rules: dict[str, Any] = msgspec.json.decode(_LANGUAGES.read_bytes()).get(language, {})
-    return {name: rule for name, rule in rules.items() if name != "forms"}
+    return rules
 
 
 def _exceptions(source: Source) -> Arrays:
     """Irregular forms: those of the source, before those that its language has anyway."""
     language, found = _language(source), {}
     for pos in _PARTS:
-        forms: dict[str, list[str]] = {}
-        if language == ENGLISH:
-            forms = dict(wordnet().exceptions[pos])
-        else:
-            rules = msgspec.json.decode(_LANGUAGES.read_bytes()).get(language, {})
-            forms = {form: bases.split() for form, bases in rules.get("forms", {}).get(pos, {}).items()}
+        known = _rules(language).get("forms", {}).get(pos, {})
+        forms = {form: bases.split() for form, bases in known.items()}
+        forms = dict(wordnet().exceptions[pos]) if language == ENGLISH else forms
         for form, bases in source.forms[pos].items():
             written = spelled(plain(form))
             forms[written] = [*forms.get(written, ()), *(spelled(plain(base)) for base in bases)]

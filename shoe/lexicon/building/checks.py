@@ -79,9 +79,7 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
     """Parents of each concept that are concepts, of the same part of speech, and in no cycle.
 
-    Args:
-        source: with ids that were checked.
-        break_cycles: leave out a relation of each cycle, and count it, rather than refuse the source.
+    ``break_cycles`` leaves out a relation of each cycle, and counts it, rather than refuse the source.
 
     Raises:
         InputError: naming a cycle.

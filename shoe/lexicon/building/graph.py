@@ -20,7 +20,6 @@ _NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasE
 _GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
 _PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_Said = dict[str, dict[str, list[Any]]]
 _FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
 _BASE = "file:///"
 """What relative addresses are of; of an address its last part counts."""
@@ -81,14 +80,17 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
         InputError: for what is no RDF.
     """
     try:
-        from pyoxigraph import NamedNode
+        from pyoxigraph import NamedNode, RdfFormat, parse
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
     kind = _FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
     if kind == "RDF_XML":
         parse_xml(path, data)
+    said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
     try:
-        said = _said(data, kind)
+        for triple in parse(data, format=getattr(RdfFormat, kind), base_iri=_BASE, lenient=True):
+            if isinstance(triple.subject, NamedNode):
+                said.setdefault(triple.subject.value, {}).setdefault(triple.predicate.value, []).append(triple.object)
     except (ValueError, SyntaxError) as error:
         raise InputError(path, found=" ".join(str(error).split())[:200], expected="RDF in XML or Turtle") from None
     language = language or "en"
@@ -120,17 +122,6 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
 
 def _last(address: str) -> str:
     return address.rstrip("/#").replace("#", "/").rpartition("/")[2]
-
-
-def _said(data: bytes, kind: str) -> _Said:
-    """What is said of each address, by predicate."""
-    from pyoxigraph import NamedNode, RdfFormat, parse
-
-    said: _Said = {}
-    for triple in parse(data, format=getattr(RdfFormat, kind), base_iri=_BASE, lenient=True):
-        if isinstance(triple.subject, NamedNode):
-            said.setdefault(triple.subject.value, {}).setdefault(triple.predicate.value, []).append(triple.object)
-    return said
 
 
 def _texts(of: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:

@@ -30,13 +30,9 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
     """
     listed = list(links)
     found = [_most(_ids()[link] for link in of if link in _ids()) for of in listed]
-    if any(
-        number < 0 and any(link.startswith("key:") for link in of) for number, of in zip(found, listed, strict=True)
-    ):
-        keys = _keys()
-        for place, of in enumerate(listed):
-            if found[place] < 0:
-                found[place] = _most(keys[link] for link in of if link in keys)
+    for place, of in enumerate(listed):
+        if found[place] < 0 and any(link.startswith("key:") for link in of):  # keys need WordNet's files
+            found[place] = _most(_keys()[link] for link in of if link in _keys())
     return found
 
 

@@ -19,12 +19,7 @@ _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 
 
 def read_lmf(path: str, data: bytes, language: str | None) -> Source:
-    """Read the nouns and verbs of one wordnet.
-
-    Args:
-        path: of the file.
-        data: its content.
-        language: which of several wordnets in the file.
+    """Read the nouns and verbs of one wordnet; ``language`` says which of several in the file.
 
     Raises:
         InputError: for what is no WN-LMF.
@@ -39,20 +34,16 @@ class _Reader:
     """Takes elements as they come."""
 
     def __init__(self, path: str, language: str | None) -> None:
-        self.path = path
-        self.language = language
+        self.path, self.language = path, language
         self.lexicons: list[Attributes] = []
         self.made = Source(path, "", [])
-        self.root = ""
-        self.taken = True
+        self.root, self.taken = "", True
         self.entry: tuple[str, Pos] | None = None
-        self.synset: Attributes | None = None
-        self.gloss = ""
-        self.parents: list[str] = []
+        self.synset: tuple[Attributes, int] | None = None
+        self.gloss, self.parents = "", list[str]()
         self.names: dict[str, list[str]] = {}
         self.keys: dict[str, list[str]] = {}
         self.synsets: list[tuple[Attributes, str, tuple[str, ...], int]] = []
-        self.line = 0
 
     def start(self, name: str, attributes: Attributes, line: int) -> None:
         if not self.root:
@@ -79,7 +70,7 @@ class _Reader:
             if key := attributes.get("dc:identifier") or sense_key(attributes.get("id", "")):
                 self.keys.setdefault(synset, []).append(f"key:{key}")
         elif name == "Synset":
-            self.synset, self.gloss, self.parents, self.line = attributes, "", [], line
+            self.synset, self.gloss, self.parents = (attributes, line), "", []
         elif name == "SynsetRelation" and attributes.get("relType") in _PARENT:
             self.parents.append(self.of(attributes, "target", name, line))
 
@@ -91,16 +82,15 @@ class _Reader:
         elif name == "LexicalEntry":
             self.entry = None
         elif name == "Synset" and self.synset is not None:
-            self.synsets.append((self.synset, self.gloss, tuple(self.parents), self.line))
+            attributes, line = self.synset
+            self.synsets.append((attributes, self.gloss, tuple(self.parents), line))
 
     def of(self, attributes: Attributes, wanted: str, name: str, line: int) -> str:
         """The value of an attribute that has to be there."""
-        if not (found := attributes.get(wanted, "").strip()):
-            where = f"line {line}"
-            raise InputError(
-                self.path, record=where, field=name, found=f"no {wanted}", expected=f"the attribute {wanted}"
-            )
-        return found
+        if not (value := attributes.get(wanted, "").strip()):
+            found, expected = f"no {wanted}", f"the attribute {wanted}"
+            raise InputError(self.path, record=f"line {line}", field=name, found=found, expected=expected)
+        return value
 
     def source(self) -> Source:
         """All that was read, joined."""
@@ -132,7 +122,6 @@ def sense_key(id_: str) -> str:
     lemma, mark, rest = id_.partition("__")
     if not mark or "-" not in lemma or rest.count(".") != 4:
         return ""
-    lemma = _ESCAPE.sub(
-        lambda found: _ESCAPES[found[1]] if found[1] else chr(int(found[2], 16)), lemma.partition("-")[2]
-    )
-    return f"{lemma}%{rest.replace('.', ':')}"
+    escaped = lemma.partition("-")[2]
+    plain = _ESCAPE.sub(lambda found: _ESCAPES[found[1]] if found[1] else chr(int(found[2], 16)), escaped)
+    return f"{plain}%{rest.replace('.', ':')}"

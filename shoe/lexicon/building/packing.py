@@ -31,12 +31,7 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Lay words out: all lemmas with their senses in order, and all concepts with their lemmas.
-
-    Args:
-        senses: concepts of each lemma and part of speech, most frequent first.
-        members: lemmas of each concept.
-    """
+    """Lay words out: all lemmas with their senses, most frequent first, and all concepts with their lemmas."""
     lemmas = in_buckets({lemma for lemma, _ in senses})
     number = {lemma: index for index, lemma in enumerate(lemmas)}
     groups = [senses.get((lemma, pos), ()) for lemma in lemmas for pos in ("n", "v")]
@@ -74,11 +69,8 @@ def texts(kind: str, of: Sequence[str]) -> Arrays:
 def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> bytes:
     """Magic, length of the header, header (name, type, offset, length of each array), then the arrays, 8-aligned.
 
-    The digest is of the arrays, but for keys, which follow from them, and of all facts but what is "about" them.
-
-    Args:
-        arrays: keys of names last.
-        facts: what else the header says.
+    The digest is of the arrays, but for keys, which follow from them and stand last, and of all facts but what is
+    "about" them.
     """
     table, parts, size, counted = [], [], 0, 0
     for name, array in arrays.items():

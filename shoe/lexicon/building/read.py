@@ -33,7 +33,7 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
     """Read words and concepts of a file, gzip-compressed or not, or of a folder of UMLS' files.
 
     Args:
-        path: of it.
+        path: of the file or folder.
         form: one of ``FORMATS``; told by the file if absent.
         language: which of several in the file; what a file that does not say is in.
 
@@ -54,20 +54,18 @@ def read_source(path: Path, form: str | None = None, language: str | None = None
 def _told(path: Path, data: bytes, *, is_folder: bool) -> str:
     if is_folder:
         return "rrf"
-    name = path.name.removesuffix(".gz")
-    head = data[:_BEGINNING]
-    if b"LexicalResource" in head:
-        return "wn-lmf"
-    if name.endswith(".tab"):
-        return "omw"
+    name, head = path.name.removesuffix(".gz"), data[:_BEGINNING]
     suffix = Path(name).suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    if head.startswith(b"format-version:"):
-        return "obo"
-    if b"rdf:RDF" in head:
-        return "skos"
-    if suffix == ".csv":
-        return "table"
+    tests = (
+        ("wn-lmf", b"LexicalResource" in head),
+        ("omw", name.endswith(".tab")),
+        (_SUFFIXES.get(suffix, ""), suffix in _SUFFIXES),
+        ("obo", head.startswith(b"format-version:")),
+        ("skos", b"rdf:RDF" in head),
+        ("table", suffix == ".csv"),
+    )
+    for form, fits in tests:
+        if fits:
+            return form
     found, expected = f"a file of unknown kind ({name})", f"one of {', '.join(FORMATS)}"
     raise InputError(path, found=found, expected=expected, hint="--format says which")

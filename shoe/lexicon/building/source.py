@@ -10,10 +10,7 @@ from shoe.lexicon.compiled import Pos
 
 NOUN: Pos = "n"
 VERB: Pos = "v"
-KINDS: dict[str, Pos] = {
-    **dict.fromkeys(("", "n", "noun", "object"), NOUN),
-    **dict.fromkeys(("v", "verb"), VERB),
-}
+KINDS: dict[str, Pos] = {"": NOUN, "n": NOUN, "noun": NOUN, "object": NOUN, "v": VERB, "verb": VERB}
 """Parts of speech as tables write them; without any, a concept is a noun's."""
 
 

@@ -6,8 +6,6 @@ from shoe.core.errors import InputError, quote
 from shoe.lexicon.building.source import Concept, Source, text_lines
 from shoe.lexicon.compiled import Pos
 
-_KINDS = {"n": "n", "v": "v"}
-
 
 def read_tab(path: str, data: bytes) -> Source:
     """Read lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD", below one that says what they are.
@@ -28,7 +26,7 @@ def read_tab(path: str, data: bytes) -> Source:
         synset, what, *rest = fields
         if what.rpartition(":")[2] != "lemma":
             continue
-        if synset[-1:] not in _KINDS:
+        if synset[-1:] not in ("n", "v"):
             source.leave_out("words that are neither nouns nor verbs")
             continue
         where.setdefault(synset, f"line {number}")

@@ -9,8 +9,6 @@ from shoe.io.delimited import delimited_rows
 from shoe.lexicon.building.source import KINDS, Concept, Source
 
 COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
-_NEEDED = ("id", "names")
-_BETWEEN = "|"
 
 
 def read_table(path: Path, language: str | None) -> Source:
@@ -24,7 +22,7 @@ def read_table(path: Path, language: str | None) -> Source:
         if column not in COLUMNS or header.count(column) > 1:
             expected, hint = f"columns of {', '.join(COLUMNS)}, each once", meant(column, COLUMNS)
             raise InputError(path, record="line 1", found=quote(column), expected=expected, hint=hint)
-    for needed in _NEEDED:
+    for needed in ("id", "names"):
         if needed not in header:
             raise InputError(path, record="line 1", found=f"no column {needed}", expected="columns id and names")
     concepts = []
@@ -35,11 +33,10 @@ def read_table(path: Path, language: str | None) -> Source:
         if pos is None:
             expected = "noun or verb"
             raise InputError(path, record=where, field="pos", found=quote(given["pos"]), expected=expected)
-        names, parents, links = (_listed(given.get(column, "")) for column in ("names", "parents", "links"))
+        names, parents, links = (
+            tuple(dict.fromkeys(part for each in given.get(column, "").split("|") if (part := each.strip())))
+            for column in ("names", "parents", "links")
+        )
         gloss, kind = given.get("gloss", ""), given.get("kind", "")
         concepts.append(Concept(given["id"], names, pos, gloss, parents, kind, links, where))
     return Source(str(path), path.name.partition(".")[0], concepts, language or "en")
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part for each in text.split(_BETWEEN) if (part := each.strip())))
