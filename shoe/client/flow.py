@@ -112,7 +112,8 @@ def asked(call: Call, *expected: int, patience: float = PATIENCE) -> Flow[Answer
         answer = yield call
         if answer.status is not None and answer.status not in _BUSY:
             break
-        pause = max(wait * random.uniform(0.5, 1.0), _told(answer))  # noqa: S311 - so that clients do not come together
+        told = answer.headers.get("retry-after", "")
+        pause = max(wait * random.uniform(0.5, 1.0), float(told) if told.isdecimal() else 0.0)  # noqa: S311 - spreads clients
         if pause > left:
             break
         yield Wait(pause)
@@ -121,12 +122,6 @@ def asked(call: Call, *expected: int, patience: float = PATIENCE) -> Flow[Answer
     if answer.status is None or not (200 <= answer.status < 300 or answer.status in expected):
         raise _refusal(answer)
     return answer
-
-
-def _told(answer: Answer) -> float:
-    """Seconds that a server asks to wait."""
-    told = answer.headers.get("retry-after", "")
-    return float(told) if told.isdecimal() else 0.0
 
 
 def _refusal(answer: Answer) -> ServiceError:

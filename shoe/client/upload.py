@@ -17,10 +17,8 @@ from shoe.service.types import NewUpload, Upload
 
 PART = 8 << 20
 """Bytes of a file that are sent at once: what a lost connection costs at most."""
-_READ = 1 << 20
 _LONGEST_NAME = 200
 _TRIES, _PAUSE = 6, 1.0
-Packer = Callable[[bytes], bytes]
 Told = Callable[[str, float], None]
 """Called with what is being done, and how much of it is done, 0 to 1."""
 
@@ -38,21 +36,22 @@ def opened(path: str | Path) -> Iterator[File]:
     except OSError as error:
         raise unreadable(path, error) from None
     with stream:
-        yield File(stream, path.name, *hashed(stream))
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        yield File(stream, path.name, digest, stream.tell())
 
 
 def upload(file: File, tell: Told, *, packed: bool) -> Flow[None]:
-    """Bring a file to the server.
-
-    Args:
-        file: as it was opened.
-        tell: is told how far it has come.
-        packed: whether parts are compressed on their way.
+    """Send a file to the server, compressed if `packed`.
 
     Raises:
         ServiceError: for a server that cannot be reached, or refuses it.
     """
-    yield from _whole(file, packed) if file.size <= PART else _in_parts(file, tell, packed)
+    if file.size > PART:
+        yield from _in_parts(file, tell, packed)
+        return
+    part, headers = file.part(0, packed)
+    headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
+    yield from asked(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +69,11 @@ class File:
         part = self.stream.read(PART)
         if not packed:
             return part, {}
-        encoding, packer = _packer()
-        return packer(part), {"content-encoding": encoding}
-
-
-def hashed(stream: BinaryIO) -> tuple[str, int]:
-    """SHA-256 and size of a file."""
-    digest, size = hashlib.sha256(), 0
-    while data := stream.read(_READ):
-        digest.update(data)
-        size += len(data)
-    return digest.hexdigest(), size
-
-
-def _whole(file: File, packed: bool) -> Flow[None]:
-    part, headers = file.part(0, packed)
-    headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
-    yield from asked(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
+        try:
+            from zstandard import ZstdCompressor
+        except ImportError:
+            return gzip.compress(part, 1), {"content-encoding": "gzip"}
+        return ZstdCompressor(3).compress(part), {"content-encoding": "zstd"}
 
 
 def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
@@ -112,12 +99,3 @@ def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
         best = max(best, offset)
         yield Wait(_PAUSE)
     raise ServiceError(f"{file.name}: the server does not take more than {best:,} of its {file.size:,} bytes")
-
-
-def _packer() -> tuple[str, Packer]:
-    """The better compression of those that are there."""
-    try:
-        from zstandard import ZstdCompressor
-    except ImportError:
-        return "gzip", lambda part: gzip.compress(part, 1)
-    return "zstd", ZstdCompressor(3).compress

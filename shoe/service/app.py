@@ -54,13 +54,7 @@ _say = logging.getLogger(__name__)
 
 
 def make_app(folder: Folder, settings: Settings | None = None, place: Executor | None = None) -> FastAPI:
-    """Make the application of a service.
-
-    Args:
-        folder: of the service; a worker that runs the jobs is not part of it.
-        settings: where it listens and what it takes.
-        place: where jobs run.
-    """
+    """Make the application of a service; the worker that runs the jobs is not part of it."""
     settings = settings or Settings()
     shared = AppState(folder, settings, place)
 
@@ -110,17 +104,17 @@ class Auditing:
             return
 
         async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                await self._note(scope, message["status"])
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                await self._note(scope)
             await send(message)
 
         await self._app(scope, receive, noted)
 
-    async def _note(self, scope: Scope, status: int) -> None:
+    async def _note(self, scope: Scope) -> None:
         identity: Identity | None = scope.get("state", {}).get("identity")
         route = scope.get("route")
         path = getattr(route, "path", scope["path"])
-        if status >= 400 or identity is None or (scope["method"], path) in _PIECES:
+        if identity is None or (scope["method"], path) in _PIECES:
             return
         actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
         address = scope["client"][0] if scope.get("client") else None

@@ -52,15 +52,12 @@ class Finding:
 def backup(folder: Path, target: Path) -> Copied:
     """Copy a service's folder, which may be in use; the copy is whole or not there.
 
-    Args:
-        folder: of the service.
-        target: a new folder.
-
     Raises:
         InputError: for a folder of something else, one that lacks files, or a target that is there.
     """
     _check_is_folder(folder)
-    _check_is_new(target)
+    if target.exists():
+        raise InputError(target, found="something there already", expected="the name of a new folder")
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +68,8 @@ def backup(folder: Path, target: Path) -> Copied:
             db.execute("VACUUM INTO ?", (str(part / _DATABASE),))
         os.chmod(part / _DATABASE, 0o600)
         with closing(_opened(part)) as db:
-            _check_whole(folder, db)
+            for finding in _of_database(db):
+                raise InputError(folder, found=finding.what, expected="a whole database", hint=finding.advice)
             hashes = sorted(referenced(db))
             maps = [row["folder"] for row in db.execute("SELECT folder FROM maps")]
         size = sum(_copy(folder, part, sha256) for sha256 in hashes)
@@ -87,11 +85,7 @@ def backup(folder: Path, target: Path) -> Copied:
 
 
 def restore(copy: Path, folder: Path) -> Copied:
-    """Make a service's folder from a copy, every file of which is checked; the copy stays as it is.
-
-    Args:
-        copy: that :func:`backup` made.
-        folder: a new or empty one.
+    """Make a service's folder, a new or empty one, from a copy, every file of which is checked.
 
     Raises:
         InputError: for a copy that is damaged, or a folder that holds something.
@@ -123,7 +117,7 @@ def doctor(folder: Path) -> list[Finding]:
         for row in db.execute("SELECT name, folder FROM maps"):
             if not (folder / _MAPS / row["folder"] / "map.json").is_file():
                 found.append(Finding(f"the map {row['name']} has no folder", "copy it from a backup"))
-        stray = set(_stored(folder)) - referenced(db)
+        stray = {path.parent.name + path.name for path in (folder / _FILES).glob("??/*")} - referenced(db)
     if stray:
         said = f"{many(len(stray), 'file')} that nothing refers to"
         found.append(Finding(said, "they take space alone: shoe serve doctor --clean removes them", harmful=False))
@@ -185,12 +179,9 @@ _DANGLING = {
 
 
 def _of_file(folder: Path, sha256: str) -> Iterator[Finding]:
-    path = _place(folder, sha256)
-    digest = hashlib.sha256()
     try:
-        with path.open("rb") as stream:
-            while data := stream.read(_STEP):
-                digest.update(data)
+        with _place(folder, sha256).open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256")
     except OSError as error:
         yield Finding(f"file {sha256}: {error.strerror}", "copy it from a backup")
         return
@@ -198,17 +189,15 @@ def _of_file(folder: Path, sha256: str) -> Iterator[Finding]:
         yield Finding(f"file {sha256}: its content has changed", "copy it from a backup")
 
 
-def _stored(folder: Path) -> Iterator[str]:
-    for path in (folder / _FILES).glob("??/*"):
-        yield path.parent.name + path.name
-
-
 def _copy(folder: Path, target: Path, sha256: str) -> int:
     """Copy a file, checking its hash on the way; returns its size."""
     to, size = _place(target, sha256), 0
     to.parent.mkdir(mode=_PRIVATE, exist_ok=True)
     digest = hashlib.sha256()
-    with _source(folder, sha256) as stream, open(to, "xb", opener=_private) as copy:
+    with (
+        _source(folder, sha256) as stream,
+        open(to, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as copy,
+    ):
         while data := stream.read(_STEP):
             digest.update(data)
             size += copy.write(data)
@@ -224,10 +213,6 @@ def _source(folder: Path, sha256: str) -> IO[bytes]:
         raise InputError(folder, found=f"no file {sha256}", expected="it", hint="see shoe serve doctor") from None
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _place(folder: Path, sha256: str) -> Path:
     return folder / _FILES / sha256[:2] / sha256[2:]
 
@@ -238,16 +223,6 @@ def _opened(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check_whole(source: Path, db: sqlite3.Connection) -> None:
-    for each in _of_database(db):
-        raise InputError(source, found=each.what, expected="a whole database", hint=each.advice)
-
-
 def _check_is_folder(folder: Path) -> None:
     if not (folder / _DATABASE).is_file():
         raise InputError(folder, found="no folder of shoe serve", expected="one that shoe serve made, or a copy of it")
-
-
-def _check_is_new(target: Path) -> None:
-    if target.exists():
-        raise InputError(target, found="something there already", expected="the name of a new folder")

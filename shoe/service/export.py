@@ -32,12 +32,7 @@ _AT_ONCE = 200
 def export(folder: Folder, path: str | Path) -> int:
     """Write every page and file that everybody may see, with relative links: the site works from disk.
 
-    Args:
-        folder: of the service, which may be running.
-        path: folder to write; a site that is there is replaced when all of the new one is written.
-
-    Returns:
-        The number of pages.
+    A site that is there is replaced when all of the new one is written. Returns the number of pages.
 
     Raises:
         InputError: if the folder holds something else, or cannot be written.

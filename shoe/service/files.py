@@ -126,15 +126,7 @@ class Store:
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def remove_unreferenced(self, referenced: Collection[str], older: float = _YOUNG) -> int:
-        """Remove files that nothing refers to.
-
-        Args:
-            referenced: hashes of those that stay.
-            older: seconds that a file has to be there before it is removed.
-
-        Returns:
-            How many were removed.
-        """
+        """Remove unreferenced files that are `older` than so many seconds; return the number of files removed."""
         removed = 0
         for sha256 in self.hashes():
             path = self._place(sha256)
@@ -212,7 +204,11 @@ class Receiver:
             os.fsync(self._stream.fileno())
             place.parent.mkdir(mode=0o700, exist_ok=True)
             os.rename(self._path, place)
-            _sync(place.parent)
+            parent = os.open(place.parent, os.O_RDONLY)
+            try:
+                os.fsync(parent)  # so that the new name outlasts a power cut
+            finally:
+                os.close(parent)
         return Stored(sha256, self.size, known)
 
 
@@ -268,12 +264,3 @@ class _Zstd:
 
 
 _DECODERS: dict[str, Callable[[], _Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
-
-
-def _sync(folder: Path) -> None:
-    """See that a new name in a folder outlasts a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -134,14 +134,7 @@ def finish(
     lines: Sequence[str] = (),
     after: Callable[[sqlite3.Connection, Job], None] = lambda db, job: None,
 ) -> bool:
-    """Take in what a job found, in one transaction with what follows from it.
-
-    Args:
-        folder: of the service.
-        job: as it was claimed.
-        outcome: its files are in the store already.
-        lines: of the log, that were not written yet.
-        after: queues what follows.
+    """Write the outcome of a job, whose files are stored already, and queue what follows, in one transaction.
 
     Returns:
         False if it was no longer this worker's; nothing is kept then.

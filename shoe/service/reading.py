@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, TypeVar, get_type_hints
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import msgspec
 from fastapi import Depends
-from fastapi.params import Query
 from starlette.requests import Request
 
 from shoe.core.errors import InputError, printable, quote
@@ -66,16 +64,7 @@ async def known_parameters(request: Request) -> None:
         Refused: 422, naming the others.
     """
     if request.url.query:
-        known = _parameters(request.scope["route"].endpoint)
+        known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
         unknown = sorted(request.query_params.keys() - set(known))
         if unknown:
             raise unknown_fields("parameter", unknown, known or ["none"])
-
-
-@cache
-def _parameters(endpoint: Callable[..., Any]) -> list[str]:
-    """Names of the query parameters that an endpoint declares."""
-    hints = get_type_hints(endpoint, include_extras=True)
-    return [
-        name for name, hint in hints.items() if any(isinstance(how, Query) for how in getattr(hint, "__metadata__", ()))
-    ]

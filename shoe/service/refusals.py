@@ -41,12 +41,7 @@ class Refused(Exception):  # noqa: N818 - said of the request
 
 
 def too_many(what: str, wait: float) -> Refused:
-    """Refuse for now: 429 with the seconds after which to ask again.
-
-    Args:
-        what: there is too much of.
-        wait: seconds.
-    """
+    """Return the refusal 429, which asks to wait for some seconds."""
     seconds = max(1, ceil(wait))
     return Refused(429, what, hint=f"try again in {seconds} s", headers={"Retry-After": str(seconds)})
 

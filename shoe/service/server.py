@@ -202,7 +202,6 @@ class _Patient(H11Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The end."""
         self._unset()
         if self._unread is not None:
             self._unread.cancel()

@@ -18,6 +18,9 @@ from shoe.service.types import Answer, Asked, Question
 _MOST = 20
 """Answers that are kept for each question to a rater, on average: people put some right."""
 
+_TEAM = "study "
+"""Prefix of the study's ID in the team of its raters' tokens."""
+
 
 class Returned(msgspec.Struct):
     """A rater's answers to a study: the file that a page saves."""
@@ -64,12 +67,7 @@ def publish(
 
 
 def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str]:
-    """Make tokens for raters of a study who have none, and new ones for some, whose old ones end.
-
-    Args:
-        folder: of the service.
-        id_: of the study.
-        names: who get a new one.
+    """Make tokens for raters of a study who have none, and new ones for the raters `names`, whose old ones end.
 
     Returns:
         Tokens by rater: they cannot be shown again.
@@ -82,7 +80,7 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
     for name in names:
         if name not in known:
             raise unknown_name("rater", name, known)
-    team = _team(id_)
+    team = _TEAM + id_
     with folder.database.write() as db:
         ended = [(time.time(), team, name) for name in names]
         db.executemany("UPDATE tokens SET revoked = ? WHERE team = ? AND name = ? AND revoked IS NULL", ended)
@@ -182,11 +180,6 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
     return [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
 
 
-def _team(id_: str) -> str:
-    """The team of tokens of a study's raters."""
-    return f"study {id_}"
-
-
 def _who(identity: tokens.Identity) -> tuple[str, str]:
     """Study and rater that a token is for."""
-    return str(identity.team).removeprefix(_team("")), identity.name
+    return str(identity.team).removeprefix(_TEAM), identity.name

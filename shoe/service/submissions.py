@@ -78,11 +78,6 @@ def submit(
 def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
     """Do a failed or cancelled run again: a submission like any other, for the quota and the queue.
 
-    Args:
-        folder: of the service.
-        id_: of the run.
-        most_waiting: as of :func:`submit`.
-
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
@@ -191,16 +186,13 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
         return
     file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
     request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
-    for new in (New("diagnose", request), New("page", {**request, "file": file})):
-        _add_further(db, id_, new)
+    further = [New("diagnose", request), New("page", {**request, "file": file})]
     if row["board"] is not None:
         made = msgspec.json.decode(row["outputs"], type=dict[str, File])
-        _add_further(db, id_, New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
-
-
-def _add_further(db: sqlite3.Connection, id_: str, new: New) -> None:
-    jobs.add(db, new)
-    db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
+        further.append(New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
+    for new in further:
+        jobs.add(db, new)
+        db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
 
 
 def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:

@@ -104,11 +104,7 @@ def tokens(folder: Folder) -> list[Token]:
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Take a token back, and the logins made with it.
-
-    Args:
-        folder: of the service.
-        prefix: its first characters, as lists show them.
+    """Revoke the token with a prefix, as lists show it, and the logins made with the token.
 
     Raises:
         NotFoundError: where no valid token begins so.
@@ -128,12 +124,7 @@ def note_use(folder: Folder, used: Mapping[str, float]) -> None:
 
 
 def log_in(folder: Folder, token: str, seconds: float) -> str | None:
-    """Begin a browser's session.
-
-    Args:
-        folder: of the service.
-        token: that the person shows.
-        seconds: that the session lasts, at most.
+    """Begin a browser's session, which lasts at most so many seconds.
 
     Returns:
         The session's secret, for a cookie; None where the token is not valid.

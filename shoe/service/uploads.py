@@ -48,14 +48,7 @@ class Uploads:
         self._lock = Lock()
 
     def begin(self, team: str, name: str, size: int, sha256: str | None, room: int) -> Upload:
-        """Announce a file.
-
-        Args:
-            team: that sends it.
-            name: of the file.
-            size: in bytes.
-            sha256: of its content, if known.
-            room: bytes that the team has left.
+        """Return the upload of a file that a team announces; the team has `room` bytes left.
 
         Raises:
             BusyError: where the team has too many unfinished.
@@ -100,11 +93,6 @@ class Uploads:
     @contextmanager
     def receiving(self, upload: Upload, offset: int, encoding: Encoding | None) -> Iterator[Receiver]:
         """Take the next part in: ``write`` its pieces; what came is kept however it ends, unless it is damaged.
-
-        Args:
-            upload: that it belongs to.
-            offset: where the part begins.
-            encoding: how it is packed.
 
         Raises:
             ConflictError: if it does not begin where the last one ended, or another part is coming.

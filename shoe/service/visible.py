@@ -31,7 +31,11 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """
     try:
         run = runs.run(folder, id_)
-        if _is_open(folder, identity, run):
+        if (
+            identity.allows("admin")
+            or run.team == identity.team
+            or (run.visibility == "public" and (identity.allows("read") or _is_public_board(folder, run.board)))
+        ):
             return without_hidden(folder, identity, run)
     except NotFoundError:
         pass
@@ -128,14 +132,6 @@ def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
             f"{name}: the ground truth {run.truth} is not shown, and this file tells of single images",
             hint="who runs the server can get it",
         )
-
-
-def _is_open(folder: Folder, identity: Identity, run: Run) -> bool:
-    if identity.allows("admin") or run.team == identity.team:
-        return True
-    if run.visibility != "public":
-        return False
-    return identity.allows("read") or _is_public_board(folder, run.board)
 
 
 def _is_public_board(folder: Folder, name: str | None) -> bool:

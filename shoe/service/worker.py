@@ -38,21 +38,18 @@ class Worker:
     def __init__(
         self, folder: Folder, children: int = 1, limits: Limits | None = None, place: Executor | None = None
     ) -> None:
-        """Make a worker for the folder that this process has locked.
-
-        Args:
-            folder: of the service.
-            children: that run at once.
-            limits: of each.
-            place: where they run; this machine unless given.
-        """
+        """Make a worker for the folder that this process has locked; `children` run at once, in `place` or here."""
         self._folder, self._limits, self._place = folder, limits or Limits(), place or LocalExecutor()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
         """Take up what a dead server left, and begin."""
-        self._resume()
+        for job in jobs.running(self._folder):
+            if not self._take_in(job, []):
+                jobs.release(self._folder, job)  # the children of a dead server died with it
+        for left in self._folder.jobs.iterdir():
+            shutil.rmtree(left, ignore_errors=True)
         for thread in self._threads:
             thread.start()
 
@@ -62,14 +59,6 @@ class Worker:
         self._folder.work.set()
         for thread in self._threads:
             thread.join()
-
-    def _resume(self) -> None:
-        """Take in what was finished; all else of a dead server is queued again. Its children died with it."""
-        for job in jobs.running(self._folder):
-            if not self._take_in(job, []):
-                jobs.release(self._folder, job)
-        for left in self._folder.jobs.iterdir():
-            shutil.rmtree(left, ignore_errors=True)
 
     def _work(self) -> None:
         while not self._stopped.is_set():

@@ -11,8 +11,6 @@ import pytest
 
 from tests.service.calling import PREDICTIONS, calling, done_by_hand, made_folder, sent, submitted
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path) -> Any:

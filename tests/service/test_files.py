@@ -46,7 +46,6 @@ def test_a_file_is_the_same_however_it_comes(
             store.receive([packed[:-1]], encoding, free_below=0)  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, encoding: str) -> None:
     zstandard = pytest.importorskip("zstandard")

@@ -13,7 +13,6 @@ import pytest
 
 from tests.service.calling import PUBLIC, bearer, calling, done_by_hand, made_folder, sent, submitted
 
-pytestmark = pytest.mark.slow
 MIB = 1 << 20
 
 
@@ -51,6 +50,7 @@ def test_a_path_leads_nowhere_else(folder: Any, path: str) -> None:
 # Bodies
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_a_bomb_is_refused_while_it_unpacks(folder: Any, encoding: str) -> None:
     import zstandard
@@ -137,6 +137,7 @@ def test_a_team_gets_no_more_room_by_sending_at_once(folder: Any) -> None:
         assert client.put("/v1/predictions", content=b"[0]").status_code == 507  # it is to come in parts
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from shoe.service.files import Receiver
 
@@ -181,6 +182,7 @@ def test_no_body_is_more_than_a_mistake(folder: Any, body: bytes) -> None:
         assert len(answer.json()["error"]) < 2000
 
 
+@pytest.mark.slow
 def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, tmp_path: Path) -> None:
     from shoe.service.worker import Worker
 

@@ -86,7 +86,6 @@ def test_a_job_whose_children_die_fails_in_the_end(folder: Folder) -> None:
     assert tuple(row) == ("failed", "killed by signal 9, 3 times")
 
 
-@pytest.mark.slow
 def test_teams_take_turns_however_much_one_has_sent(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     sent = [submitted(folder, team, b"[%d]" % number) for number, team in enumerate("aaabbc")]
@@ -102,7 +101,6 @@ def test_teams_take_turns_however_much_one_has_sent(folder: Folder) -> None:
     assert "".join(served) == "abcdaba"
 
 
-@pytest.mark.slow
 def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     a, b = (submitted(folder, team, b"[1]") for team in ("a", "b"))
@@ -125,7 +123,6 @@ def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) ->
     assert [run.id for run in runs.runs(folder, "a")] == [other.id, a.id]
 
 
-@pytest.mark.slow
 def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     a, b = (submitted(folder, team, b"[1]") for team in ("a", "b"))

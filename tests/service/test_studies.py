@@ -69,7 +69,6 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
             db.execute(statement)
 
 
-@pytest.mark.slow
 def test_a_rater_is_asked_and_answers_over_http(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
     with calling(folder) as client:
@@ -92,7 +91,6 @@ def test_a_rater_is_asked_and_answers_over_http(tmp_path: Path) -> None:
         assert (many.status_code, many.json()["error"][-20:]) == (422, "at most 2000 answers")
 
 
-@pytest.mark.slow
 def test_a_link_lets_one_rater_answer_and_nothing_else_until_it_ends(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
     assert studies.invite(folder, ID) == {}

@@ -56,7 +56,6 @@ def test_a_token_that_cannot_be_is_refused(tmp_path: Path, wrong: dict[str, obje
     assert tokens.tokens(folder) == []
 
 
-@pytest.mark.slow
 def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from shoe.cli.app import run
     from shoe.service import audit

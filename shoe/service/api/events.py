@@ -39,11 +39,15 @@ async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) ->
 
 
 async def _events(app: AppState, identity: Identity, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
+    def look() -> tuple[types.Run, list[types.Line]]:
+        of = visible_run(app.folder, identity, id_)
+        return of, [] if is_hidden(app.folder, identity, of) else runs.log(app.folder, id_, after)
+
     said = None
     app.streams[who] += 1
     try:
         while not app.changes.stopping:
-            run, lines = await run_in_threadpool(_look, app, identity, id_, after)
+            run, lines = await run_in_threadpool(look)
             for line in lines:
                 after = line.number
                 yield _event("log", line, after)
@@ -60,11 +64,6 @@ async def _events(app: AppState, identity: Identity, id_: str, after: int, who: 
         app.streams[who] -= 1
         if not app.streams[who]:
             del app.streams[who]
-
-
-def _look(app: AppState, identity: Identity, id_: str, after: int) -> tuple[types.Run, list[types.Line]]:
-    of = visible_run(app.folder, identity, id_)
-    return of, [] if is_hidden(app.folder, identity, of) else runs.log(app.folder, id_, after)
 
 
 def _event(kind: str, data: Any, number: int | None = None) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query
@@ -136,7 +136,9 @@ async def send_part(
     """Send the next part; a part may be packed by itself. With the last one, the file has its hash."""
     upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
     if offset != app.uploads.offset(upload):
-        raise _elsewhere(app, upload)
+        offset = app.uploads.offset(upload)
+        headers = {"Upload-Offset": str(offset)}
+        raise Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
     with app.uploads.receiving(upload, offset, _encoding(packed)) as receiver:
         await _receive(request, receiver)
     if app.uploads.offset(upload) < upload.size:
@@ -164,29 +166,16 @@ def _state(app: AppState, upload: Upload, status: int = 200, stored: Stored | No
     return json_response(said, status, {"Upload-Offset": str(offset)})
 
 
-def _elsewhere(app: AppState, upload: Upload) -> Refused:
-    offset = app.uploads.offset(upload)
-    headers = {"Upload-Offset": str(offset)}
-    return Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
-
-
 async def _receive(request: Request, receiver: Receiver, count: Callable[[int], None] = lambda size: None) -> None:
     """Bring a body to a file, in pieces that are worth a thread; the sizes that it has reached are told."""
-    async for piece in _gathered(request):
-        await run_in_threadpool(receiver.write, piece)
-        count(receiver.size)
-
-
-async def _gathered(request: Request) -> AsyncIterator[bytes]:
     held, size = [], 0
     async for piece in request.stream():
         held.append(piece)
         size += len(piece)
-        if size >= _GATHERED:
-            yield b"".join(held)
+        if size >= _GATHERED or (size and not piece):  # the last piece of a stream is empty
+            await run_in_threadpool(receiver.write, b"".join(held))
+            count(receiver.size)
             held, size = [], 0
-    if size:
-        yield b"".join(held)
 
 
 def _encoding(named: str | None) -> Encoding | None:

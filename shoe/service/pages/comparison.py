@@ -13,12 +13,7 @@ COLOURS = ("m0", "m2")
 
 
 def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """Collect what ``comparison.html`` shows.
-
-    Args:
-        found: of ``shoe compare --json``.
-        ids: of the runs, in its order.
-    """
+    """Collect the values of ``comparison.html`` from the JSON of ``shoe compare`` and the runs' IDs in its order."""
     models = found["models"]
     keys = list(dict.fromkeys(key for model in models for key in model["figures"]))
     columns = [{"group": _group(key), "heading": marked(key), "key": key} for key in keys]

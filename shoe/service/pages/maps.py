@@ -12,12 +12,7 @@ from shoe.service.pages.playground import loaded
 
 @lru_cache(maxsize=8)
 def map_values(name: str, place: str) -> dict[str, Any]:
-    """Collect what ``map.html`` shows.
-
-    Args:
-        name: of the map, here.
-        place: shipped name or folder.
-    """
+    """Collect the values of ``map.html``; `place` is a shipped name or a folder."""
     from shoe.maps.info import describe
     from shoe.similarity import SimilarityMap
 

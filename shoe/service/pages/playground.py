@@ -41,12 +41,7 @@ def places(folder: Folder) -> dict[str, str]:
 
 
 def answer(place: str, said: str, truth: str) -> dict[str, Any]:
-    """Say what a phrase means to the metric.
-
-    Args:
-        place: name or folder of the map.
-        said: what a model says.
-        truth: a class, as "ride bicycle", or a word of one; empty for none.
+    """Return what a phrase means to the metric, compared with a class, as "ride bicycle", or a word, unless empty.
 
     Raises:
         OptionError: for a class that the dataset has not.

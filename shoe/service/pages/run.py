@@ -55,7 +55,10 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "about": _facts(run, result),
         "files": _files(run, held=held),
         "command": command_of(folder, run.id),
-        "identity": _identity(run, truth),
+        "identity": [
+            *([("predictions, SHA-256", run.prediction)] if run.prediction else []),
+            *([("ground truth, SHA-256", truth.sha256)] if truth else []),
+        ],
         "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
     }
@@ -154,16 +157,11 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _facts(run: Run, result: Mapping[str, Any] | None) -> list[str]:
+    where = [f"ground truth {run.truth}", f"team {run.team}"]
     if result is None:
-        return [f"ground truth {run.truth}", f"team {run.team}"]
-    return [
-        f"{result['dataset']} {result.get('split', '')}".strip(),
-        many(result["images"], "image"),
-        many(result["ground_truths"], "ground truth"),
-        many(result["predictions"], "prediction"),
-        f"ground truth {run.truth}",
-        f"team {run.team}",
-    ]
+        return where
+    counts = [many(result[f"{name}s"], name.replace("_", " ")) for name in ("image", "ground_truth", "prediction")]
+    return [f"{result['dataset']} {result.get('split', '')}".strip(), *counts, *where]
 
 
 def _files(run: Run, *, held: bool) -> dict[str, Any]:
@@ -189,15 +187,6 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
     from shoe.protocols.signature import Signature
 
     return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
-
-
-def _identity(run: Run, truth: Truth | None) -> list[tuple[str, str]]:
-    found = []
-    if run.prediction:
-        found.append(("predictions, SHA-256", run.prediction))
-    if truth:
-        found.append(("ground truth, SHA-256", truth.sha256))
-    return found
 
 
 def row(run: Run) -> dict[str, Any]:

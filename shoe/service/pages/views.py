@@ -108,7 +108,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
     return "classes.html", {
         "run": run,
         "headings": [headings[number].replace("_", " ") for number in kept],
-        "rows": [[_cell(of[number], share=shares[number]) for number in kept] for of in rows],
+        "rows": [[f"{100 * float(of[n]):.2f}" if shares[n] and of[n] else of[n] for n in kept] for of in rows],
     }
 
 
@@ -186,10 +186,6 @@ def _actions(run: Run) -> Sequence[str]:
     if run.state in ("queued", "running"):
         return ("cancel",)
     return ("retry",) if run.state in ("failed", "cancelled") else ()
-
-
-def _cell(text: str, *, share: bool) -> str:
-    return f"{100 * float(text):.2f}" if share and text else text
 
 
 def _gain(figures: Mapping[str, float], strict: str) -> float | None:
