@@ -21,23 +21,23 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unittest import mock
 
-from shoe.scoring.asked import Asked
-
 from benchmarks.endpoint import endpoint
 from benchmarks.shared import Row, print_cells
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import Engine
 from shoe.engines.choose import engine_of
+from shoe.engines.cluster import Cluster
 from shoe.engines.connection import connected
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.spread import Cluster, Spread
+from shoe.llm.spread import Spread
 from shoe.llm.worker import Job
 from shoe.rating.session import _client, _parsed
 from shoe.report.many import score_many
+from shoe.scoring.options import ScoringOptions
 
 CORES = len(os.sched_getaffinity(0))
 WORKERS = (1, 2, 3, 4)
@@ -46,7 +46,7 @@ IN_FLIGHT = 32
 RATES = (100, 1_000, 10_000)
 """Requests per second that endpoints bear."""
 MANY = 10_000_000
-ASKED = Asked(
+ASKED = ScoringOptions(
     ground_truth=TRUTH,
     dataset="hico-det",
     protocols=(),
@@ -174,8 +174,8 @@ def rate_pairs(url: str, pairs: int, ray: Any = None, workers: int = 1) -> Took:
                 backend.rate(asked, recorder)
             else:
                 make = partial(_client, config, PROMPTS)
-                job = Job("m", make, ledger.identity, config.price, config.sampling, limits.concurrency)
-                Spread(Cluster(ray), job, workers, recorder.budget, recorder).run(asked)
+                job = Job.from_recorder(recorder, "m", make, limits.concurrency, is_local=False)
+                Spread(Cluster(ray), job, workers, recorder, path).run(asked)
             writer.flush()
         took = Took(time.perf_counter() - begun, time.process_time() - busy, path.stat().st_size)
         if recorder.tally.done != pairs:

@@ -206,13 +206,13 @@ class _Walk:
         if not all(len(things) == 2 for things, _ in found):
             return False
         self._pointed.update(thing.box for things, _ in found for thing in things)
-        for (things, texts), verb in zip(found, [*fields.verbs, Verb("")], strict=False):
+        for (things, rest), verb in zip(found, [*fields.verbs, Verb("")], strict=False):
             human, target = (
                 thing._replace(side=side) for thing, side in zip(things, ("subject", "object"), strict=True)
             )
             score = verb.score if verb.score is not None else fields.score
             self.reading.found.append(
-                Pair(human, target, human.label, target.label, (), texts, (), score, is_relation=True)
+                Pair(human, target, human.label, target.label, (), rest, (), score, is_relation=True)
             )
         return True
 
