@@ -14,7 +14,8 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, telling
 
 if TYPE_CHECKING:
-    from shoe.page.markup import Markup
+    from markupsafe import Markup
+
     from shoe.scoring.score import Report
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from shoe.service.pages import drawing
+from shoe.page import svg
 from shoe.service.pages.playground import loaded
 
 
@@ -42,7 +42,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
                 "parts": [
                     {
                         "rated": int(of.histograms[number].sum()),
-                        "drawn": drawing.histogram(
+                        "drawn": svg.histogram(
                             of.histograms[number].tolist(), f"how often {rater.name} gave each rating to {part}s"
                         ),
                     }
@@ -54,7 +54,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
         "agreement": [
             {
                 "name": f"{part}s",
-                "drawn": drawing.matrix(
+                "drawn": svg.matrix(
                     names,
                     [(found.first, found.second, found.kappa) for found in of.agreements],
                     f"agreement of raters on {part}s, as quadratic weighted kappa",
