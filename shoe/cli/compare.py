@@ -15,7 +15,8 @@ from shoe.cli import options
 from shoe.cli.output import check_folder, put_json, refuse_overwrite, telling
 
 if TYPE_CHECKING:
-    from shoe.page.markup import Markup
+    from markupsafe import Markup
+
     from shoe.scoring.score import Report
 
 

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from shoe.comparison.classes import apart
 from shoe.comparison.compare import Comparison
+from shoe.comparison.sweeps import Point, Survival
+from shoe.core.errors import many
 from shoe.diagnosis.diagnose import diagnose
-from shoe.io.files import replacing
-from shoe.page import classes, examples, sections
-from shoe.page.markup import Markup, document, joined, tag
+from shoe.diagnosis.oracles import ERRORS
+from shoe.page import classes, examples, svg
 from shoe.page.packed import pack
+from shoe.page.rendering import bundle, document, write_document
 from shoe.page.rescoring import Rescoring, rescoring
+from shoe.report.apart import LEAST, most_apart
+from shoe.report.comparison_sentences import model_notes, sentences
+from shoe.report.sweeps import RATERS, sentence, sweep_tables
 from shoe.runs.run import Run
 from shoe.scoring.score import Report
 
-_STATIC = Path(__file__).parent / "static"
 _WORKER = ("packed", "tied", "rescore", "worker")
 _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
 _WITHOUT = "it takes predictions, and there are runs without them"
 _HIDDEN = "it takes the ground truth, which is not shown"
-_BETWEEN_MODULES = re.compile(r"^import .*;\n|^export (?=class|const|function|async)", re.MULTILINE)
+_PARTS = ("Summary", "Settings", "Sweep", "Classes", "Errors", "People", "Examples", "Reproduce")
+"""Sections in their order; the section "Sweep" is rendered by ``templates/report_sweep.html``, and so on."""
+
+Swept = tuple[Sequence[Point], Sequence[Survival]]
 
 
 def write_page(
@@ -33,7 +41,7 @@ def write_page(
     reports: Mapping[str, Report],
     command: str,
     images: Path | None = None,
-    swept: sections.Swept = ((), ()),
+    swept: Swept = ((), ()),
     *,
     people: Markup | None = None,
     shown: bool = True,
@@ -41,23 +49,21 @@ def write_page(
     """Write the report.
 
     Args:
-        path: the HTML file.
-        found: the comparison.
-        reports: by the names of models, what was scored; the page can score again, break down errors and show images
-            only where it has those of all models.
-        command: what was typed, for who wants to do it again.
-        images: folder of the dataset's images, of which small copies of the shown ones go into the page.
-        swept: the figures under other choices of the metric, and whether rankings survive them.
-        people: what a rating study says of the similarity map (:func:`shoe.page.people.people_part`).
-        shown: whether what the page says may tell boxes and labels of single images: examples, curves, and what
-            scoring again needs.
+        path: HTML file.
+        found: comparison of the models.
+        reports: scoring reports by model name. The page can score again, break down errors and show images only if
+            it has the reports of all models.
+        command: command line that makes the page again.
+        images: folder of the dataset's images; small copies of the shown images become part of the page.
+        swept: metrics under other options, and whether rankings survive them.
+        people: section about a rating study of the similarity map, as :func:`shoe.page.people.people_part` renders it.
+        shown: whether the page may contain boxes and labels of single images: examples, curves, and the data for
+            scoring again.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    content = page(found, reports, command, images, swept, people=people, shown=shown).encode("utf-8", "replace")
-    with replacing(path) as stream:
-        stream.write(content)
+    write_document(path, page(found, reports, command, images, swept, people=people, shown=shown))
 
 
 def page(
@@ -65,15 +71,14 @@ def page(
     reports: Mapping[str, Report],
     command: str,
     images: Path | None = None,
-    swept: sections.Swept = ((), ()),
+    swept: Swept = ((), ()),
     *,
     people: Markup | None = None,
     shown: bool = True,
 ) -> str:
-    """Make the report; arguments as in :func:`write_page`."""
+    """Render the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again = rescoring(known) if known and shown else _WITHOUT if shown else _HIDDEN
-    diagnoses = [diagnose(report.predictions, report.truth, similarity=None, notes=report.notes) for report in known]
     data: dict[str, Any] = {"models": found.names, "classes": classes.classes(found.runs, curves=shown)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
@@ -84,20 +89,39 @@ def page(
     if pictures is not None:
         packed["data-examples"] = pictures
 
-    why_not = again if isinstance(again, str) else None
-    body = sections.body(
-        found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept, people
-    )
-    script, style = modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
+    run, columns = found.runs[0], [found.cells(column.figure) for column in found.columns]
+    estimates = found.statistics.estimates if found.statistics else {}
+    absent = [name for name, value in (("Sweep", swept[0]), ("People", people)) if not value]
+    sizes = many(len(run.images), "image"), many(int(run.facts["truths"]), "ground truth")
     return document(
+        "report.html",
         "shoe: " + ", ".join(name[:40] for name in found.names),
-        policy(script, style),
-        style,
-        body,
-        *(tag("script", Markup(pack(value)), type="text/plain", id=name) for name, value in packed.items()),
-        tag("script", modules(_WORKER), type="text/plain", id="worker"),
-        tag("script", script, type="module"),
-    )
+        ["page.css"],
+        _PAGE,
+        found=found,
+        several=len(found.runs) > 1,
+        about=" · ".join((f"{run.classes.name} {run.facts.get('split', '')}", *sizes, f"{len(run.classes):,} classes")),
+        parts=[part for part in _PARTS if part not in absent],
+        groups=[(name, len(list(of))) for name, of in groupby(found.columns, key=lambda column: column.group)],
+        cells=[
+            [
+                (of[number], estimates.get(name, {}).get(column.figure))
+                for column, of in zip(found.columns, columns, strict=True)
+            ]
+            for number, name in enumerate(found.names)
+        ],
+        notes=[*found.unlike, *sentences(found), *model_notes(found)],
+        why_not_again=again if isinstance(again, str) else None,
+        sweep=_sweep(found.names, *swept),
+        apart=None if data["classes"] is None else most_apart(found, apart(found)),
+        least=LEAST,
+        errors=_errors(known),
+        people=people,
+        has_examples=pictures is not None,
+        command=command,
+        packed={name: pack(value) for name, value in packed.items()},
+        worker=bundle(_WORKER),
+    )[0]
 
 
 def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
@@ -113,16 +137,22 @@ def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def modules(names: Sequence[str]) -> Markup:
-    """Modules as one: a page from disk may not load others, so what they say to each other is left out."""
-    sources = ((_STATIC / f"{name}.js").read_text("utf-8") for name in names)
-    return joined(*(Markup(_BETWEEN_MODULES.sub("", source)) for source in sources))
+def _sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> dict[str, Any]:
+    return {
+        "raters": RATERS,
+        "sentences": [sentence(survival).partition("   ")[2].strip() for survival in survivals],
+        "charts": svg.sweep_charts(models, points, survivals),
+        "tables": sweep_tables(points),
+    }
 
 
-def policy(script: str, style: str) -> str:
-    """What the browser may do: run this script and its worker, show pictures of the page's own, and ask for nothing."""
-    scripts, styles = (base64.b64encode(hashlib.sha256(of.encode()).digest()).decode() for of in (script, style))
-    return (
-        f"default-src 'none'; script-src 'sha256-{scripts}' blob:; worker-src blob:; style-src 'sha256-{styles}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
+def _errors(reports: Sequence[Report]) -> dict[str, Any] | None:
+    found = [diagnose(report.predictions, report.truth, similarity=None, notes=report.notes) for report in reports]
+    if not found:
+        return None
+    deltas = [{error.name: each.deltas[error.name].map or 0.0 for error in ERRORS} for each in found]
+    colours = [f"m{number % 8}" for number in range(len(found))]
+    return {
+        "bars": svg.error_bars(deltas, [each.counts for each in found], colours),
+        "seeds": f"means over seeds {found[0].seed} to {found[0].seed + found[0].seeds - 1}",
+    }

@@ -30,12 +30,14 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
     measures, drawn = [], []
     for number, strict in enumerate(first.strict):
         of = [run.strict[number].entries for run in runs]
-        measures.append(_measure("strict", f"{strict.options.protocol} AP", [_ap(entries) for entries in of]))
+        label = f"{strict.options.protocol} AP"
+        measures.append({"key": "strict", "label": label, "models": [_ap(entries) for entries in of]})
         drawn.append({"label": f"strict, {strict.options.protocol}", "models": [_curves(entries) for entries in of]})
     semantic = [run.semantic for run in runs if run.semantic is not None]
     if len(semantic) == len(runs):
-        measures.append(_measure("ap", "SHOE AP", [_ap(each.entries) for each in semantic]))
-        measures.append(_measure("f1", "SHOE F1", [np.where(mask, f1, np.nan) for f1, mask in _f1(semantic)]))
+        f1 = [np.where(mask, values, np.nan) for values, mask in (each.f1.f1() for each in semantic)]
+        measures.append({"key": "ap", "label": "SHOE AP", "models": [_ap(each.entries) for each in semantic]})
+        measures.append({"key": "f1", "label": "SHOE F1", "models": f1})
         drawn.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
     if not measures:  # figures by person alone: their entries are actions, and no classes
         return None
@@ -48,14 +50,6 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
         "curves": drawn if curves else [],
         "scale": _SCALE,
     }
-
-
-def _f1(semantic: Sequence[Any]) -> list[Any]:
-    return [each.f1.f1() for each in semantic]
-
-
-def _measure(key: str, label: str, values: Sequence[Floats]) -> dict[str, Any]:
-    return {"key": key, "label": label, "models": list(values)}
 
 
 def _ap(entries: Entries) -> Floats:

@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from shoe.core.errors import InputError
-from shoe.io.files import read_bytes, replacing
+from shoe.io.files import read_bytes
 from shoe.io.json import encode
-from shoe.page.build import modules, policy
-from shoe.page.markup import Markup, document, tag
+from shoe.page.rendering import document, write_document
 from shoe.study.kept import AnyStudy
 from shoe.study.plan import Question
 from shoe.study.problems import ProblemStudy
 
-_STATIC = Path(__file__).parent / "static"
 _MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
-_TITLE = "A study"
 CONSENT, INSTRUCTIONS, WITH_PICTURE = "consent.txt", "instructions.txt", "with-picture.txt"
 _CONSENT = """\
 You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time, and go on later.
@@ -114,26 +112,15 @@ def write_rater_page(
         order: of what it asks.
         pictures: that it shows, by file name: their ``data:`` addresses.
     """
-    script, style = _parts()
-    data = {**shown, "rater": rater, "order": order, "pictures": pictures}
-    packed = Markup(encode(data).decode().replace("<", "\\u003c"))
-    page = _page(policy(script, style), tag("script", packed, type="application/json", id="data"))
-    with replacing(path) as stream:
-        stream.write(page.encode("utf-8", "replace"))
+    data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
+    escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
+    write_document(path, _page(data=escaped)[0])
 
 
 def served_page() -> tuple[str, str]:
-    """Make the page of a service, which asks it for what it shows; and what the browser may do there."""
-    allowed = policy(*_parts()) + "; connect-src 'self'"
-    return _page(allowed), allowed
+    """Render the page of a service, which requests its data there; return it and its Content-Security-Policy."""
+    return _page(connect="; connect-src 'self'", data=None)
 
 
-def _page(allowed: str, *data: Markup) -> str:
-    script, style = _parts()
-    status = tag("footer", tag("p", id="status", aria_live="off", class_="quiet"))
-    return document(_TITLE, allowed, style, tag("main", id="main"), status, *data, tag("script", script, type="module"))
-
-
-def _parts() -> tuple[Markup, Markup]:
-    """The script and the style sheet."""
-    return modules(_MODULES), Markup((_STATIC / "study.css").read_text("utf-8"))
+def _page(**values: Any) -> tuple[str, str]:
+    return document("study.html", "A study", ["study.css"], _MODULES, **values)

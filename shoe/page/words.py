@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
@@ -28,55 +28,44 @@ class Words:
         self._known: dict[tuple[Part, int, int], int] = {}
 
     def of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Numbers of the explanations of a class's verb and object against those of a predicted triplet."""
-        classes = self._classes
-        verb, object_ = int(table.verb[row]), int(table.object[row])
-        of_verb = _Compared("verb", classes.verbs[classes.verb[hoi]], int(similarities.verb_row[hoi]))
-        of_object = _Compared("object", classes.objects[classes.object[hoi]], int(similarities.object_row[hoi]))
+        """Indices of the explanations of a class's verb and object against those of a predicted triplet."""
+        classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
+        labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
+        rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
         return [
-            self._number(similarities, of_verb, verb, table.verbs[verb]),
-            self._number(similarities, of_object, object_, table.objects[object_]),
+            self._index(similarities, "verb", labels[0], rows[0], verb, table.verbs[verb]),
+            self._index(similarities, "object", labels[1], rows[1], object_, table.objects[object_]),
         ]
 
-    def _number(self, similarities: HoiSimilarity, of: _Compared, column: int, word: str) -> int:
-        key = of.part, of.row, column
-        if key not in self._known:
-            self._known[key] = len(self.listed)
-            self.listed.append(self._explained(similarities, of, column, word))
-        return self._known[key]
-
-    def _explained(self, similarities: HoiSimilarity, of: _Compared, column: int, word: str) -> dict[str, Any]:
-        verb, source = of.part == "verb", similarities.source
+    def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
+        """Index of the explanation of a class's word, at a row of the similarities, and a predicted word's column."""
+        key = part, row, column
+        if key in self._known:
+            return self._known[key]
+        verb, source = part == "verb", similarities.source
         table = similarities.verbs if verb else similarities.objects
         senses = similarities.verb_senses if verb else similarities.object_senses
-        wanted, found = _name(int(senses[of.row])), _name(int(table.sense[of.row, column]))
-        given = (
-            source.ratings(of.part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else None
-        )
-        candidates = resolve(word, of.part, self._options.object_words).candidates
+        wanted, found = _name(int(senses[row])), _name(int(table.sense[row, column]))
+        ratings = source.ratings(part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else {}
         reasons = (
-            reason_of(candidate, of.part, (of.label, wanted), word, self._options)
-            for candidate in candidates
+            reason_of(candidate, part, (label, wanted), word, self._options)
+            for candidate in resolve(word, part, self._options.object_words).candidates
             if candidate.name == found
         )
-        return {
-            "label": of.label,
-            "sense": wanted,
-            "word": word,
-            "found": found,
-            "reason": next(reasons, ""),
-            "value": round(float(table.values[of.row, column]), 4),
-            "basis": Basis(table.basis[of.row, column]).name.lower().replace("_", " "),
-            "ratings": {rater: rating for rater, rating in (given or {}).items() if rating is not None},
-        }
-
-
-class _Compared(NamedTuple):
-    """A class's word, and its row in the table of similarities."""
-
-    part: Part
-    label: str
-    row: int
+        self._known[key] = len(self.listed)
+        self.listed.append(
+            {
+                "label": label,
+                "sense": wanted,
+                "word": word,
+                "found": found,
+                "reason": next(reasons, ""),
+                "value": round(float(table.values[row, column]), 4),
+                "basis": Basis(table.basis[row, column]).name.lower().replace("_", " "),
+                "ratings": {rater: rating for rater, rating in (ratings or {}).items() if rating is not None},
+            }
+        )
+        return self._known[key]
 
 
 def _name(sense: int) -> str:

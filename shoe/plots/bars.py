@@ -12,7 +12,7 @@ from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.oracles import ERRORS, GROUPS
 from shoe.diagnosis.pairs import PairDiagnosis
-from shoe.plots.style import BLUE, GREY, INK, ORANGE, label, new_figure
+from shoe.plots.style import BLUE, GREY, GRID, INK, ORANGE, beside_right, label, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -151,15 +151,14 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
         for mark, value in bar.marks:
             if value is not None:
                 axes.plot([value], [y], mark, **_mark(mark))
-        to_the_right = axes.get_yaxis_transform()
-        axes.annotate(bar.text, (1, y), (4, 0), xycoords=to_the_right, textcoords="offset points", va="center", size=7)
+        beside_right(axes, y, bar.text)
     axes.set_yticks(rows, names)
     axes.set_ylim(rows[-1] + 0.6, -0.6)
     axes.set_xlim(*limits)
     axes.tick_params(axis="y", length=0, pad=6)
     axes.spines["left"].set_visible(False)
     axes.axvline(0, color=GREY, linewidth=0.6)
-    axes.grid(axis="x", color="#E3E3E3", linewidth=0.6)
+    axes.grid(axis="x", **GRID)
     axes.set_axisbelow(True)
     if gap:
         axes.axhline(len(bars) - gap - 0.25, color=GREY, linewidth=0.6)
@@ -179,13 +178,8 @@ def _row_height(names: Sequence[str]) -> float:
 
 
 def _mark(mark: str) -> dict[str, Any]:
-    return {
-        "color": INK,
-        "markerfacecolor": INK if mark == _RARE else "white",
-        "markersize": 3.6,
-        "markeredgewidth": 0.8,
-        "clip_on": False,
-    }
+    look = {"color": INK, "markersize": 3.6, "markeredgewidth": 0.8, "clip_on": False}
+    return look | {"markerfacecolor": INK if mark == _RARE else "white"}
 
 
 def _points(value: float | None, sign: str = "") -> str:

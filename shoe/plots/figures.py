@@ -12,7 +12,7 @@ from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep, SweepPoint
 from shoe.plots.bars import error_bars, pair_bars
-from shoe.plots.style import GREY, INK, MARKERS, SERIES, file_name, label, new_figure, save, width_of
+from shoe.plots.style import GREY, GRID, INK, MARKERS, SERIES, file_name, label, new_figure, save, width_of
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_terminal import SWEEPS
 
@@ -165,7 +165,7 @@ def sweep_curves(models: Models) -> Figure:
                         _draw(axes, curve, value, look | {"label": label(name, _LEGEND)})
             axes.set_title(title, loc="left")
             axes.set_xlabel("threshold")
-            axes.grid(color="#E3E3E3", linewidth=0.6)
+            axes.grid(**GRID)
             axes.set_ylim(0, _HEADROOM * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1)
             if not axes.lines:
                 axes.remove()

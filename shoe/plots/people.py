@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoe.plots.style import BLUE, GREY, INK, ORANGE, label, new_figure, save
+from shoe.plots.style import BLUE, GREY, GRID, INK, ORANGE, label, new_figure, save
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.analysis import Analysis
@@ -25,7 +25,6 @@ _ROW, _ABOVE = 0.24, 0.9
 _MOST = 40
 """Raters that are shown one by one."""
 _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
-_GRID = "#E3E3E3"
 
 
 def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Path]:
@@ -71,7 +70,7 @@ def reference(found: Analysis) -> Figure:
     axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="map or other measure", ylabel="mean rating of people")
     if of is not None and of.spearman.value is not None:
         axes.set_title(f"rho {of.spearman.value:.3f} on {of.items:,} items", loc="left")
-    axes.grid(color=_GRID, linewidth=0.6)
+    axes.grid(**GRID)
     axes.set_axisbelow(True)
     return figure
 
@@ -88,14 +87,14 @@ def ceilings(found: Analysis, beside: Beside | None) -> Figure:
     axes = figure.subplots()
     value, interval = found.whole.ceiling.value, found.whole.ceiling.interval
     if interval is not None:
-        axes.axvspan(*interval, color=_GRID, linewidth=0)
+        axes.axvspan(*interval, color=GRID["color"], linewidth=0)
     if value is not None:
         axes.axvline(value, color=GREY, linewidth=0.8)
     for y, (_, person, rho) in enumerate(rows):
         if rho is not None:
             axes.plot([rho], [y], "o" if person else "D", color=BLUE if person else ORANGE, markersize=4)
     _names(axes, [name for name, _, _ in rows])
-    axes.grid(axis="x", color=_GRID, linewidth=0.6)
+    axes.grid(axis="x", **GRID)
     axes.set_xlabel("Spearman's rho with the mean of the (other) people; band: people's mean and its 95 % interval")
     return figure
 

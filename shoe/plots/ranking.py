@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoe.plots.style import BLUE, GREY, ORANGE, label, new_figure, save
+from shoe.plots.style import BLUE, GREY, GRID, ORANGE, beside_right, label, new_figure, save
 from shoe.report.study_metric import HEADINGS, HEADLINE, KINDS
 from shoe.study.metric.result import Against
 
@@ -43,20 +43,11 @@ def ranking_lines(found: Against) -> Figure:
             if value is not None:
                 axes.plot([value], [y], "o", color=colour, markersize=4)
             else:
-                axes.annotate(
-                    "undefined",
-                    (0, y),
-                    (4, 0),
-                    xycoords=axes.get_yaxis_transform(),
-                    textcoords="offset points",
-                    va="center",
-                    size=7,
-                    color=GREY,
-                )
+                beside_right(axes, y, "undefined", 0, color=GREY)
         axes.set_yticks(range(len(level.figures)), [label(measure, _NAME) for measure in level.figures])
         axes.set_ylim(len(level.figures) - 0.5, -0.5)
         axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")
-        axes.grid(axis="x", color="#E3E3E3", linewidth=0.6)
+        axes.grid(axis="x", **GRID)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
     figure.supxlabel("nearness to people; orange: cannot be told from the nearest", fontsize=8)

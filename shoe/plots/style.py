@@ -12,6 +12,7 @@ from shoe.core.errors import InputError, MissingExtraError, printable
 from shoe.io.files import replacing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
@@ -19,6 +20,7 @@ BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
 SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Eight series differ in colour and in marker."""
+GRID: dict[str, Any] = {"color": "#E3E3E3", "linewidth": 0.6}
 WIDTH = 7.2
 """Inches: the two columns of a paper."""
 _UNKNOWN = "□"
@@ -96,6 +98,12 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
+    """Write a text at row ``y``, right of ``x`` as a fraction of the width of the axes."""
+    to_the_right = axes.get_yaxis_transform()
+    axes.annotate(text, (x, y), (4, 0), xycoords=to_the_right, textcoords="offset points", va="center", size=7, **look)
 
 
 def file_name(name: str) -> str:

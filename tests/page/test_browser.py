@@ -1,6 +1,5 @@
 """The page in a browser: it asks for nothing, complains of nothing, and sorts, filters, shows and scores again."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,44 +9,14 @@ import pytest
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
-from shoe.comparison.compare import Comparison, alone, compare
-from shoe.comparison.sweeps import Point, Setting, Survival
-from shoe.core.interactions import Interactions
+from shoe.comparison.compare import alone
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.page.build import write_page
 from shoe.runs.run import Run
 from tests.cli.run import run
+from tests.page.made import write, write_hostile
 
 pytestmark = pytest.mark.slow
-HOSTILE = [
-    "</script><script>document.title='taken'</script>",
-    "<img src=x onerror=\"document.title='taken'\">",
-    "\u202egnidir\u202d \u0645\u0631\u062d\u0628\u0627",
-    "long " * 2000,
-    "&lt;b&gt; \"quoted\" 'twice' \x00\x07",
-]
-
-
-@pytest.fixture(scope="module")
-def truth() -> GroundTruth:
-    return shoe.read_ground_truth(TRUTH)
-
-
-def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **how: Any) -> Comparison:
-    """Compare models, and write the page."""
-    reports = {name: shoe.score(table, truth, protocols=["hico-det", "shoe"]) for name, table in models.items()}
-    found = compare([Run.of(report, name) for name, report in reports.items()], resamples=20)
-    write_page(path, found, reports, **{"command": "shoe compare ... --html report.html"} | how)
-    return found
-
-
-@pytest.fixture(scope="module")
-def demo(truth: GroundTruth, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    points = [Point(Setting("delta", value, value == 0.5), {"map": (value, 0.4)}) for value in (0.1, 0.5, 0.9)]
-    models = {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}
-    write(path, models, truth, swept=(points, [Survival("map", 2, (points[0].setting,), -1.0)]))
-    return path
 
 
 class Opened:
@@ -158,16 +127,8 @@ def test_the_command_writes_the_page(browser: Any, tmp_path: Path) -> None:
 
 
 def test_hostile_names_stay_names(browser: Any, truth: GroundTruth, tmp_path: Path) -> None:
-    predictions = shoe.read_predictions(PREDICTIONS["free text"])
-    verbs = tuple(HOSTILE[i % 5] + (str(i) if i > 4 else "") for i in range(len(predictions.verbs)))
-    predictions = replace(predictions, verbs=verbs)
-    table = truth.interactions
-    names = tuple(HOSTILE[i % 5] + str(i) for i in range(len(table.images)))
-    known = dict(zip(table.images, names, strict=True))
-    predictions = replace(predictions, images=tuple(known[name] for name in predictions.images))
-    truth = replace(truth, interactions=replace(table, images=names))
     path = tmp_path / "hostile.html"
-    write(path, dict.fromkeys(HOSTILE, predictions), truth, command="shoe compare '</script>' <b>&amp;")
+    write_hostile(path, truth)
     opened = Opened(browser, path, viewport={"width": 400, "height": 900})
     assert "taken" not in opened.page.title().split(": ")[0]
     assert opened.page.title().startswith("shoe: ")

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from shoe.comparison.sweeps import Point, Setting, Survival
-from shoe.page.sweep_charts import sweep_charts
+from shoe.page.svg import sweep_charts
+from shoe.report.sweeps import NAMES
 
 HIGH, ASKED, LOW = Setting("delta", 0.9), Setting("delta", 0.5, asked=True), Setting("delta", 0.1)
 RATERS = [Setting("ensemble", "mean", asked=True), Setting("rater", "a rater of a very long name")]
@@ -14,7 +15,9 @@ RATERS = [Setting("ensemble", "mean", asked=True), Setting("rater", "a rater of 
 def test_a_choice_is_drawn_with_what_was_asked_for_and_where_models_change_places() -> None:
     values = [(0.2, 0.1), (0.3, 0.2), (0.1, 0.4)]
     points = [Point(setting, {"map": of}) for setting, of in zip((LOW, ASKED, HIGH), values, strict=True)]
-    made = sweep_charts(["<a>", "b"], points, [Survival("map", 2, (HIGH,), -1.0)])
+    charts = sweep_charts(["<a>", "b"], points, [Survival("map", 2, (HIGH,), -1.0)])
+    assert {name: list(of) for name, of in charts.items()} == {"SHOE-mAP": ["delta"]}
+    made = charts["SHOE-mAP"]["delta"]
     assert "SHOE-mAP by delta; &lt;a&gt;: 0.1 20.00, 0.5 30.00, 0.9 10.00; b: 0.1 10.00" in made
     assert "Asked for: 0.5. Models change places under 0.9." in made
     assert [float(v) for v in re.findall(r'y="[\d.]+" class="end">([\d.]+)<', made)] == [10, 20, 30, 40]
@@ -28,8 +31,9 @@ def test_a_choice_is_drawn_with_what_was_asked_for_and_where_models_change_place
 
 def test_raters_are_rows_and_what_has_no_value_is_a_gap() -> None:
     points = [Point(setting, {"mf1": of}) for setting, of in zip(RATERS, ((0.2, None), (0.2, 0.3)), strict=True)]
-    made = sweep_charts(["a", "b"], [*points, Point(LOW, {"mf1": (0.2, 0.2)})], [])
-    assert made.count("<figure>") == 1  # one value of delta is no curve
+    charts = sweep_charts(["a", "b"], [*points, Point(LOW, {"mf1": (0.2, 0.2)})], [])
+    assert {name: list(of) for name, of in charts.items()} == {"SHOE-mF1": ["ensemble, or one rater alone"]}
+    made = charts["SHOE-mF1"]["ensemble, or one rater alone"]  # one value of delta is no curve
     assert ">a rater of a…<title>a rater of a very long name<" in made
     assert "; b: mean none, a rater of a very long name 30.00. Asked for: mean." in made
     assert (made.count("<circle"), made.count(">↕")) == (3, 0)
@@ -37,4 +41,4 @@ def test_raters_are_rows_and_what_has_no_value_is_a_gap() -> None:
 
 def test_equal_values_have_a_chart_too() -> None:
     points = [Point(setting, {"strict": (0.0,)}) for setting in (LOW, HIGH)]
-    assert 'd="M42 150L234 150"' in sweep_charts(["a"], points, [])
+    assert 'd="M42 150L234 150"' in sweep_charts(["a"], points, [])[NAMES["strict"]]["delta"]

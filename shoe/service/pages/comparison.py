@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from shoe.comparison.headings import FULL, marked
-from shoe.service.pages.drawing import Interval, intervals
+from shoe.page.svg import Interval, intervals
 
 COLOURS = ("m0", "m2")
 

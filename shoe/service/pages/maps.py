@@ -6,7 +6,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from shoe.service.pages import drawing
+from shoe.page import svg
 from shoe.service.pages.playground import loaded
 
 
@@ -37,7 +37,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
                 "parts": [
                     {
                         "rated": rater.part(part).rated,
-                        "drawn": drawing.histogram(
+                        "drawn": svg.histogram(
                             rater.part(part).histogram, f"how often {rater.name} gave each rating to {part}s"
                         ),
                     }
@@ -49,7 +49,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
         "agreement": [
             {
                 "name": f"{part}s",
-                "drawn": drawing.matrix(
+                "drawn": svg.matrix(
                     names,
                     [
                         (names.index(first), names.index(second), two.quadratic_weighted_kappa)

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import many
+from shoe.page import svg
 from shoe.service.folder import Folder
-from shoe.service.pages import drawing
 from shoe.service.pages.comparison import first_exact
 from shoe.service.runs import command_of
 from shoe.service.truths import Truth
@@ -122,7 +122,6 @@ def _word(of: Mapping[str, Any]) -> dict[str, Any]:
 
 def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     from shoe.diagnosis.oracles import ERRORS
-    from shoe.page.errors import bars_of
 
     semantic = diagnosis.get("semantic", {})
     strict = {error.name: diagnosis["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
@@ -137,7 +136,7 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     worst = sorted(ERRORS, key=lambda error: -strict[error.name])
     found: dict[str, Any] = {
         "worst": [{"label": error.label, "strict": strict[error.name]} for error in worst],
-        "error_bars": bars_of(deltas, counted, colours),
+        "error_bars": svg.error_bars(deltas, counted, colours),
         "progression": [
             {"label": called[step["error"]], "map": step.get("map"), "gain": step.get("delta_map")}
             for step in diagnosis.get("progression", ())
@@ -152,7 +151,7 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
         values = (gap["exact_map"], gap["verb_credit"], gap["object_credit"])
         parts = list(zip(labels, values, _SHOWN_CLASSES, strict=True))
         found["meaning"] = [{"label": label, "value": value, "colour": colour} for label, value, colour in parts]
-        found["meaning_bar"] = drawing.stack(parts, "SHOE-mAP, and what of it is credit for meaning")
+        found["meaning_bar"] = svg.stack(parts, "SHOE-mAP, and what of it is credit for meaning")
     return found
 
 
