@@ -12,7 +12,7 @@ from shoe.core.errors import visible
 from shoe.report.text import fixed, percent
 
 if TYPE_CHECKING:
-    from shoe.comparison.sweeps import Choice, Point, Survival
+    from shoe.comparison.sweeps import Choice, Point, Setting, Survival
 
 _WIDTH = 720
 _BAR, _BARS_LEFT = 12, 150
