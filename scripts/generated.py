@@ -23,18 +23,18 @@ import msgspec
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.protocol_options import describe
+from shoe.benchmarks.protocols import ABOUT
+from shoe.maps.config import own_settings
+from shoe.maps.raters import KINDS, kind_of
 from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
 from shoe.predict.choices import AskSettings
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.pairs import ABOUT as PAIR_RULES
 from shoe.predict.pairs import PairRule
 from shoe.predict.visual import MARKS, Visual
-from shoe.predictions.boxes import LAYOUTS, ORDERS, PICTURES, SCALES
-from shoe.predictions.formats import FORMATS
-from shoe.protocols.named import ABOUT
-from shoe.protocols.options import describe
-from shoe.rating.config import own_settings
-from shoe.rating.kinds import KINDS, kind_of
+from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES
+from shoe.predictions.formats.registry import FORMATS
 from shoe.report.schemas import SCHEMAS, documents_of
 
 ROOT = Path(__file__).resolve().parent.parent

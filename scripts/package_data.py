@@ -8,7 +8,7 @@ FOLDERS = ("similarity_maps", "prompts")
 
 
 class PackageData(BuildHookInterface[Any]):
-    """Adds ``force_include`` entries to standard builds; the counterpart of ``shoe.core.shipped``."""
+    """Adds ``force_include`` entries to standard builds; the counterpart of ``shoe.core.io.files``."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called by hatchling before each build of the wheel target."""

@@ -31,16 +31,16 @@ from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
+from shoe.llm.ledger import States
 from shoe.llm.progress import Progress
-from shoe.llm.states import States
-from shoe.rating.built import write_built
-from shoe.rating.config import RaterConfig, RatersFile
-from shoe.rating.job import Outcome, known, rate
-from shoe.rating.kinds.transformers import Transformers
-from shoe.rating.planning import Plan, plan_pairs
-from shoe.rating.prompts import Prompts
-from shoe.rating.raters_toml import read_raters
-from shoe.rating.session import Raters
+from shoe.maps.built import write_built
+from shoe.maps.config import RaterConfig, RatersFile
+from shoe.maps.job import Outcome, known, rate
+from shoe.maps.planning import Plan, plan_pairs
+from shoe.maps.prompts import Prompts
+from shoe.maps.raters.local import Transformers
+from shoe.maps.raters_toml import read_raters
+from shoe.maps.session import Raters
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 

@@ -16,10 +16,10 @@ from rich.table import Table
 from shoe.core.arrays import Floats
 from shoe.core.statistics import pearson, spearman
 from shoe.lexicon.expressions import Part
+from shoe.llm.ledger import State, States
 from shoe.llm.recorder import Tally
-from shoe.llm.states import State, States
-from shoe.rating.config import RaterConfig
-from shoe.rating.job import Outcome
+from shoe.maps.config import RaterConfig
+from shoe.maps.job import Outcome
 from shoe.report.map_build import failure_lines
 from shoe.similarity.ensemble import HIGHEST
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.boxes import CommonCoordinates, converted
 from shoe.core.interactions import Interactions, concatenate
 
 Floats = NDArray[np.float64]

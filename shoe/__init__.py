@@ -12,25 +12,25 @@ TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
+    from shoe.benchmarks.signature import Signature
     from shoe.benchmarks.truth import GroundTruth
-    from shoe.client.client import AsyncClient, Client
-    from shoe.core.coordinates import Coordinates
+    from shoe.core.boxes import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ServiceError, ShoeError
     from shoe.core.interactions import Interactions, concatenate
     from shoe.diagnosis.diagnose import Diagnosis, diagnose
-    from shoe.lexicon.phrases import parse_phrase
+    from shoe.lexicon.phrases.parse import parse_phrase
     from shoe.predictions import read_predictions, write_predictions
     from shoe.predictions.truth import read_ground_truth
-    from shoe.protocols.signature import Signature
     from shoe.scoring.metric import Metric
     from shoe.scoring.score import Report, score
+    from shoe.service.client.client import AsyncClient, Client
     from shoe.similarity import load_similarity
 
 _HOMES = {
-    "AsyncClient": "shoe.client.client",
-    "Client": "shoe.client.client",
+    "AsyncClient": "shoe.service.client.client",
+    "Client": "shoe.service.client.client",
     "Diagnosis": "shoe.diagnosis.diagnose",
-    "Coordinates": "shoe.core.coordinates",
+    "Coordinates": "shoe.core.boxes",
     "Benchmark": "shoe.benchmarks.base",
     "GroundTruth": "shoe.benchmarks.truth",
     "InputError": "shoe.core.errors",
@@ -41,12 +41,12 @@ _HOMES = {
     "Report": "shoe.scoring.score",
     "ServiceError": "shoe.core.errors",
     "ShoeError": "shoe.core.errors",
-    "Signature": "shoe.protocols.signature",
+    "Signature": "shoe.benchmarks.signature",
     "benchmark": "shoe.benchmarks",
     "concatenate": "shoe.core.interactions",
     "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
-    "parse_phrase": "shoe.lexicon.phrases",
+    "parse_phrase": "shoe.lexicon.phrases.parse",
     "read_ground_truth": "shoe.predictions.truth",
     "read_predictions": "shoe.predictions",
     "score": "shoe.scoring.score",
@@ -87,7 +87,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'shoe' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
     if not isinstance(value, type):
-        from shoe.core.arguments import checked
+        from shoe.core.public import checked
 
         value = checked(value)
     globals()[name] = value

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import MissingExtraError, OptionError, check_kind, many, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.scoring.metric import Metric

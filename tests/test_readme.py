@@ -19,7 +19,7 @@ import typer
 import shoe
 from shoe.cli.app import app
 from shoe.demo import TRUTH
-from shoe.rating.raters_toml import read_raters
+from shoe.maps.raters_toml import read_raters
 from shoe.report.schemas import SCHEMAS, json_schema
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -24,11 +24,11 @@ from benchmarks.scoring import tables
 from benchmarks.shared import Row, at_least, print_cells
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import names_of
+from shoe.lexicon.store import names_of
 from shoe.maps.complete import OPTIONS, Round, complete
-from shoe.matching.task import Task
-from shoe.rating.planning import plan_dataset, plan_needed
+from shoe.maps.planning import plan_dataset, plan_needed
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.semantic import semantic_score
 from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNetSimilarity, load_similarity, write_map
 

@@ -33,9 +33,8 @@ from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.spread import Spread
-from shoe.llm.worker import Job
-from shoe.rating.session import _client, _parsed
+from shoe.llm.workers import Job, Spread
+from shoe.maps.session import _client, _parsed
 from shoe.report.many import score_many
 from shoe.scoring.options import ScoringOptions
 
@@ -158,7 +157,7 @@ class Took(NamedTuple):
 
 def rate_pairs(url: str, pairs: int, ray: Any = None, workers: int = 1) -> Took:
     """Rate so many pairs, one for each request."""
-    from tests.rating.asking import PROMPTS, in_groups, questions, rater
+    from tests.maps.asking import PROMPTS, in_groups, questions, rater
 
     limits = Limits(concurrency=IN_FLIGHT // workers)
     config, backend = rater(url, limits=limits, sampling={"temperature": 0, "max_tokens": 20})

@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.shared import Row
 from shoe.predict.answers import Answers
-from shoe.predict.ask import Question
 from shoe.predict.backends.transformers import Transformers
+from shoe.predict.questions import Question
 
 Clock = Callable[[], float]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.shared import REPEATS, SEED, Row, fresh, ratio, seconds_row, timed
 from shoe.benchmarks import benchmark
-from shoe.rating.planning import Plan, plan_dataset
+from shoe.maps.planning import Plan, plan_dataset
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import FILES

@@ -33,23 +33,22 @@ from benchmarks.shared import (
     seconds_row,
     timed,
 )
-from shoe.benchmarks import read_ground_truth
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.benchmarks.systematic import Rules, split_systematically
-from shoe.benchmarks.truth import GroundTruth
-from shoe.benchmarks.v_coco.protocols import ROLE_PROTOCOLS as BY_PERSON
-from shoe.bongard.build import build_problems
-from shoe.bongard.score import score_problems
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.v_coco import ROLE_PROTOCOLS as BY_PERSON
+from shoe.comparison.run import Run
 from shoe.comparison.significance import statistics
 from shoe.core.interactions import Interactions
+from shoe.core.io.native import read_native
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.io.native import read_native
-from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.predictions.source import collection_paused
-from shoe.protocols.named import SEMANTIC
-from shoe.runs.run import Run
+from shoe.scoring.bongard.build import build_problems
+from shoe.scoring.bongard.score import score_problems
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.score import score
 from shoe.similarity import load_similarity
 

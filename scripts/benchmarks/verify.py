@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from benchmarks.diagnosis import RUNS
 from benchmarks.scoring import similarities, tables
 from benchmarks.shared import Row
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
-from shoe.matching.task import Task
 from shoe.scoring.entries import Means
+from shoe.scoring.matching.task import Task
 from shoe.scoring.score import score
 from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.average_precision import OutOfReachError

@@ -15,17 +15,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shoe.benchmarks.base import Benchmark
-    from shoe.benchmarks.truth import GroundTruth, read_ground_truth
-
-__all__ = ["DEFAULT", "Benchmark", "GroundTruth", "benchmark", "benchmark_names", "read_ground_truth"]
 
 DEFAULT = "hico-det"
 """The benchmark where none is named."""
 ENVIRONMENT = "SHOE_BENCHMARKS"
 _OWN = Path(__file__).parent
 _INIT = "__init__.py"
-
-_HOMES = {"Benchmark": "base", "GroundTruth": "truth", "read_ground_truth": "truth"}
 
 
 def benchmark(name: str | Benchmark) -> Benchmark:
@@ -70,9 +65,3 @@ def _from(folder: Path) -> ModuleType:
 def benchmark_names() -> list[str]:
     """List the benchmarks there are: the folders beside this file, and those of the folder in the environment."""
     return sorted({path.parent.name.replace("_", "-") for home in _homes() for path in home.glob(f"*/{_INIT}")})
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

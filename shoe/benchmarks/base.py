@@ -13,19 +13,164 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.actions import Actions
-from shoe.benchmarks.card import Card
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
+from shoe.core.documents import Document
 from shoe.core.interactions import Interactions
+from shoe.core.io.json import parse_json, read_typed
 from shoe.core.rows import Rows
-from shoe.io.json import parse_json
 
 if TYPE_CHECKING:
-    from shoe.protocols.options import StrictOptions
-    from shoe.protocols.roles import RoleOptions
+    from shoe.benchmarks.protocol_options import StrictOptions
+    from shoe.benchmarks.protocols import RoleOptions
+
+# What people want to know of a dataset before they have it: what it is, whose, under which terms, and where to get it.
+#
+# A benchmark's card lies beside it as ``card.json``; how large its splits are, ``published.json`` says.
+
+IMAGE_LABELS = "image labels"
+"""What a file of image-level labels holds."""
+
+
+class CardFile(Document, frozen=True):
+    """A file of a dataset as it is handed out.
+
+    Attributes:
+        name: what it is called there.
+        holds: which published split, or ``IMAGE_LABELS``; files that hold the same take each other's place.
+        purpose: what it is needed for.
+        place: where to get it, and under which licence if that is another than the dataset's.
+    """
+
+    name: str
+    holds: str
+    purpose: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A dataset in words.
+
+    Attributes:
+        title: its name as papers write it, and what it is.
+        papers: who published it, and what it is scored by.
+        licence: what may be done with it.
+        files: what is to be had; nothing is downloaded by shoe.
+        notes: what to know of its figures, one line each.
+    """
+
+    title: str
+    papers: tuple[str, ...]
+    licence: str
+    files: tuple[CardFile, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holdings(self) -> dict[str, list[CardFile]]:
+        """The files by what they hold, in the card's order."""
+        found: dict[str, list[CardFile]] = {}
+        for file in self.files:
+            found.setdefault(file.holds, []).append(file)
+        return found
+
+
+def read_card(path: Path) -> Card:
+    """Read a benchmark's ``card.json``."""
+    return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number}")
+
+
+# What persons do in a benchmark that scores by person: actions, and the roles that objects have in them.
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One action.
+
+    Attributes:
+        name: as the official files have it.
+        gerund: its -ing form.
+        roles: "instr" and "obj" in the official order; none for what a person does without an object.
+        instruments: objects that are the instrument where there are two roles.
+    """
+
+    name: str
+    gerund: str
+    roles: tuple[str, ...]
+    instruments: frozenset[str] = frozenset()
+
+    def role_of(self, object_: str) -> str:
+        """The role that an object category has in this action, which has a role.
+
+        >>> hit = Action("hit", "hitting", ("instr", "obj"), frozenset({"tennis_racket"}))
+        >>> hit.role_of("tennis_racket"), hit.role_of("sports_ball")
+        ('instr', 'obj')
+        """
+        if len(self.roles) == 1:
+            return self.roles[0]
+        return "instr" if object_ in self.instruments else "obj"
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The A actions of a benchmark, in the order of its official files.
+
+    Attributes:
+        left_out: name of the entry that is often left out of the mean; "" for none.
+    """
+
+    all: tuple[Action, ...]
+    left_out: str = ""
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A names."""
+        return tuple(action.name for action in self.all)
+
+    @cached_property
+    def entries(self) -> tuple[tuple[int, str], ...]:
+        """The R pairs of an action and one of its roles: what role AP is a mean over."""
+        return tuple((number, role) for number, action in enumerate(self.all) for role in action.roles)
+
+    @cached_property
+    def entry_names(self) -> tuple[str, ...]:
+        """R names, as "hit-instr"."""
+        return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
+
+    @cached_property
+    def numbered(self) -> tuple[tuple[int, int], ...]:
+        """What verb numbers in files mean, as (action, entry): an action once a role, or once without one (-1)."""
+        of = {pair: number for number, pair in enumerate(self.entries)}
+        return tuple(
+            (number, of.get((number, role), -1))
+            for number, action in enumerate(self.all)
+            for role in action.roles or ("",)
+        )
+
+    def entry_of(self, action: int, object_: str) -> int:
+        """The entry in which an object category takes part in an action; -1 for an action without roles."""
+        if not self.all[action].roles:
+            return -1
+        return self.entries.index((action, self.all[action].role_of(object_)))
+
+    def numbers_of(
+        self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
+    ) -> Indices:
+        """The numbers that files have for n verbs with an object.
+
+        ``verb`` and ``object_`` are (n,) indices into the names.
+        """
+        number = {pair: i for i, pair in enumerate(self.numbered)}
+        known = [self.names.index(name) for name in verbs]
+        of = np.array([[number[action, self.entry_of(action, name)] for name in objects] for action in known], np.int64)
+        found: Indices = of[verb, object_]
+        return found
+
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
 """The subsets that any benchmark has: name, and the function that finds their images, (m,) True."""
@@ -117,7 +262,7 @@ class Benchmark:
         role_protocols: its protocols that score actions and roles by person.
         in_split: tells whether an image is of a named split; without it, an image that has the split's name in its own.
         marks: finds what only its files hold, as names of its images, where formats of two benchmarks look the same.
-        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.types`.
+        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.error_types`.
     """
 
     name: str

@@ -5,6 +5,8 @@ of m images and the (n,) index of each triplet's image, ascending; ``index`` is 
 triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``InputError`` for the first that is wrong.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,9 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks import benchmark, benchmark_names
+from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.errors import InputError, meant, quote
-from shoe.io.typed import Box, shown
+from shoe.core.errors import InputError, flag, meant, quote
+from shoe.core.io.json import Box, shown
 
 PlaceOf = tuple[Sequence[str], Indices]
 
@@ -149,3 +153,41 @@ def labels_of_words(
         hint = meant(word, labels)
         raise InputError(path, record=place(row), field=part, found=quote(word), expected=expected, hint=hint)
     return found
+
+
+# Files of one benchmark given as another's are told as what they are: by the formats that every benchmark has.
+
+
+def refuse_other_benchmarks(path: str | Path, data: bytes, of: Benchmark) -> None:
+    """Refuse ground truth of another benchmark than the one asked for.
+
+    A file may fit formats of two benchmarks: it is the one's whose image names are in it.
+
+    Raises:
+        InputError: naming the file's format and benchmark, and how to read it.
+    """
+    is_own = any(known.fits(data) for known in of.formats)
+    if is_own and (of.marks is None or of.marks.search(data)):
+        return
+    found = benchmark_of_truth(data, of, marked=is_own)
+    if found is not None:
+        other, known = found
+        hint = f"give {flag('dataset', other.name)}"
+        what = f"{known.name}, ground truth of {other.name}"
+        raise InputError(path, found=what, expected=f"ground truth of {of.name}", hint=hint)
+
+
+def benchmark_of_truth(
+    data: bytes, besides: Benchmark | None = None, *, marked: bool
+) -> tuple[Benchmark, TruthFormat] | None:
+    """Tell whose ground truth a file is.
+
+    ``besides`` is a benchmark whose it is not; if ``marked``, names of the benchmark's images have to be in the file.
+    """
+    for name in benchmark_names():
+        other = benchmark(name)
+        if besides is None or name != besides.name:
+            fitting = next((known for known in other.formats if known.fits(data)), None)
+            if fitting and (not marked or (other.marks is not None and other.marks.search(data))):
+                return other, fitting
+    return None

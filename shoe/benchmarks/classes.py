@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints
 from shoe.core.errors import InputError, OptionError, meant, quote
-from shoe.io.files import read_bytes
+from shoe.core.io.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
 _KINDS = ["", "unscored", "unseen", "rare"]
@@ -187,7 +187,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
 
 
 def _ids(synsets: tuple[str, ...]) -> Ints:
-    from shoe.lexicon.names import listed_ids
+    from shoe.lexicon.store import listed_ids
 
     ids = listed_ids(synsets)
     for name, sense in zip(synsets, ids.tolist(), strict=True):

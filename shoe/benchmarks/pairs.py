@@ -7,13 +7,10 @@ pixels as the official evaluation does: the width of a box that holds pixel indi
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints, Mask
-from shoe.core.coordinates import CommonCoordinates, converted
-from shoe.core.equal_rows import Bits, as_bits, first_equal
+from shoe.core.arrays import Bits, Indices, Ints, Mask, as_bits, blocks, expand, first_equal
+from shoe.core.boxes import CommonCoordinates, Overlap, converted
+from shoe.core.boxes import iou as overlap_of
 from shoe.core.interactions import Interactions
-from shoe.core.iou import Overlap
-from shoe.core.iou import iou as overlap_of
-from shoe.core.ragged import blocks, expand
 
 CANDIDATES_AT_ONCE = 1 << 19
 

@@ -7,16 +7,290 @@ open, and what the released files do otherwise, is a choice of :class:`Rules`.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoe.benchmarks.systematic_draw import Draw
-from shoe.benchmarks.systematic_rules import Combinations, Rules
-from shoe.core.arrays import Floats, Mask
-from shoe.core.errors import OptionError, many
-from shoe.core.interactions import Interactions
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.core.arrays import Floats, Indices, Mask, expand
+from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
+from shoe.core.interactions import Interactions, concatenate
+from shoe.core.io.files import replacing
+from shoe.core.io.json import encode
+from shoe.core.io.native import write_native
+from shoe.version import __version__
+
+# Held-out combinations of a benchmark: the published systematic generalisation splits, drawn again from their seeds.
+#
+# The released program numbers combinations object by object, in the order of COCO's categories, and then by the verb's
+# number in its files, and shuffles that list. What it drew is what the class table has (docs/splits.md).
+
+SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of FujitsuResearch/hoi_sg"
+
+
+def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
+    """What draws each of a benchmark's published splits again, by its name.
+
+    Args:
+        dataset: the benchmark's name.
+        ratio: share of the combinations that is for training.
+        seeds: of splits 1, 2 and so on.
+    """
+    return {f"sg{number}": partial(_drawn, dataset, ratio, seed, number) for number, seed in enumerate(seeds, start=1)}
+
+
+def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
+    of = benchmark(dataset)
+    classes = of.classes
+    ordered = np.argsort(file_order(of)[classes.verb, classes.object])
+    shuffled = np.random.RandomState(seed).permutation(len(ordered))
+    held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
+    about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
+    return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
+
+
+def file_order(of: Benchmark) -> Indices:
+    """(verbs, objects) numbers that order combinations of the class table's words as those of files do."""
+    object_number = np.empty(len(of.objects), np.int64)
+    object_number[of.object_order] = np.arange(len(of.object_order))
+    object_number = object_number[: len(of.classes.objects)]
+    verb_number = np.argsort(of.verb_order)[:, None]
+    if of.actions.all:  # an action has a number for each role, and an object has one of them
+        number = {pair: i for i, pair in enumerate(of.actions.numbered)}
+        action = [of.actions.names.index(verb) for verb in of.classes.verbs]
+        rows = [[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action]
+        verb_number = np.array(rows, np.int64)
+    return object_number * (int(verb_number.max()) + 1) + verb_number
+
+
+# What a systematic generalisation split is made of and made by: combinations of object and verb, and rules.
+
+VERIFY: dict[str, Callable[[Indices], Indices]] = {
+    "possible": lambda all_of_them: np.minimum(all_of_them, 2),
+    "paper": lambda all_of_them: np.full_like(all_of_them, 2),
+    "released": lambda all_of_them: np.minimum(all_of_them, 1),
+}
+"""How many combinations each object and each verb has to keep in training, given how many there are in all:
+
+- possible: two, or its only one. Of training images.
+- paper: two, as the paper has it, which no split of a verb with one object can hold. Of training images.
+- released: one, as the released program has it. Of the combinations drawn, whatever images show them.
+"""
+DRAWS = ("skip", "uniform")
+"""What a draw is: the first combinations of a shuffled list (uniform: scikit-learn's train_test_split), or the first of
+that list that leave each object and verb what it has to keep (skip). The two are one where the former holds."""
+MIXED = ("drop", "cut")
+"""What becomes of images with combinations of both kinds: none of them is used, or they go to test without their
+triplets of training combinations, as in the released files, where these pairs stay visible and are not annotated."""
+EMPTY = ("test", "drop")
+"""What becomes of images without triplets: of none of theirs is of a training combination, by which Algorithm 1 has
+them in test; or they are used nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a split is made.
+
+    Attributes:
+        ratio: share of the combinations that is for training, above 0 and below 1; rounded down.
+        verify: what each object and verb keeps in training: a key of ``VERIFY``.
+        draw: one of ``DRAWS``.
+        mixed: one of ``MIXED``.
+        empty: one of ``EMPTY``.
+        min_similarity: what the training combination most similar to a test combination has at least; 0 to 1.
+        max_similarity: what it has at most.
+        tries: how many seeds are tried.
+    """
+
+    ratio: float = 0.9
+    verify: str = "possible"
+    draw: str = "skip"
+    mixed: str = "drop"
+    empty: str = "test"
+    min_similarity: float = 0.0
+    max_similarity: float = 1.0
+    tries: int = 1000
+
+    def __post_init__(self) -> None:
+        for name, known in (("verify", VERIFY), ("draw", DRAWS), ("mixed", MIXED), ("empty", EMPTY)):
+            if getattr(self, name) not in known:
+                raise unknown_name(name, getattr(self, name), known)
+        if not 0 < self.ratio < 1:
+            raise OptionError(f"ratio: found {self.ratio:g}, expected a share above 0 and below 1, as 0.9")
+        if not 0 <= self.min_similarity <= self.max_similarity <= 1:
+            found = f"{self.min_similarity:g} and {self.max_similarity:g}"
+            raise OptionError(
+                f"min_similarity and max_similarity: found {found}, expected 0 <= minimum <= maximum <= 1"
+            )
+        if self.tries < 1:
+            raise OptionError(f"tries: found {self.tries}, expected 1 or more")
+
+    @property
+    def by_similarity(self) -> bool:
+        """Whether it matters how similar combinations are."""
+        return self.min_similarity > 0 or self.max_similarity < 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combinations:
+    """The C combinations of object and verb that a table has, in the order in which they are drawn from.
+
+    Attributes:
+        object, verb: (C,) index into the table's vocabularies.
+        row: (n,) combination of each triplet.
+    """
+
+    object: Indices
+    verb: Indices
+    row: Indices
+
+    @classmethod
+    def of(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
+        """Find them.
+
+        Args:
+            table: all that is annotated.
+            order: (verbs, objects) numbers by which the combinations are ordered, each another one; without it, object
+                by object and then verb by verb, as the vocabularies have them.
+        """
+        usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
+        ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
+        at = table.verb * np.int64(len(table.objects)) + table.object
+        present = ordered[np.bincount(at, minlength=len(ordered))[ordered] > 0]
+        number = np.zeros(len(ordered), np.int64)
+        number[present] = np.arange(len(present))
+        verb, object_ = np.divmod(present, max(len(table.objects), 1))
+        return cls(object_, verb, number[at])
+
+    def __len__(self) -> int:
+        return len(self.object)
+
+
+# The draw of test combinations, and what training has to keep without them.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """What was drawn so far.
+
+    Attributes:
+        held_out: (C,) combinations.
+        lost: (m,) images that show one of them, and so are not in training.
+        shown: (C,) how many training images show each combination.
+    """
+
+    held_out: Mask
+    lost: Mask
+    shown: Indices
+
+
+class Draw:
+    """Draws test combinations of a table by seeds.
+
+    The combinations are shuffled by NumPy's frozen ``RandomState``. Those that are more similar to each other than the
+    maximum, or linked by such, stand or fall together: a group takes part where its first one stands.
+    """
+
+    def __init__(self, table: Interactions, of: Combinations, rules: Rules, similar: Floats | None) -> None:
+        """Prepare draws.
+
+        Args:
+            table: all that is annotated.
+            of: its combinations.
+            rules: of the split.
+            similar: (C, C) similarity of each two, both ways alike; for rules about it.
+
+        Raises:
+            OptionError: for rules that no draw can keep.
+        """
+        self._rules, self._similar = rules, similar
+        count = len(of)
+        image, row = np.divmod(np.unique(table.image * np.int64(count) + of.row), max(count, 1))
+        self._row, self._of_image = row, np.searchsorted(image, np.arange(len(table.images) + 1))
+        by_row = np.argsort(row, kind="stable")
+        self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
+        self._none = _Drawn(np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count))
+        self._group: Indices = np.arange(count)
+        if similar is not None and rules.max_similarity < 1:
+            from scipy.sparse.csgraph import connected_components
+
+            self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
+        self._sides: list[tuple[str, Indices, Indices]] = []
+        for what, single, index in (
+            ("too few verbs of an object", "objects have one verb", of.object),
+            ("too few objects of a verb", "verbs have one object", of.verb),
+        ):
+            has = np.bincount(index)
+            need = VERIFY[rules.verify](has) * (has > 0)
+            never = int((need > has).sum())
+            if never:
+                found = f"{rules.verify}, which no split can keep: {never} of {int((has > 0).sum())} {single}"
+                raise OptionError(f"verify: found {found}; expected possible or released")
+            self._sides.append((what, index, need))
+
+    def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
+        """Draw so many combinations with one seed.
+
+        Returns:
+            (C,) mask, or None and what was in the way.
+        """
+        order = np.random.RandomState(seed).permutation(len(self._group))
+        if self._rules.draw == "uniform":
+            drawn = self._with(self._none, order[:wanted])
+            if (np.isin(self._group, self._group[drawn.held_out]) & ~drawn.held_out).any():
+                return None, "a training combination was more similar than the maximum"
+            reason = self._lacking(drawn)
+            return (None, reason) if reason else (drawn.held_out, "")
+        drawn, left, reasons = self._none, wanted, Counter[str]()
+        for first in order[np.sort(np.unique(self._group[order], return_index=True)[1])]:
+            members = np.flatnonzero(self._group == self._group[first])
+            if len(members) > left:
+                reasons["too many combinations are linked by similarities above the maximum"] += 1
+                continue
+            more = self._with(drawn, members)
+            reason = self._lacking(more)
+            if reason:
+                reasons[reason] += 1
+                continue
+            drawn, left = more, left - len(members)
+            if not left:
+                return drawn.held_out, ""
+        return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
+
+    def _with(self, drawn: _Drawn, members: Indices) -> _Drawn:
+        held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
+        held_out[members] = True
+        starts, ends = self._of_row[members], self._of_row[members + 1]
+        images = np.unique(self._image[expand(starts, ends - starts)[1]])
+        images = images[~lost[images]]
+        lost[images] = True
+        starts, ends = self._of_image[images], self._of_image[images + 1]
+        gone = np.bincount(self._row[expand(starts, ends - starts)[1]], minlength=len(held_out))
+        return _Drawn(held_out, lost, drawn.shown - gone)
+
+    def _lacking(self, drawn: _Drawn) -> str:
+        """Say what training lacks; nothing where it has all."""
+        train, shown = ~drawn.held_out, drawn.shown > 0
+        for what, index, need in self._sides:
+            kept = index[train if self._rules.verify == "released" else shown]
+            if (np.bincount(kept, minlength=len(need)) < need).any():
+                return f"training would keep {what}"
+        if self._similar is None or not self._rules.min_similarity:
+            return ""
+        if (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) < self._rules.min_similarity).any():
+            return "a test combination was less similar to all training combinations than the minimum"
+        return ""
+
 
 __all__ = ["Combinations", "Rules", "SystematicSplit", "images_of", "split_systematically"]
 
@@ -106,3 +380,146 @@ def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Rul
         dropped |= mixed
     of_test = table.select(held).select_images((test | mixed) & ~dropped)
     return SystematicSplit(table.select_images(train), of_test, held_out, dropped)
+
+
+# Systematic generalisation splits as files: both tables, and a card that says how they were made and what holds.
+
+PARTS = ("train", "test")
+CARD = "split.json"
+FORMATS = {"json": ".json", "native": ".npz"}
+Read = Mapping[str, tuple[Path, GroundTruth]]
+"""The files that are split, "train" and "test" or only the former, and what they hold."""
+
+
+def split_files(
+    read: Read,
+    rules: Rules,
+    seed: int,
+    folder: Path,
+    written_as: str,
+    similarity: tuple[str, Callable[[Indices, Indices], Floats]],
+) -> dict[str, Any]:
+    """Split files into a folder.
+
+    ``read`` is all of one benchmark, ``written_as`` a key of ``FORMATS``. ``similarity`` is a text on what tells how
+    similar classes are, and a function that takes R and S of them and returns (R, S) numbers.
+
+    Returns:
+        The card, as it is written beside the two files.
+
+    Raises:
+        InputError: for files that do not belong together, and a folder that cannot be written to.
+        OptionError: for rules that cannot be kept, and a format in which the benchmark is not written.
+    """
+    name, similar = similarity
+    truth = next(iter(read.values()))[1]
+    of, table = truth.benchmark, joined(read)
+    write = _writer(of, written_as)
+    combinations = Combinations.of(table, file_order(of))
+    hoi = of.classes.of[combinations.verb, combinations.object].astype(np.int64)
+    of_combinations = similar(hoi, hoi) if rules.by_similarity else None
+    made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
+    nearest = similar(hoi[made.held_out], hoi[made.shown(combinations)]).max(axis=1, initial=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / CARD).unlink(missing_ok=True)  # it comes last: files without a card are of no whole split
+    except OSError as error:
+        expected = "a folder that can be written to"
+        raise InputError(folder, found=error.strerror or str(error), expected=expected) from None
+    paths = {part: folder / f"{part}{FORMATS[written_as]}" for part in PARTS}
+    for part, of_part in zip(PARTS, (made.train, made.test), strict=True):
+        write(of_part, paths[part])
+    card = {
+        "shoe": __version__,
+        "dataset": of.name,
+        "kind": "systematic",
+        "seed": made.seed,
+        "tries": made.tries,
+        "rules": asdict(rules),
+        "inputs": {
+            part: {"file": path.name, "split": of_part.split, "truth_sha": of_part.facts()["truth-sha"]}
+            for part, (path, of_part) in read.items()
+        },
+        "original": {part: counted(of_part.interactions) for part, (_, of_part) in read.items()},
+        "files": {
+            part: {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+            for part, path in paths.items()
+        },
+        "dropped_images": int(made.dropped.sum()),
+        **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
+        "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
+        "nearest": {
+            "similarity": name,
+            "mean": float(nearest.mean()),
+            "quartiles": np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist(),
+        },
+    }
+    with replacing(folder / CARD) as stream:
+        stream.write(encode(card, readable=True))
+    return card
+
+
+def joined(read: Read) -> Interactions:
+    """All images of some files as one table.
+
+    Raises:
+        InputError: for an image that is in two of them, and for a test set given as training set.
+    """
+    (path, truth), *more = read.values()
+    splits = truth.benchmark.splits
+    for part, (own, of_part) in read.items():
+        swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
+        if of_part.split in splits and swapped is not None and part not in of_part.split:
+            found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
+            raise InputError(own, found=found, expected=f"images of {part}", hint=hint)
+    for other, of_part in more:
+        known = set(truth.interactions.images)
+        twice = [name for name in of_part.interactions.images if name in known]
+        if twice:
+            found = f"{many(len(twice), 'image')} that {path} has, too, as {quote(twice[0])}"
+            raise InputError(other, found=found, expected="other images")
+    return concatenate([of_part.interactions for _, of_part in read.values()])
+
+
+def counted(table: Interactions) -> dict[str, int]:
+    """Images, those without triplets, triplets, and distinct combinations of object and verb."""
+    return {
+        "images": len(table.images),
+        "empty_images": int((np.diff(table.offsets) == 0).sum()),
+        "triplets": len(table),
+        "combinations": len(Combinations.of(table)),
+    }
+
+
+def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combinations) -> dict[str, Any]:
+    """Count, in the files as they were written, what the split promises.
+
+    Returns:
+        The statistics of both; how many combinations and images both have; how many combinations are held out; and how
+        many objects and verbs have one partner in all, and one or none in training images.
+    """
+    train, test = (written[part] for part in PARTS)
+    shared = (train.triplets_per_class > 0) & (test.triplets_per_class > 0)
+    images = set(train.interactions.images) & set(test.interactions.images)
+    shown = made.shown(of)
+    return {
+        "statistics": {part: counted(truth.interactions) for part, truth in written.items()},
+        "combinations": {"all": len(of), "held_out": int(made.held_out.sum())},
+        "shared": {"combinations": int(shared.sum()), "images": len(images)},
+        "single": {"objects_of_one_verb": _single(of.object, shown), "verbs_of_one_object": _single(of.verb, shown)},
+    }
+
+
+def _single(index: Indices, shown: Mask) -> dict[str, int]:
+    has = np.bincount(index)
+    kept = np.bincount(index[shown], minlength=len(has))[has > 0]
+    return {"all": int((has == 1).sum()), "train": int((kept == 1).sum()), "absent": int((kept == 0).sum())}
+
+
+def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
+    if written_as == "native":
+        return write_native
+    write = next((known.write for known in of.formats if known.write is not None), None)
+    if write is None:
+        raise OptionError(f"format: found json, which {of.name} is not written in; expected native")
+    return lambda table, path: write(table, path, of)

@@ -23,9 +23,9 @@ def audit(
 
     Example: shoe audit predictions.json --ground-truth instances_test2015.json
     """
-    from shoe.evidence.audit import audit as made
-    from shoe.report.audit import print_audit
+    from shoe.report.evidence import print_audit
     from shoe.report.terminal import console
+    from shoe.scoring.evidence.audit import audit as made
     from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), json)

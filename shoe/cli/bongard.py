@@ -62,15 +62,13 @@ def build(
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
     from shoe.benchmarks.class_splits import SEEN
-    from shoe.bongard.build import BongardBuild, Seen, build_problems
-    from shoe.bongard.curation import Curation
-    from shoe.bongard.files import read_problems, write_problems
-    from shoe.bongard.problems import GROUPS
-    from shoe.bongard.sampling import TEST_OVERLAP, TRAIN_OVERLAP, Sampling
     from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import print_built
     from shoe.report.terminal import console
+    from shoe.scoring.bongard.build import TEST_OVERLAP, TRAIN_OVERLAP, BongardBuild, Sampling, Seen, build_problems
+    from shoe.scoring.bongard.curation import Curation
+    from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
     from shoe.similarity import similarity_for
 
     refuse_overwrite((ground_truth, *(seen or ())), json)
@@ -135,14 +133,13 @@ def score(
     from typing import cast
 
     from shoe.benchmarks import benchmark
-    from shoe.bongard.detections import REGIONS, Counting, Region
-    from shoe.bongard.files import read_problems
-    from shoe.bongard.oracle import VOTES, Votes
-    from shoe.bongard.score import BongardScore, score_problems
     from shoe.core.errors import unknown_name
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
     from shoe.report.terminal import console
+    from shoe.scoring.bongard.oracle import REGIONS, VOTES, Counting, Region, Votes
+    from shoe.scoring.bongard.problems import read_problems
+    from shoe.scoring.bongard.score import BongardScore, score_problems
     from shoe.similarity import similarity_for
 
     for what, given, known in (("region", region, REGIONS), ("votes", votes, VOTES)):
@@ -178,10 +175,10 @@ def show(
 
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """
-    from shoe.bongard.files import read_problems
-    from shoe.page.bongard import write_problem_page
     from shoe.report.bongard import print_counts
+    from shoe.report.page.bongard import write_problem_page
     from shoe.report.terminal import console
+    from shoe.scoring.bongard.problems import read_problems
 
     refuse_overwrite(problems, html)
     check_folder(images, "a folder with images")

@@ -41,10 +41,10 @@ def calibration(
     """
     from shoe.cli.models import runs_of
     from shoe.cli.output import refuse_overwrite, telling
-    from shoe.evidence.calibration import CalibrationReport
-    from shoe.plots.style import check_plots
-    from shoe.report.calibration import calibrated, print_calibration
+    from shoe.report.evidence import calibrated, print_calibration
+    from shoe.report.figures.style import check_plots
     from shoe.report.terminal import console
+    from shoe.scoring.evidence.calibration import CalibrationReport
     from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth), json)
@@ -63,7 +63,7 @@ def calibration(
         runs = runs_of(predictions, scoring, tell=tell)
     found = CalibrationReport([calibrated(run, bins) for run in runs])
     if figures is not None:
-        from shoe.plots.reliability import draw_reliability
+        from shoe.report.figures.reliability import draw_reliability
 
         draw_reliability(found, figures)
     if not put_json(found, json):

@@ -88,10 +88,8 @@ def compare(
     from shoe.comparison.sweeps import sweep as swept
     from shoe.core.errors import MissingExtraError, OptionError
     from shoe.engines.choose import engine_of
-    from shoe.report.apart import classes_csv, print_apart
-    from shoe.report.comparison import Compare, Sweep, comparison_csv
+    from shoe.report.comparison import Compare, Sweep, classes_csv, comparison_csv, print_apart, print_sweep
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
-    from shoe.report.sweeps import print_sweep
     from shoe.report.terminal import console
     from shoe.scoring.options import ScoringOptions
 
@@ -139,8 +137,8 @@ def compare(
     made = apart(found)
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
     if html is not None:
-        from shoe.page.build import write_page
-        from shoe.page.command import shown
+        from shoe.report.page.build import write_page
+        from shoe.report.page.rendering import shown
 
         with telling() as tell:
             tell(f"writing {html}")
@@ -158,12 +156,11 @@ def compare(
 def _people(study: Path, dataset: str, similarity: str) -> Markup:
     """What a rating study says of the map."""
     from shoe.benchmarks import benchmark
-    from shoe.page.people import people_part
+    from shoe.report.page.study import people_part
     from shoe.similarity import OF_DATASET
     from shoe.study.analysis import analyse
-    from shoe.study.map_raters import beside_people
+    from shoe.study.map_raters import beside_people, with_map
     from shoe.study.ratings import read_study
-    from shoe.study.reference import with_map
 
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
     found = analyse(with_map(replace(read_study(study), weights=None), name, study))

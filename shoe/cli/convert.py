@@ -37,10 +37,10 @@ def convert(
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
     from shoe.cli.output import refuse_overwrite
-    from shoe.core.coordinates import Coordinates
+    from shoe.core.boxes import Coordinates
     from shoe.predictions import read_predictions_with_notes, write_predictions
-    from shoe.predictions.box_check import examine_boxes
-    from shoe.predictions.formats import NATIVE, format_of_name, writable
+    from shoe.predictions.boxes.check import examine_boxes
+    from shoe.predictions.formats.registry import NATIVE, format_of_name, writable
     from shoe.predictions.truth import read_ground_truth
 
     refuse_overwrite((), target)

@@ -33,7 +33,7 @@ def demo() -> None:
     from os.path import relpath
     from shlex import quote
 
-    from shoe.benchmarks import read_ground_truth
+    from shoe.benchmarks.truth import read_ground_truth
     from shoe.demo import PREDICTIONS, REPLIES, TRUTH
     from shoe.predictions import read_predictions
     from shoe.report.terminal import comparison_table, console

@@ -64,17 +64,16 @@ def diagnose(
     from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
+    from shoe.predictions.formats.qpic import read_action_scores
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
-    from shoe.predictions.qpic import read_action_scores
-    from shoe.report.diagnosis_json import document
-    from shoe.report.diagnosis_terminal import print_diagnoses
-    from shoe.report.names import model_names
+    from shoe.report.diagnosis import document, print_diagnoses
     from shoe.report.terminal import console
+    from shoe.report.text import model_names
     from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)
     if figures or out:
-        from shoe.plots.style import check_plots
+        from shoe.report.figures.style import check_plots
 
         check_plots()
     if images is not None and out is None:
@@ -125,13 +124,13 @@ def diagnose(
             notes=notes,
         )
         if out is not None:
-            from shoe.plots.pictures import draw_pictures
-            from shoe.plots.style import file_name
+            from shoe.report.figures.pictures import draw_pictures
+            from shoe.report.figures.style import file_name
 
             to = out if len(predictions) == 1 else out / file_name(name)
             _say(to, draw_pictures(diagnosis, name, to, images))
     if figures is not None:
-        from shoe.plots.figures import draw_figures
+        from shoe.report.figures.diagnosis import draw_figures
 
         _say(figures, draw_figures(found, figures, sweeps=sweep))
     if json is not None:

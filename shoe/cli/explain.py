@@ -44,12 +44,12 @@ def explain(
 
     Example: shoe explain predictions.json -g instances_test2015.json --protocols hico-det,qpic,upt,diag
     """
-    from shoe.attribution.explain import explain as explained
-    from shoe.attribution.rules import scorings
     from shoe.benchmarks import benchmark
+    from shoe.benchmarks.protocols import SEMANTIC
     from shoe.core.errors import OptionError
-    from shoe.protocols.named import SEMANTIC
-    from shoe.report.explain import print_explained
+    from shoe.diagnosis.protocol_differences import explain as explained
+    from shoe.diagnosis.protocol_differences import scorings
+    from shoe.report.evidence import print_explained
     from shoe.report.terminal import console
     from shoe.scoring.options import ScoringOptions
 

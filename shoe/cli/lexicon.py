@@ -50,7 +50,7 @@ def build(
     uses it.
     """
     from shoe.core.errors import OptionError, quote
-    from shoe.io.files import replacing
+    from shoe.core.io.files import replacing
     from shoe.lexicon.building.build import build as compile_source
     from shoe.lexicon.building.build import build_words
     from shoe.lexicon.building.read import read_source
@@ -80,10 +80,10 @@ def info(lexicon: _Lexicon, dataset: Annotated[str, typer.Option(help="Whose wor
     """
     from shoe.benchmarks import benchmark
     from shoe.core.errors import printable
-    from shoe.lexicon.building.look import contents
+    from shoe.lexicon.building.compare import contents
     from shoe.lexicon.resolve import lexicon_digest
     from shoe.lexicon.store import load_lexicon, using, wordnet
-    from shoe.maps.carry import unknown_words
+    from shoe.maps.convert import unknown_words
 
     loaded = wordnet() if lexicon == "wordnet" else load_lexicon(lexicon)
     with using(loaded):
@@ -114,7 +114,7 @@ def diff(one: _File, other: _File) -> None:
     Example: shoe lexicon diff surgery.lexicon surgery-2.tsv
     """
     from shoe.core.errors import printable
-    from shoe.lexicon.building.look import differences
+    from shoe.lexicon.building.compare import differences
 
     found = differences(_source(one), _source(other))
     for difference in found:
@@ -131,7 +131,7 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
     Example: shoe lexicon check surgery.tsv
     """
     from shoe.core.errors import printable
-    from shoe.lexicon.building.checks import findings
+    from shoe.lexicon.building.build import findings
 
     source = _source(file, format, language)
     found = findings(source)
@@ -156,8 +156,8 @@ def carry(
     """
     from shoe.benchmarks import benchmark
     from shoe.lexicon.store import load_lexicon
-    from shoe.maps.carry import CLASSES
-    from shoe.maps.carry import carry as carry_map
+    from shoe.maps.convert import CLASSES
+    from shoe.maps.convert import carry as carry_map
     from shoe.similarity.maps import SimilarityMap
 
     similarity = SimilarityMap.load(map)
@@ -175,7 +175,7 @@ def carry(
 def _source(file: str, format: str | None = None, language: str | None = None) -> Source:
     """What a compiled lexicon, or a file that one is made of, says."""
     from shoe.core.errors import InputError
-    from shoe.lexicon.building.look import source_of
+    from shoe.lexicon.building.compare import source_of
     from shoe.lexicon.building.read import read_source
     from shoe.lexicon.store import MAGIC, load_lexicon, wordnet
 

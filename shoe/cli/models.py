@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.comparison.run import NO_CONFIDENCE, Run
+from shoe.comparison.run_file import is_run, read_run
 from shoe.core.errors import InputError, OptionError
-from shoe.report.names import model_names
-from shoe.runs.file import is_run, read_run
-from shoe.runs.run import NO_CONFIDENCE, Run
+from shoe.report.text import model_names
 from shoe.scoring.options import ScoringOptions
 from shoe.scoring.score import Report
 
@@ -37,7 +37,7 @@ def runs_of(
     With ``no_confidence`` each prediction file is scored with equal scores, too. ``reports`` gets the report behind
     each run that was scored here, by the model's name.
     """
-    from shoe import evidence
+    from shoe.scoring import evidence
 
     check_once(paths)
     names = dict(zip(paths, model_names(paths), strict=True))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoe.core.errors import InputError, OptionError, printable
-from shoe.io.files import replacing
+from shoe.core.io.files import replacing
 
 
 def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
@@ -56,7 +56,7 @@ def write_json(data: bytes, target: str) -> None:
 
 def put_json(content: Any, target: str | None) -> bool:
     """Write a report as JSON if a target is given; return whether that is standard output."""
-    from shoe.io.json import encode
+    from shoe.core.io.json import encode
 
     if target is not None:
         write_json(encode(content, readable=True), target)

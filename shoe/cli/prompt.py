@@ -14,7 +14,7 @@ def prompt(
 
     Example: shoe prompt > prompt.txt
     """
-    from shoe.core.shipped import shipped
+    from shoe.core.io.files import shipped
 
     name = "detection.schema.json" if schema else "detection.txt"
     print((shipped("prompts") / name).read_text("utf-8"), end="")

@@ -25,11 +25,11 @@ def resolve(
     Alternatives, which all count, stand between " / ", the best one first.
     """
     from shoe.lexicon.expressions import POS, Part
-    from shoe.lexicon.phrases import LONGEST_PHRASE
+    from shoe.lexicon.phrases.parse import LONGEST_PHRASE
     from shoe.lexicon.resolve import resolve as candidates_of
     from shoe.lexicon.text import ALTERNATIVES
     from shoe.lexicon.wordnet import glosses as read_glosses
-    from shoe.report.phrase import split_of
+    from shoe.report.similarity import split_of
     from shoe.report.text import aligned
 
     if pos is not None and pos not in POS:

@@ -88,12 +88,11 @@ def score(
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
     """
     from shoe.cli.output import refuse_overwrite, write_json
-    from shoe.evidence.collect import Evidence
-    from shoe.evidence.wordings import wordings
-    from shoe.report.classes import write_classes
+    from shoe.report.csv_tables import write_classes, write_wordings
     from shoe.report.json import as_json
     from shoe.report.terminal import console, print_report
-    from shoe.report.wordings import write_wordings
+    from shoe.scoring.evidence.collect import Evidence
+    from shoe.scoring.evidence.wordings import wordings
     from shoe.scoring.options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
@@ -124,8 +123,8 @@ def score(
     if per_class is not None:
         write_classes(report, per_class)
     if save is not None:
-        from shoe.runs.file import write_run
-        from shoe.runs.run import Run
+        from shoe.comparison.run import Run
+        from shoe.comparison.run_file import write_run
 
         write_run(Run.of(report, path.stem, evidence.spread, evidence.interval), save)
     if json is not None:
@@ -149,8 +148,8 @@ def _score_many(
 
     from shoe.cli.output import telling
     from shoe.core.errors import OptionError, many
+    from shoe.engines.base import Shard
     from shoe.engines.choose import engine_of
-    from shoe.engines.shard import Shard
     from shoe.report.many import print_many, score_many
     from shoe.report.terminal import console
 
@@ -173,7 +172,7 @@ def _score_many(
 
 def print_options() -> None:
     """List every option of a protocol: what ``-o help`` says."""
-    from shoe.protocols.options import describe
+    from shoe.benchmarks.protocol_options import describe
     from shoe.report.text import aligned
 
     print("\n".join(aligned([("option", "values", "default", "meaning"), *describe()])))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import re
 import sys
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,11 +15,113 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli import tokens as of_tokens
-from shoe.cli.serving import FolderPath, opened, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from shoe.service.folder import Folder
+
+# What commands of a service share: its folder, and what may be missing.
+
+FolderPath = Annotated[Path, typer.Argument(help="The service's folder.")]
+
+
+@contextmanager
+def serving() -> Iterator[None]:
+    """Within it, the service's own libraries may be missing; what goes wrong in the background is one line each."""
+    from shoe.core.errors import MissingExtraError
+
+    gc.enable()  # other commands end before it pays
+    logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] in ("fastapi", "uvicorn", "jinja2", "zstandard", "starlette", "h11"):
+            raise MissingExtraError("shoe serve", "serve") from None
+        raise
+
+
+@contextmanager
+def opened(
+    folder: Path, action: str | None = None, object: str | None = None, create: bool = False
+) -> Iterator[Folder]:
+    """The folder of a service, which no mistyped name makes; what is done to it goes into its audit log."""
+    with serving():
+        from shoe.service import tokens
+        from shoe.service.folder import Folder
+
+        made = Folder.open(folder, create)
+        try:
+            yield made
+            if action is not None:
+                tokens.record(made, tokens.COMMAND_LINE, action, object)
+        finally:
+            made.close()
+
+
+# ``shoe serve token``: who may read, submit, and run a service.
+
+tokens_app = typer.Typer(
+    help="Make, list and revoke tokens: who may read, submit, and run the service.",
+)
+
+
+@tokens_app.command("new")
+def new_token(
+    folder: FolderPath,
+    name: Annotated[str, typer.Argument(help="What it is for, as ci.")],
+    team: Annotated[str, typer.Option(help="Whose runs it sees and makes.")],
+    scope: Annotated[list[str] | None, typer.Option(help="read, submit or admin; each allows those before it.")] = None,
+    days: Annotated[float | None, typer.Option(help="Until it expires.")] = None,
+) -> None:
+    """Make a token and print it, this once.
+
+    Example: shoe serve token new lab ci --team vision --days 90
+    """
+    with opened(folder, "token new", f"{name} of {team}") as place:
+        from shoe.service.tokens import new_token as new
+
+        print(new(place, name, team, scope or ("submit",), days))
+
+
+@tokens_app.command("list")
+def list_tokens(folder: FolderPath) -> None:
+    """List tokens by how they begin; what they are is not known here.
+
+    Example: shoe serve token list lab
+    """
+    from datetime import UTC, datetime
+
+    from shoe.report.text import aligned
+
+    def day(at: float | None) -> str:
+        return "-" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
+
+    with opened(folder) as place:
+        from shoe.service.tokens import tokens
+
+        rows: list[tuple[str, ...]] = [
+            ("token", "name", "team", "scopes", "created", "expires", "last used", "revoked")
+        ]
+        for of in tokens(place):
+            days = map(day, (of.created, of.expires, of.last_used, of.revoked))
+            rows.append((f"{of.prefix}...", of.name, of.team, " ".join(of.scopes), *days))
+        print("\n".join(aligned(rows)))
+
+
+@tokens_app.command("revoke")
+def revoke_token(
+    folder: FolderPath, token: Annotated[str, typer.Argument(help="How it begins, as in the list.")]
+) -> None:
+    """Take a token back, and the logins made with it.
+
+    Example: shoe serve token revoke lab shoe_Ab12C
+    """
+    with opened(folder, "token revoke", token) as place:
+        from shoe.service.tokens import revoke
+
+        taken = revoke(place, token.removesuffix("..."))
+        print(f"{taken.prefix}...: revoked")
 
 
 _START = "start"
@@ -38,7 +143,7 @@ app = typer.Typer(
     help="Run a metric service: predictions come in over HTTP, results are seen in a browser. "
     "shoe serve FOLDER starts one; options of that: shoe serve start --help.",
 )
-app.add_typer(of_tokens.app, name="token")
+app.add_typer(tokens_app, name="token")
 
 _Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,12 +11,201 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
-from shoe.cli.output import check_folder, put_json, refuse_overwrite
-from shoe.cli.study_metric import metric, sheet
-from shoe.cli.study_service import fetch, publish
+from shoe.cli.output import check_folder, put_json, refuse_overwrite, telling
+from shoe.cli.serve import opened
 
 if TYPE_CHECKING:
-    from shoe.study.kept import AnyStudy
+    from shoe.study.folder import AnyStudy
+
+# ``shoe study sheet`` and ``metric``: have people judge predictions, and see which way to score ranks them alike.
+
+
+def sheet(
+    models: Annotated[list[Path], typer.Argument(help="Prediction files that are to be judged.")],
+    ground_truth: options.GroundTruth,
+    out: options.Table,
+    images: Annotated[int, typer.Option(min=1, help="Images, the same ones for all models.")] = 50,
+    most: Annotated[int, typer.Option(min=1, help="Predictions of a model on an image, best scores first.")] = 3,
+    raters: Annotated[int, typer.Option(min=1, max=1000, help="People who judge them.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
+    dataset: options.Dataset = DEFAULT,
+    boxes: options.Boxes = None,
+    format: options.Format = None,
+) -> None:
+    """Draw predictions that people are to judge: a table with a line for each and rater, whose rating they fill in.
+
+    It does not say whose a prediction is; what several models predicted alike is judged once. 0 is wrong, 4 right; a
+    line that stays empty is a hole. Show the images beside it.
+
+    Example: shoe study sheet a.json b.json -g instances_test2015.json --images 50 --raters 3 --out sheet.csv
+
+    Then: shoe study metric sheet.csv a.json b.json -g instances_test2015.json
+    """
+    from shoe.cli.models import check_once
+    from shoe.core.errors import many
+    from shoe.core.io.delimited import delimited_text
+    from shoe.core.io.files import write_text
+    from shoe.scoring.matching.task import Task
+    from shoe.scoring.options import ScoringOptions
+    from shoe.study.metric.judgements import sheet as drawn
+
+    refuse_overwrite((ground_truth, *models), out)
+    check_once(models)
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, format=format)
+    truth = scoring.truth()
+    tasks = [Task(scoring.read(path, truth)[0], truth) for path in models]
+    rows, number = drawn(tasks, images, most, raters, seed)
+    write_text(out, delimited_text(rows))
+    print(f"{out}: {many(number, 'prediction')} on {many(images, 'image')}, {many(raters, 'rater')}")
+
+
+def metric(
+    judgements: Annotated[Path, typer.Argument(help="Table, CSV or TSV: image, prediction, rater, rating 0 to 4.")],
+    models: Annotated[list[Path], typer.Argument(help="Prediction files that were judged.")],
+    ground_truth: options.GroundTruth,
+    dataset: options.Dataset = DEFAULT,
+    protocol: Annotated[
+        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: the dataset's.")
+    ] = None,
+    similarity: options.Similarity = "dataset",
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE[,NAME=VALUE]: a further measure, with other choices; again for more."),
+    ] = None,
+    boxes: options.Boxes = None,
+    scores: options.Scores = None,
+    format: options.Format = None,
+    latex: options.Latex = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for a figure, as PDF and PNG.")] = None,
+    json: options.Json = None,
+) -> None:
+    """Hold ways to score predictions against what people say of these: which ranks as people do?
+
+    The table has a line a judgement: image; prediction, its number among the file's on that image, from 0, or verb and
+    object (and human_box, object_box: four numbers) where the table names predictions so; model, the file's name
+    without ending, where there are several; rater; rating, 0 (wrong) to 4 (right).
+
+    Measures are the protocols, and with --vary any choice of them: combine=geometric, threshold=0.3, similarity=wup,
+    protocol=shoe-robust, strict.threshold=0.3, or several with commas.
+
+    Example: shoe study metric judged.csv a.json b.json -g instances_test2015.json --vary combine=minimum
+    """
+    from shoe.cli.models import check_once
+    from shoe.core.io.files import write_text
+    from shoe.report.study_metric import against_latex, print_against
+    from shoe.report.terminal import console
+    from shoe.report.text import model_names
+    from shoe.scoring.matching.task import Task
+    from shoe.scoring.options import ScoringOptions
+    from shoe.study.metric.judgements import read_judgements
+    from shoe.study.metric.measures import Gathered, measures_of
+
+    refuse_overwrite((judgements, ground_truth, *models), latex, json)
+    if figures is not None:
+        from shoe.report.figures.style import check_plots, make_folder
+
+        check_plots()
+        make_folder(figures)
+    names = model_names(models)
+    check_once(models)
+    table = read_judgements(judgements, names)
+    scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores, format=format)
+    with telling() as tell:
+        tell(f"reading {ground_truth}")
+        truth = scoring.truth()
+        gathered = Gathered(
+            table, measures_of(truth, protocol or (), similarity, vary or ()), truth.interactions.images
+        )
+        for name, path in zip(names, models, strict=True):
+            tell(f"scoring {name}")
+            read, notes = scoring.read(path, truth)
+            gathered.add(name, Task(read, truth), notes)
+        tell("holding measures against people")
+        found = gathered.against_people()
+    if latex is not None:
+        write_text(latex, against_latex(found))
+    if figures is not None:
+        from shoe.report.figures.studies import draw_against
+
+        draw_against(found, figures)
+    if not put_json(found, json):
+        print_against(found, len(names), console())
+
+
+# ``shoe study publish`` and ``fetch``: a study in a service, whose raters answer by links.
+
+_StudyFolder = Annotated[Path, typer.Argument(help="Folder of the study.")]
+
+
+def publish(
+    folder: _StudyFolder,
+    service: Annotated[Path, typer.Argument(help="Folder of a service, made where there is none; it may be running.")],
+    address: Annotated[str, typer.Option(help="Under which raters reach the service.")] = "http://127.0.0.1:8017",
+    again: Annotated[
+        list[str] | None, typer.Option(help="Rater who gets a new link, whose old one ends; again for more.")
+    ] = None,
+) -> None:
+    """Have a service of shoe serve ask the raters, and print a link for each, this once.
+
+    With the link a rater may go on at any time, on any device. The command again takes over changed texts, and makes
+    links for who has none.
+
+    Example: shoe study publish study lab --address https://shoe.example.org
+
+    Then: shoe serve lab --name shoe.example.org
+    """
+    from shoe.core.errors import many
+    from shoe.core.io.files import read_bytes
+    from shoe.report.page.rendering import address as picture_address
+    from shoe.report.page.study import read_texts, shown_to_all
+    from shoe.study.folder import PICTURES, load_study
+
+    study = load_study(folder)
+    texts = read_texts(folder, study)
+    orders = {name: study.order(number) for number, name in enumerate(study.names)}
+    pictures = {name: list(study.pictures(order)) for name, order in orders.items()}
+    addresses = {
+        file: picture_address(read_bytes(folder / PICTURES / file)) for file in sorted(set().union(*pictures.values()))
+    }
+    with opened(service, "study publish", " ".join([study.id, *(again or ())]), create=True) as place:
+        from shoe.service import studies
+
+        raters = {name: studies.Rater(order, pictures[name]) for name, order in orders.items()}
+        studies.publish(place, study.id, shown_to_all(study, texts), study.levels, raters, addresses)
+        links = studies.invite(place, study.id, again or ())
+        for name, token in links.items():
+            print(f"{name}\t{address.rstrip('/')}/rate#{token}")
+        print(f"{service}: study {study.id}, {many(study.raters, 'rater')}, {many(len(links), 'new link')}")
+
+
+def fetch(
+    folder: _StudyFolder,
+    service: Annotated[Path, typer.Argument(help="Folder of the service, which may be running.")],
+) -> None:
+    """Write what raters have answered in a service, each as the file that a page saves: FOLDER/answers/rater-1.json.
+
+    Example: shoe study fetch study lab
+
+    Then: shoe study collect study study/answers/*.json --out answers.csv
+    """
+    from shoe.core.errors import many
+    from shoe.core.io.files import replacing
+    from shoe.core.io.json import encode
+    from shoe.study.folder import load_study
+
+    study = load_study(folder)
+    with opened(service) as place:
+        from shoe.service import studies
+
+        found = studies.returned(place, study.id)
+        with suppress(OSError):  # where it is not made, no file can be written into it, which is told
+            (folder / "answers").mkdir(exist_ok=True)
+        for number, returned in enumerate(found):
+            done = {(answer.item, answer.occasion, answer.phase) for answer in returned.answers}
+            with replacing(folder / "answers" / f"{returned.rater}.json") as stream:
+                stream.write(encode(returned))
+            print(f"{returned.rater}: {len(done)} of {many(len(study.order(number)), 'question')} answered")
+
 
 app = typer.Typer(
     help="Have people rate how similar interactions are, and see how far they agree.",
@@ -66,13 +256,13 @@ def new(
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError
     from shoe.maps.diff import scored
-    from shoe.page.study_pictures import with_pictures
     from shoe.predictions.truth import read_ground_truth
+    from shoe.report.page.study_pictures import with_pictures
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
-    from shoe.study.influential import influential
     from shoe.study.plan import new_study
+    from shoe.study.sampling import influential
 
     if (ground_truth is None) != (images is None and not predictions):
         raise OptionError("--ground-truth: expected with --for, --images or both, and neither of them without it")
@@ -112,11 +302,11 @@ def bongard(
 
     Then: shoe study collect testers *.json --out answers.csv --kept kept, and shoe study report answers.csv
     """
-    from shoe.bongard.files import read_problems
-    from shoe.page.study_pictures import problem_pictures
+    from shoe.report.page.study_pictures import problem_pictures
+    from shoe.report.study import print_problem_plan
     from shoe.report.terminal import console
-    from shoe.report.testers import print_problem_plan
-    from shoe.study.kept import write_problem_files
+    from shoe.scoring.bongard.problems import read_problems
+    from shoe.study.folder import write_problem_files
     from shoe.study.problems import new_problem_study
 
     read, solved = read_problems(*problems), read_problems(examples) if examples else None
@@ -134,10 +324,10 @@ def bongard(
 def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
     from shoe.core.errors import many
-    from shoe.io.files import write_text
-    from shoe.page.pictures import address
-    from shoe.page.study import default_texts, read_texts, shown_to_all, write_rater_page
-    from shoe.study.kept import write_study
+    from shoe.core.io.files import write_text
+    from shoe.report.page.rendering import address
+    from shoe.report.page.study import default_texts, read_texts, shown_to_all, write_rater_page
+    from shoe.study.folder import write_study
 
     write_study(folder, made, pictures)
     for name, text in default_texts(made).items():
@@ -169,10 +359,9 @@ def collect(
     Example: shoe study collect study rater-1.json rater-2.json --out answers.csv
     """
     from shoe.core.errors import OptionError, many
-    from shoe.io.delimited import delimited_text
-    from shoe.io.files import write_text
-    from shoe.study.collected import answers_of, kept_problems, table_of
-    from shoe.study.kept import FILE, load_study
+    from shoe.core.io.delimited import delimited_text
+    from shoe.core.io.files import write_text
+    from shoe.study.folder import FILE, answers_of, kept_problems, load_study, table_of
     from shoe.study.problems import ProblemStudy
 
     refuse_overwrite((folder / FILE, *files), out)
@@ -183,7 +372,7 @@ def collect(
     write_text(out, delimited_text(table_of(study, answers)))
     print(f"{out}: {many(len(answers), 'answer')} of {many(len({rater for rater, _ in answers}), 'rater')}")
     if kept is not None and isinstance(study, ProblemStudy):
-        from shoe.bongard.files import write_problems
+        from shoe.scoring.bongard.problems import write_problems
 
         problems = kept_problems(folder, study, answers)
         for path in write_problems(problems, kept, "kept"):
@@ -221,18 +410,17 @@ def report(
     from dataclasses import replace
 
     from shoe.core.errors import OptionError
-    from shoe.io.files import write_text
+    from shoe.core.io.files import write_text
     from shoe.report.study import print_study, study_latex
     from shoe.report.terminal import console
     from shoe.study.analysis import StudyReport, analyse
-    from shoe.study.map_raters import beside_people
+    from shoe.study.map_raters import beside_people, with_map
     from shoe.study.ratings import read_study
-    from shoe.study.reference import with_map
     from shoe.study.testers import is_trials
 
     refuse_overwrite((file,), latex, html, json)
     if figures is not None:
-        from shoe.plots.style import check_plots
+        from shoe.report.figures.style import check_plots
 
         check_plots()
     if is_trials(file):
@@ -249,12 +437,12 @@ def report(
         write_text(latex, study_latex(found))
     beside = None if similarity is None else beside_people(found.study, similarity, file)
     if figures is not None:
-        from shoe.plots.people import draw_study
+        from shoe.report.figures.studies import draw_study
 
         draw_study(found, beside, figures)
     if html is not None:
-        from shoe.page.command import shown
-        from shoe.page.people import write_people_page
+        from shoe.report.page.rendering import shown
+        from shoe.report.page.study import write_people_page
 
         write_people_page(html, found, beside, shown(["shoe", *sys.argv[1:]], Path.cwd()))
     if not put_json(StudyReport.from_analysis(found, beside), json):
@@ -263,9 +451,9 @@ def report(
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:
     from shoe.core.errors import OptionError
-    from shoe.io.files import write_text
+    from shoe.core.io.files import write_text
+    from shoe.report.study import print_testers, testers_latex
     from shoe.report.terminal import console
-    from shoe.report.testers import print_testers, testers_latex
     from shoe.study.testers import TestersReport, read_trials
 
     if similarity is not None:

@@ -51,8 +51,8 @@ def submit(
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
     """
     from shoe.cli.output import refuse_overwrite, write_json
-    from shoe.client.client import Client
     from shoe.core.errors import ServiceError, printable
+    from shoe.service.client.client import Client
     from shoe.version import __version__
 
     refuse_overwrite((predictions, token_file), save, json)
@@ -105,7 +105,7 @@ def _page(server: str, run: Run) -> str:
 def _token(file: Path | None) -> str | None:
     """The token that is to be sent, which no message ever shows."""
     from shoe.core.errors import InputError, OptionError
-    from shoe.io.files import read_bytes
+    from shoe.core.io.files import read_bytes
 
     said = os.environ.get(TOKEN, "") if file is None else read_bytes(file).decode("utf-8", "replace")
     if file is None and not said:  # pipelines set it to nothing where they have no such secret

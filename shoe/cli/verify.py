@@ -33,18 +33,18 @@ def verify(
 
     Example: shoe verify published.shoe predictions.json -g instances_test2015.json
     """
-    from shoe import evidence
     from shoe.benchmarks import benchmark
     from shoe.cli.output import refuse_overwrite
+    from shoe.comparison.run import Run
+    from shoe.comparison.run_file import read_run
+    from shoe.comparison.verify import options_of
+    from shoe.comparison.verify import verify as verified
     from shoe.core.errors import InputError, quote
-    from shoe.matching.task import Task
     from shoe.predictions.scores import SCORES
+    from shoe.report.evidence import print_verdict
     from shoe.report.terminal import console
-    from shoe.report.verification import print_verdict
-    from shoe.runs.file import read_run
-    from shoe.runs.run import Run
-    from shoe.runs.verify import options_of
-    from shoe.runs.verify import verify as verified
+    from shoe.scoring import evidence
+    from shoe.scoring.matching.task import Task
     from shoe.scoring.options import ScoringOptions
     from shoe.scoring.score import score_by
     from shoe.similarity import COMPUTED

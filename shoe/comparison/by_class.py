@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.seeded import random_numbers
+from shoe.core.arrays import Floats, Indices, Mask, random_numbers
 
 FEW = 5
 """The most images of a class whose spread those of one image borrow."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.comparison.compare import Comparison
+from shoe.comparison.run import Run
 from shoe.core.arrays import Floats, Indices
 from shoe.core.documents import Count, Document, Fraction, Pair
-from shoe.runs.run import Run
 
 
 class Moved(Document, frozen=True):

@@ -24,14 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.comparison.by_class import ByClass
-from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import index_in_group
-from shoe.core.seeded import random_numbers
-from shoe.protocols.options import Interpolation, Ties
-from shoe.scoring.average_precision import average_precision
+from shoe.core.arrays import Floats, Indices, Mask, index_in_group, random_numbers
+from shoe.scoring.average_precision import RankedLists, average_precision
 from shoe.scoring.entries import ClassScores, Entries, Rule
-from shoe.scoring.ranking import RankedLists
 
 Counts = NDArray[np.int32]
 """Weights and what is counted by them."""

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from shoe.benchmarks.class_splits import SEEN, UNSEEN
 from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Counts, Ranked
-from shoe.core.arrays import Floats, Mask
-from shoe.core.seeded import numbers_at, random_numbers
-from shoe.runs.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
-from shoe.scoring.f1_entries import F1Entries, F1Rule
+from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
+from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
+from shoe.scoring.entries import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
 """First streams of random numbers; those below are of tied orders."""

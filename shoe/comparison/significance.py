@@ -21,17 +21,218 @@ the number of pairs of models in each figure: the family is what is compared in 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan
+from typing import NamedTuple
 
-from shoe.comparison.pieces import resampled
-from shoe.comparison.resampling import MOST_RESAMPLES
+import numpy as np
+
+from shoe.comparison.by_class import ByClass
+from shoe.comparison.ranked import BATCH, Counts
+from shoe.comparison.resampling import (
+    MOST_RESAMPLES,
+    Measured,
+    Resampled,
+    Resampler,
+    coins,
+    differences_when_swapped,
+    drawn_images,
+)
+from shoe.comparison.run import Run
 from shoe.core.arrays import Floats
 from shoe.core.documents import Correlation, Document, Fraction, GainSpan, Pair
-from shoe.core.statistics import ROUNDING, deviations, holm, interval_around, p_value
+from shoe.core.statistics import (
+    ROUNDING,
+    deviations,
+    differences,
+    holm,
+    interval_around,
+    kendall_of_differences,
+    p_value,
+)
 from shoe.engines.base import SERIAL, Engine
-from shoe.runs.run import Run
+
+# Resampling in pieces that anybody may do: a fixed number of draws from one model, or of swaps between two.
+#
+# Where pieces begin and end follows from the number of draws alone. So what is put together from them is the same to
+# the
+# last bit, whoever did them and in whatever order.
+
+_KEPT = 8
+"""Pieces whose random numbers are kept for the next model: of 1,000 draws and as many swaps, all."""
+
+
+class Piece(NamedTuple):
+    """Some draws.
+
+    Attributes:
+        models: number of the model whose images are drawn, or of the two that swap images.
+        first: number of the first draw.
+    """
+
+    models: tuple[int, ...]
+    first: int
+
+
+class Draws:
+    """What all pieces share: the runs, how many draws there are, and their seed.
+
+    It keeps what was prepared last, which several pieces of the same models need.
+    """
+
+    def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
+        """Take runs of the same images, ground truth and protocols."""
+        self._runs, self._resamples, self._seed = runs, resamples, seed
+        self._prepared: tuple[tuple[int, ...], Resampler] | None = None
+        self._random: dict[tuple[bool, int], Counts] = {}
+
+    def pieces(self) -> list[Piece]:
+        """All there are, those of the same models one after the other."""
+        models = range(len(self._runs))
+        of = [*combinations(models, 1), *combinations(models, 2)]
+        return [Piece(each, first) for each in of for first in range(0, self._resamples, BATCH)]
+
+    def resampler(self, models: tuple[int, ...]) -> Resampler:
+        """Return the resampler of one model or of two."""
+        if self._prepared is None or self._prepared[0] != models:
+            self._prepared = None  # there is never room for two
+            self._prepared = models, Resampler(*(self._runs[i] for i in models))
+        return self._prepared[1]
+
+    def numbers(self, piece: Piece) -> Counts:
+        """Return (M, R) how often images are drawn, or whether they are swapped: the same for all models."""
+        key = swaps, first = len(piece.models) > 1, piece.first
+        if key not in self._random:
+            if len(self._random) == _KEPT:
+                del self._random[next(iter(self._random))]
+            images, draws = len(self._runs[0].images), range(first, min(first + BATCH, self._resamples))
+            self._random[key] = (
+                coins(images, draws, self._seed, self._resamples) if swaps else drawn_images(images, draws, self._seed)
+            )
+        return self._random[key]
+
+
+def resampled(
+    runs: Sequence[Run], resamples: int, seed: int, engine: Engine, tell: Callable[[str], None]
+) -> tuple[list[Resampled], dict[tuple[int, int], Resampled]]:
+    """Resample runs of the same images, ground truth and protocols.
+
+    Returns:
+        Of each model (R,) values of its figures under draws, with the spread that new images would give; and of each
+        two models, by their numbers, the differences of their figures under swaps.
+    """
+    draws = Draws(runs, resamples, seed)
+    pieces = draws.pieces()
+    waiting = Counter(piece.models for piece in pieces)
+    parts: dict[tuple[int, ...], dict[int, Measured | Resampled]] = {models: {} for models in waiting}
+    found: dict[tuple[int, ...], Resampled] = {}
+    for number, (piece, part) in enumerate(engine.map(_evaluate, pieces, draws), 1):
+        tell(f"resampling images: {number:,} of {len(pieces):,} pieces")
+        models = piece.models
+        parts[models][piece.first] = part
+        if len(parts[models]) == waiting[models]:  # at once: parts take a hundred times the room of figures
+            found[models] = _joined([part for _, part in sorted(parts.pop(models).items())])
+    of_one = [found[i,] for i in range(len(runs))]
+    return of_one, {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)}
+
+
+def _evaluate(draws: Draws, piece: Piece) -> Measured | Resampled:
+    """Return one model's values under draws of images, or the differences of two models under swaps of images."""
+    resampler, batch = draws.resampler(piece.models), piece.first // BATCH
+    if len(piece.models) == 1:
+        return resampler.under(draws.numbers(piece), batch)
+    return differences_when_swapped(resampler, draws.numbers(piece), batch)
+
+
+def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
+    measured = [part for part in parts if isinstance(part, Measured)]
+    if measured:
+        return Measured.joined(measured).figures(ByClass.resampled)
+    differences = [part for part in parts if not isinstance(part, Measured)]
+    return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
+
+
+# How sure ranks are: for each of some models, the places that it may have, as far as the choice of images goes.
+#
+# A model stands surely below those that are significantly better than it, and surely above those than which it is
+# significantly better; what is left between is its interval. All pairs of models are tested at once, by the largest of
+# their studentized differences in each resample (Westfall and Young 1993, single-step max-T), so that with 95 % all
+# intervals hold together, however many models there are (Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for
+# ranks).
+
+
+def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
+    """The lowest and the highest rank, from 1, that each of n models may have.
+
+    Args:
+        figure: key of the figure, which says whether the highest or the lowest is the best.
+        values: (n,) of the figure.
+        resamples: (n, R) of the figure under the same R draws of images; NaN where there was nothing to measure.
+
+    >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
+    >>> rank_intervals("semantic:map", [0.6, 0.2, 0.2], np.tile(draws + 0.01 * np.eye(3), 20))
+    [(1, 1), (2, 3), (2, 3)]
+    """
+    n = len(values)
+    centred = resamples - np.nanmean(resamples, axis=1, keepdims=True) if n else resamples
+    largest = np.zeros(resamples.shape[1])
+    apart = np.zeros((n, n))
+    for i in range(n - 1):
+        deviations = np.nan_to_num(centred[i] - centred[i + 1 :])
+        spread = deviations.std(axis=1)
+        known = spread > ROUNDING  # two models that no draw sets further apart are the same
+        studentized = np.abs(deviations[known]) / spread[known, None]
+        largest = np.maximum(largest, studentized.max(axis=0, initial=0))
+        differences = np.abs(np.asarray(values[i + 1 :]) - values[i])
+        apart[i, i + 1 :][known] = differences[known] / spread[known]
+    apart += apart.T
+    p = (1 + (largest >= apart[..., None] - ROUNDING).sum(axis=-1)) / (1 + len(largest))
+    found = []
+    for i in range(n):
+        sure = [j for j in range(n) if p[i, j] < LEVEL]
+        above = sum(better(figure, values[j], values[i]) for j in sure)
+        found.append((1 + above, n - (len(sure) - above)))
+    return found
+
+
+# Rankings of models, and whether two of them agree.
+
+LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate")
+"""Figures, by the end of their key, of which the lowest is the best."""
+
+
+def better(figure: str, a: float, b: float) -> bool:
+    """Whether one value of a figure is better than another."""
+    return (b - a if figure.endswith(LOWER_IS_BETTER) else a - b) > ROUNDING
+
+
+def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
+    """Rank of each value, 1 for the best; equal ones share the first of their ranks, what is None has none.
+
+    >>> ranks("semantic:map", [0.3, 0.5, None, 0.5])
+    [3, 1, None, 1]
+    """
+    known = [value for value in values if value is not None]
+    return [None if value is None else 1 + sum(better(figure, other, value) for other in known) for value in values]
+
+
+def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return Kendall's tau-b of two rankings of the same models; None if one of them has all models equal.
+
+    >>> round(kendall([1, 2, 3], [1, 3, 2]), 12)
+    0.333333333333
+    """
+    tau = float(kendall_of_differences(differences(a), differences(b)))
+    return None if isnan(tau) else tau
+
+
+def changes_places(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Return whether two rankings have any two models in opposite orders."""
+    return bool((np.sign(differences(a)) * np.sign(differences(b)) < 0).any())
+
 
 COVERAGE = 0.95
 LEVEL = 0.05

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args, get_type_hints
 
-from shoe.comparison.ranks import changes_places, kendall
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.comparison.significance import changes_places, kendall
 from shoe.core.documents import Correlation, Count, Document
 from shoe.engines.base import SERIAL, Engine
-from shoe.evidence.draws import figures_of
-from shoe.evidence.raters import rated_by
-from shoe.matching.overlaps import Overlaps
-from shoe.protocols.options import SemanticOptions
+from shoe.scoring.evidence.draws import figures_of
+from shoe.scoring.evidence.facts import rated_by
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Overlaps
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_score

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoe.core import columns
 from shoe.core.arrays import Floats, Ints
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.roles import RolePredictions
 

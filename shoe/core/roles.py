@@ -2,7 +2,7 @@
 
 A triplet needs two boxes. Here a person may do something without an object, or with one whose box nobody drew, and may
 be left out of account. There are A actions and R entries, each an action with one of its roles
-(:meth:`shoe.benchmarks.actions.Actions.entries`).
+(:meth:`shoe.benchmarks.base.Actions.entries`).
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Mask
-from shoe.core.seeded import random_numbers
+from shoe.core.arrays import Floats, Mask, random_numbers
 
 MeasurementLevel = Literal["ordinal", "interval", "nominal"]
 ROUNDING = 1e-12

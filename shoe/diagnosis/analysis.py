@@ -10,18 +10,43 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.signature import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.diagnosis.fix_targets import TruePairs, possible, shared_map, targets_by_map, targets_of_each
-from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, Fixes, State, before_fixes
-from shoe.diagnosis.over_seeds import OverSeeds, means_over_seeds, over_seeds
-from shoe.diagnosis.person_flow import assign_by_person
+from shoe.diagnosis.error_types import (
+    ERRORS,
+    FIXABLE,
+    FLOW,
+    GROUPS,
+    MISSED_GT,
+    NAMES,
+    NO_PART,
+    ROLE_FLOW,
+    TYPES,
+    Assigned,
+    Errors,
+    ErrorType,
+    Fixes,
+    State,
+    TruthStatus,
+    Variant,
+    assign_by_person,
+    assign_types,
+    before_fixes,
+)
+from shoe.diagnosis.fixes import (
+    OverSeeds,
+    TruePairs,
+    means_over_seeds,
+    over_seeds,
+    possible,
+    shared_map,
+    targets_by_map,
+    targets_of_each,
+)
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
-from shoe.diagnosis.types import FLOW, NO_PART, ROLE_FLOW, Assigned, ErrorType, TruthStatus, assign_types
-from shoe.diagnosis.variants import Variant
-from shoe.matching.task import Task
-from shoe.protocols.signature import Signature, sign
+from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import ClassScores, Means, PartMean, Rule, minus
-from shoe.scoring.ranking import FixedRanking
+from shoe.scoring.matching.task import Task
 
 
 class Step(NamedTuple):

@@ -13,19 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses, parse_classes
+from shoe.benchmarks.protocol_options import Interpolation
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates, Overlap
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
-from shoe.core.iou import Overlap
 from shoe.core.roles import NO_BOX, RoleTruth, Single
-from shoe.diagnosis.person_flow import does
-from shoe.diagnosis.types import ROLE_FLOW
-from shoe.diagnosis.variants import Variant
-from shoe.matching.persons import PersonMatches
-from shoe.matching.task import Task
-from shoe.protocols.options import Interpolation
+from shoe.diagnosis.error_types import ROLE_FLOW, Variant, does
+from shoe.scoring.matching.persons import PersonMatches
+from shoe.scoring.matching.task import Task
 
 VIEWS = ("class", "role")
 _ANYTHING = "anything"

@@ -7,35 +7,27 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from shoe.benchmarks.protocol_options import SemanticOptions, changed
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.core.shown import Rows, as_lines, as_table
+from shoe.core.public import Rows, as_lines, as_table
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.by_role import VIEWS, by_role
+from shoe.diagnosis.error_types import ERRORS, VARIANTS
 from shoe.diagnosis.examples import ErrorExample, examples
-from shoe.diagnosis.interactions import (
-    NEEDS,
-    PAIRS_NEED,
-    InteractionMap,
-    interaction_map,
-    why_absent,
-)
+from shoe.diagnosis.interactions import NEEDS, PAIRS_NEED, InteractionMap, interaction_map, why_absent
 from shoe.diagnosis.localisation import Localised, PairRules, localise
-from shoe.diagnosis.oracles import ERRORS
 from shoe.diagnosis.pairs import NO_INTERACTION_CHOICES, OfPairs
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.variants import VARIANTS
-from shoe.matching.task import Task
-from shoe.predictions.box_check import examine_boxes
+from shoe.predictions.boxes.check import examine_boxes
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
-from shoe.protocols.named import SEMANTIC
-from shoe.protocols.options import SemanticOptions, changed
-from shoe.scoring.score import coordinate_names
-from shoe.scoring.warnings import warnings
+from shoe.scoring.matching.task import Task
+from shoe.scoring.score import coordinate_names, warnings
 from shoe.similarity import Similarity, similarity_for
 
 CHOICES = ("seeded", "greedy")
@@ -189,7 +181,7 @@ def diagnose(
     Args:
         predictions: n triplets of a model; words may be any.
         truth: the ground truth.
-        variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.variants``).
+        variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.error_types``).
         choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``), or a
             ground truth that nothing finds yet, else the one whose true positive scores least (``greedy``).
         seed: the first seed for ``seeded``, 0 to 2**32 - 1.

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices
-from shoe.core.coordinates import CommonCoordinates
+from shoe.core.arrays import Floats, Indices, first_of_each, random_numbers
+from shoe.core.boxes import CommonCoordinates, iou
 from shoe.core.interactions import Interactions
-from shoe.core.iou import iou
-from shoe.core.ragged import first_of_each
-from shoe.core.seeded import random_numbers
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.types import ErrorType, TruthStatus
-from shoe.matching.overlaps import Boxes
+from shoe.diagnosis.error_types import ErrorType, TruthStatus
+from shoe.scoring.matching.task import Boxes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoe.benchmarks.checks import triplet_name
+from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError
 from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_types import ErrorType
 from shoe.diagnosis.localisation import Localised
-from shoe.diagnosis.types import ErrorType
-from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import average_precision
 from shoe.scoring.entries import Entries, Rule, mean_over
 

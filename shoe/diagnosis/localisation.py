@@ -12,20 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.protocols import DIAG
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask, as_bits, expand, first_equal, first_of_each, index_in_group
+from shoe.core.boxes import iou
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
-from shoe.core.iou import iou
-from shoe.core.ragged import expand, first_of_each, index_in_group
 from shoe.core.roles import no_boxes
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
-from shoe.matching.nms import greedily_kept
-from shoe.matching.overlaps import Boxes
-from shoe.matching.task import Origin, Task
 from shoe.predictions.pair_predictions import Pairs
-from shoe.protocols.named import DIAG
+from shoe.scoring.matching.repeats import greedily_kept
+from shoe.scoring.matching.task import Boxes, Origin, Task
 
 CHOICES = {
     "pairs": ("index", "merged"),

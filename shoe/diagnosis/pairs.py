@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 
 from msgspec.structs import asdict
 
+from shoe.benchmarks.protocol_options import changed
+from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.signature import Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import unknown_name
 from shoe.core.interactions import Interactions
@@ -18,9 +21,6 @@ from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
-from shoe.protocols.named import DIAG
-from shoe.protocols.options import changed
-from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
 
 NO_INTERACTION_CHOICES = ("exclude", "keep")

@@ -9,10 +9,9 @@ import msgspec
 from shoe.core.documents import Count, Document, Fraction, Gain
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.localisation import PairFigures
-from shoe.diagnosis.semantics import SemanticDiagnosis
+from shoe.diagnosis.semantics import Related, SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import VocabularyGap
-from shoe.diagnosis.wrong_words import Related
 from shoe.scoring.entries import Means
 
 

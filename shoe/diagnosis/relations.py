@@ -19,11 +19,10 @@ from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.documents import Document, Fraction
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.lexicon.store import lexicon, per_lexicon
-from shoe.matching.task import Task
+from shoe.lexicon.store import ids_of, lexicon, per_lexicon
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.similarity.table import Basis, SimilarityTable
 
 Senses = NDArray[np.int32]

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.coordinates import CommonCoordinates
-from shoe.core.iou import OverlapRule, iou
-from shoe.core.ragged import blocks, expand, falling_order
-from shoe.matching.overlaps import Boxes
-from shoe.matching.overlaps import Overlaps as Compared
-from shoe.matching.task import Task
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, falling_order
+from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
+from shoe.scoring.matching.task import Boxes, Task
+from shoe.scoring.matching.task import Overlaps as Compared
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""

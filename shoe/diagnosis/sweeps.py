@@ -18,12 +18,11 @@ from shoe.core.documents import Document, Fraction
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_types import ErrorType, before_fixes
 from shoe.diagnosis.localisation import Localised, PairFigures, pair_figures
-from shoe.diagnosis.oracles import before_fixes
-from shoe.diagnosis.types import ErrorType
-from shoe.matching.nms import Suppression
 from shoe.predictions.pair_predictions import find_pairs
 from shoe.scoring.entries import Means
+from shoe.scoring.matching.repeats import Suppression
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""
@@ -75,7 +74,8 @@ def nms_sweep(
 ) -> Sweep:
     """Suppress pairs that lie on better ones, at several overlaps.
 
-    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2, ``shoe.matching.nms``). Where pairs
+    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2,
+    ``shoe.scoring.matching.repeats``). Where pairs
     come from triplets, triplets of one verb and object suppress each other, as detectors that do it do, and pairs are
     those of the triplets that are left; mAP is then that of the option ``strict.nms``. Pairs of a file of their own
     suppress each other within an object, by the scores of their detection (without these, the first ones stay).

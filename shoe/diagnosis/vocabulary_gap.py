@@ -9,7 +9,7 @@ once under the map. That gain has three parts, which add up to it:
 - credit: it credits the matches for what their words mean.
 
 The credit is split over the matches, and over the verb and the object of each by what either adds to its similarity
-(``shoe.diagnosis.integrated_gradients``); where raters compared whole interactions, equally over the words that are
+(``shoe.diagnosis.vocabulary_gap``); where raters compared whole interactions, equally over the words that are
 not the class's own. A *confusion* is a predicted word for a class's word; it has what its matches
 have, and the shares of all confusions add up to 1.
 """
@@ -18,21 +18,297 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices
+from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, stable_order
+from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, converted, iou
 from shoe.core.documents import Box, Count, Document, Fraction, Gain
-from shoe.core.iou import Overlap, iou
-from shoe.diagnosis.after_fixes import SharedLists, Tables
-from shoe.diagnosis.integrated_gradients import shares_of
+from shoe.core.interactions import Interactions
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_types import State
 from shoe.diagnosis.relations import PredictedWords, WordPair
 from shoe.lexicon.expressions import Part
-from shoe.matching.overlaps import Overlaps
-from shoe.matching.task import Task
+from shoe.scoring.average_precision import EPSILON
+from shoe.scoring.entries import Entries, Means, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Origin, Overlaps, Task
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import WordNetSimilarity, combine
+
+# What an oracle leaves, as tables: ground truths that still count, predictions with their new words and boxes.
+#
+# A strict oracle makes a true positive of an error by giving it the class and the boxes of a ground truth. Written into
+# a
+# table, that can be scored by any measure.
+
+Column = TypeVar("Column", bound=NDArray[Any])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The part of both tables that a diagnosis looks at; p predictions, t ground truths.
+
+    All boxes are continuous edges, so that a ground truth's can stand in a prediction's row whatever the coordinates of
+    the two files. The vocabularies of the predictions end with the labels of the dataset that they lack.
+
+    Attributes:
+        whole: the tables as they were read.
+        prediction: (p,) the row of each prediction in the whole table, ascending.
+        truth: (t,) the same of each ground truth.
+        row: (p,) the row, in ``task``, of each prediction of the diagnosis' scope. Ground truths are in its order.
+        verb, object: word of each of the dataset's verbs and objects in the predictions' vocabularies.
+        found_by: (t,) index in the scope of the true positive before any fix; -1 where there is none.
+    """
+
+    whole: Task
+    task: Task
+    prediction: Indices
+    truth: Indices
+    row: Indices
+    verb: Ints
+    object: Ints
+    found_by: Indices
+
+    @classmethod
+    def of(cls, analysis: ErrorAnalysis) -> Tables:
+        """Take from the tables what has a part in an analysis."""
+        scope, whole = analysis.scope, analysis.task
+        order = np.argsort(scope.prediction, kind="stable")
+        row = np.empty(len(order), np.int64)
+        row[order] = np.arange(len(order))
+        predictions = _edges(whole.predictions.select(scope.prediction[order]))
+        truths = _edges(whole.truth.interactions.select(scope.truth))
+        verbs, verb = _extended(predictions.verbs, whole.truth.classes.verbs)
+        objects, object_ = _extended(predictions.objects, whole.truth.classes.objects)
+        predictions = replace(predictions, verbs=verbs, objects=objects)
+        return cls(
+            whole=whole,
+            task=Task(
+                predictions,
+                replace(whole.truth, interactions=truths),
+                Origin(whole, scope.prediction[order], scope.truth, CommonCoordinates.EDGES),
+            ),
+            prediction=scope.prediction[order],
+            truth=scope.truth,
+            row=row,
+            verb=verb,
+            object=object_,
+            found_by=analysis.assigned.found_by,
+        )
+
+    def kept(self, state: State) -> Mask:
+        """(p,) which predictions of ``task`` a state keeps."""
+        kept = np.zeros(len(self.row), bool)
+        kept[self.row[state.kept]] = True
+        return kept
+
+    def after(self, state: State) -> Task:
+        """Write a state into tables; of its boxes only those of fixed predictions need be compared anew."""
+        predictions, truths = self.task.predictions, self.task.truth.interactions
+        here = np.arange(len(predictions))
+        fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
+        if len(fixed):
+            rows = self.row[state.found_by[fixed]]
+            here[rows] = -1
+            predictions = replace(
+                predictions,
+                human_boxes=_with(predictions.human_boxes, rows, truths.human_boxes[fixed]),
+                object_boxes=_with(predictions.object_boxes, rows, truths.object_boxes[fixed]),
+                verb=_with(predictions.verb, rows, self.verb[truths.verb[fixed]]),
+                object=_with(predictions.object, rows, self.object[truths.object[fixed]]),
+            )
+        kept, truth = self.kept(state), self.task.truth
+        return Task(
+            predictions if kept.all() else predictions.select(kept),
+            truth if state.counted.all() else replace(truth, interactions=truths.select(state.counted)),
+            Origin(self.task, here[kept], np.flatnonzero(state.counted), CommonCoordinates.EDGES),
+        )
+
+
+def _with(column: Column, rows: Indices, values: Column) -> Column:
+    changed = column.copy()
+    changed[rows] = values
+    return changed
+
+
+def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
+    """A vocabulary with all labels of a dataset, and the index of each label in it."""
+    index = {word: number for number, word in enumerate(words)}
+    of_label = [index.setdefault(label, len(index)) for label in labels]
+    return tuple(index), np.array(of_label, np.int32)
+
+
+def _edges(table: Interactions) -> Interactions:
+    of = table.triplet_coordinates
+    return replace(
+        table,
+        human_boxes=converted(table.human_boxes, of, CommonCoordinates.EDGES),
+        object_boxes=converted(table.object_boxes, of, CommonCoordinates.EDGES),
+        coordinates=np.full_like(table.coordinates, Coordinates.CONTINUOUS),
+    )
+
+
+class SharedLists:
+    """Means of many entries that have most classes' lists in common: each different list is ranked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, bytes], float] = {}
+
+    def means(self, entries: Entries) -> Means:
+        """Mean average precision, as ``entries.means()`` has it where classes with ground truth are averaged."""
+        truths, order = entries.truths, stable_order(entries.category)
+        ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
+        score, credit = entries.score[order], entries.credit[order]
+        keys = {}
+        for k in np.flatnonzero(truths > 0).tolist():
+            part = slice(ends[k - 1] if k else 0, ends[k])
+            digest = blake2b(score[part].tobytes() + credit[part].tobytes(), digest_size=16).digest()
+            keys[k] = (k, int(truths[k]), digest)
+        new = [k for k, key in keys.items() if key not in self._known]
+        fresh = np.zeros_like(entries.counted)
+        fresh[new] = True
+        ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
+        self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
+        ap[list(keys)] = [self._known[key] for key in keys.values()]
+        counted = entries.rule.in_mean(truths, entries.counted)
+        parts = (counted, counted & entries.rare, counted & ~(entries.rare | entries.unseen))
+        return Means(*(mean_over(ap, part) for part in parts))
+
+
+# Which match explains how much of the SHOE-mAP that a map adds to exact matches of words: integrated gradients.
+#
+# All similarities grow together, in a straight line, from those of exact matches to the map's, and each match is given
+# what its own growth adds to the area under its class's curve on the way (Aumann and Shapley's rule of sharing a cost).
+# So the shares of all add up to the whole, matches that play the same part have the same share, and one whose
+# similarity
+# does not grow has none. Scores stay, and with them the order of a class's entries.
+
+_STEPS = 4
+"""Points of the way at which the gradient is taken: it is linear but for where an envelope changes hands."""
+_ORDERS = 32
+_NUMBERS = 1 << 19
+"""Numbers in a work array at most, where orders of ties are drawn: 4 MB."""
+
+
+def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
+    """What each match adds to SHOE-mAP between two sets of similarities.
+
+    Args:
+        scorer: of the predictions; under rules with a grid of recalls, shares are those of all points of the curve.
+        matches: who is matched with whom, and the similarities at the end; t ground truths.
+        start: (t,) the similarities at the start, none above that at the end.
+
+    Returns:
+        (t,) gains; their sum is the difference up to the error of the integral, and of the orders of ties that are
+        drawn.
+    """
+    gains = np.zeros(len(start))
+    truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
+    by_class = np.argsort(scorer.hoi[truth], kind="stable"), np.argsort(matches.false_positive_of[false], kind="stable")
+    truth, false = truth[by_class[0]], false[by_class[1]]
+    classes = np.arange(len(scorer.truths) + 1)
+    of_truth = np.searchsorted(scorer.hoi[truth], classes)
+    of_false = np.searchsorted(matches.false_positive_of[false], classes)
+    for k in np.flatnonzero(scorer.in_mean & (scorer.truths > 0)).tolist():
+        own = truth[of_truth[k] : of_truth[k + 1]]
+        if (matches.sigma[own] > start[own]).any():
+            rank = _ranks(scorer, own, matches, matches.unmatched[false[of_false[k] : of_false[k + 1]]], k)
+            slope = gradients(rank, start[own], matches.sigma[own], int(scorer.truths[k]), scorer.options.ap)
+            gains[own] = (matches.sigma[own] - start[own]) * slope
+    total: Floats = gains / max(1, scorer.in_mean.sum())
+    return total
+
+
+def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
+    """(orders, m) ranks of a class's matches among its entries; several where scores tie and orders are drawn."""
+    rows = np.concatenate([matches.prediction[truth], false])
+    score = scorer.task.predictions.score[rows]
+    ascending = np.sort(score)
+    above = len(rows) - np.searchsorted(ascending, score, "right")
+    equal = len(rows) - np.searchsorted(ascending, score, "left") - above
+    m = len(truth)
+    if equal[:m].max() == 1:
+        certain: Floats = above[None, :m] + 1.0
+        return certain
+    if scorer.options.ties is Ties.INPUT:
+        image = np.concatenate([scorer.truth_image[truth], scorer.task.image[false]])
+        row = np.concatenate([truth, len(scorer.hoi) + false])
+        order = np.lexsort((row, image, above))[None, :]
+    else:
+        half = min(_ORDERS, max(8, _NUMBERS // (_STEPS * len(rows)))) // 2
+        drawn = random_numbers(number, (half, len(rows))) / 2.0**64
+        order = np.argsort(above + np.concatenate([drawn, 1 - drawn]), axis=1)
+    rank = np.empty(order.shape)
+    np.put_along_axis(rank, order, np.arange(1.0, len(rows) + 1)[None], axis=1)
+    return rank[:, :m]
+
+
+def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
+    """How the area under a curve answers to each credit, averaged over orders and over a straight way.
+
+    Args:
+        rank: (orders, m) 1-based ranks of a class's matches in its ranking.
+        start: (m,) their credits where the way starts.
+        end: (m,) where it ends.
+        truths: ground truths of the class.
+        interpolation: ``TRAPEZOID``, the curve itself; by any other rule, its envelope.
+
+    Returns:
+        (m,) mean derivatives of AP (``TRAPEZOID`` or ``ALL_POINTS``).
+    """
+    order = np.argsort(rank, axis=1)
+    ranks = np.take_along_axis(rank, order, axis=1)
+    steps = (np.arange(_STEPS) + 0.5)[:, None] / _STEPS
+    credit = (start + steps * (end - start))[:, order]
+    slopes = (_of_curve if interpolation is Interpolation.TRAPEZOID else _of_envelope)(ranks, credit)
+    by_rank = slopes.mean(axis=0) / (truths + EPSILON)
+    found = np.empty_like(by_rank)
+    np.put_along_axis(found, order, by_rank, axis=1)
+    mean: Floats = found.mean(axis=0)
+    return mean
+
+
+def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
+    """(steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
+
+    Args:
+        ranks: (orders, m) ascending.
+        credit: (steps, orders, m) of the entries at these ranks.
+    """
+    m = ranks.shape[1]
+    backwards = (np.cumsum(credit, axis=2) / (ranks + EPSILON))[:, :, ::-1]
+    envelope = np.maximum.accumulate(backwards, axis=2)
+    # The entry, at this rank or after it, whose precision is the envelope's.
+    peak = np.maximum.accumulate(np.where(backwards == envelope, np.arange(m), 0), axis=2)
+    peak, envelope = m - 1 - peak[:, :, ::-1], envelope[:, :, ::-1]
+    # A credit counts in the recall that it adds, and in the precision of every entry whose peak it stands before.
+    weight = credit / np.take_along_axis(np.broadcast_to(ranks + EPSILON, peak.shape), peak, axis=2)
+    row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
+    onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
+    return envelope + _from_here_on(onto)
+
+
+def _of_curve(ranks: Floats, credit: Floats) -> Floats:
+    """The same of the area under the straight lines between the points of the curve."""
+    # Precision at an entry and at the one before it, each half; the first entry's counts for both.
+    first = ranks == 1
+    here = np.where(first, 1, 0.5) / (ranks + EPSILON)
+    before = np.where(first, 0, 0.5) / (np.maximum(ranks - 1, 1) + EPSILON)
+    found = np.cumsum(credit, axis=2)
+    height = found * here + (found - credit) * before
+    # A credit counts in the recall that it adds, in its own precision, and in both of every entry after it.
+    return height + _from_here_on(credit * (here + before)) - credit * before
+
+
+def _from_here_on(values: Floats) -> Floats:
+    """Sums of each value and those after it."""
+    return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
+
 
 MOST = 50
 """Confusions that are listed."""

@@ -7,7 +7,7 @@ import re
 
 from shoe.core.errors import OptionError, quote
 from shoe.engines.base import SERIAL, Engine
-from shoe.engines.here import Processes
+from shoe.engines.processes import Processes
 
 HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
 _MOST = 1024

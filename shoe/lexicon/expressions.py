@@ -7,9 +7,8 @@ from functools import cache
 from itertools import product
 from typing import Literal, NamedTuple
 
-from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon, per_lexicon
-from shoe.lexicon.text import PREPOSITIONS, table_rows
+from shoe.lexicon.text import PREPOSITIONS, american, noun_forms, table_rows, undoubled, verb_forms
 
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}

@@ -15,9 +15,9 @@ from shoe.core.documents import Correlation, Count, Document, Fraction
 from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures
 from shoe.lexicon.expressions import Part
-from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.diff import semantic_of, under
 from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
+from shoe.maps.info import RaterAgreement, rater_agreements
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 

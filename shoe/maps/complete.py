@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Floats, Mask
 from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
-from shoe.evidence.imputation import imputation_of
-from shoe.evidence.intervals import Bounds, OpenScore, hull, precision_bounds
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import names_of
+from shoe.lexicon.store import names_of
 from shoe.maps.draft import Draft, Pair, Rate, questions_of
+from shoe.maps.estimate import Estimate
 from shoe.maps.influence import by_credit, by_false_positives
-from shoe.matching.task import Task
-from shoe.protocols.named import SEMANTIC
-from shoe.rating.estimate import Estimate
+from shoe.scoring.evidence.bounds import Bounds, OpenScore, hull, precision_bounds
+from shoe.scoring.evidence.draws import imputation_of
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.similarity import Rater, Similarity, SimilarityMap
 from shoe.similarity.unrated import Lookups

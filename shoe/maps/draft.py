@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import ids_of, names_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings
-from shoe.similarity.header import ABOUT
+from shoe.similarity.maps import ABOUT
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
 from shoe.similarity.whole import WholeRatings

@@ -9,15 +9,15 @@ from typing import Literal
 
 import numpy as np
 
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Ints
 from shoe.core.documents import Correlation, Count, Document
 from shoe.core.errors import InputError, quote
+from shoe.core.io.delimited import delimited_rows
 from shoe.core.statistics import pearson, spearman
-from shoe.io.delimited import delimited_rows
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.sources import check_same_part
-from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
 from shoe.similarity.ensemble import HIGHEST, ensemble_values
 

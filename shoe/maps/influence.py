@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import distinct, first_of_each, index_in_group
-from shoe.evidence.intervals import OpenScore, other_class
+from shoe.core.arrays import Floats, Indices, Mask, distinct, first_of_each, index_in_group
 from shoe.lexicon.expressions import Part
+from shoe.scoring.evidence.bounds import OpenScore, other_class
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import SimilarityTable
 from shoe.similarity.unrated import BINS, Lookups, bins_of

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, OptionError, printable, quote, unknown_name
-from shoe.io.delimited import delimited_rows
-from shoe.io.files import read_bytes
+from shoe.core.io.delimited import delimited_rows
+from shoe.core.io.files import read_bytes
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import names_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import is_map, shipped_maps

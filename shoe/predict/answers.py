@@ -9,30 +9,163 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property, partial
 from itertools import islice
+from math import ceil
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 
+from shoe.core.errors import ShoeError, quote
 from shoe.engines.cluster import Cluster
 from shoe.llm.budget import Budget, Usage
-from shoe.llm.ledger import Ledger, answers
+from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.progress import Progress, watch
-from shoe.llm.recorder import Tally
-from shoe.llm.states import Keys, State, as_keys
-from shoe.predict.ask import Ask, Question
+from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.request import Request
+from shoe.llm.workers import Ask as Asking
+from shoe.llm.workers import Job, Spread
 from shoe.predict.backend import Backend, BackendConfig
-from shoe.predict.keeping import AnswerRecorder, Kept, answer_of, parsed
+from shoe.predict.confidence import REFUSED, read_completion
+from shoe.predict.questions import Ask, Question
 from shoe.predict.records import Answer
-from shoe.predict.spreading import spread
+
+# How answers are kept: what a line says, the states that follow from it, and when a run has seen enough.
+
+_LOGPROBS = "logprob"
+_REJECTED = ("400", "403", "413", "422")
+"""Responses by which an endpoint does not take a request, whenever it is made."""
+
+
+class Kept(IntEnum):
+    """What an answer holds, as a ledger's states have it."""
+
+    PROBABILITIES = 0
+    """Text and the probabilities of its tokens."""
+    TEXT = 1
+    """Text alone: the endpoint gives no probabilities."""
+
+
+@dataclass(eq=False, slots=True)
+class AnswerRecorder(LedgerRecorder):
+    """Ends a run where probabilities are wanted and none come, at the first answer or error that shows it."""
+
+    probabilities: bool = True
+    _lacks: str = field(default="", init=False)
+    _rejected: str = field(default="", init=False)
+
+    def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
+        """Keep one raw answer."""
+        LedgerRecorder.answer(self, request, raw)
+        said = read_completion(raw)
+        if self.probabilities and said.tokens is None and said.finish != REFUSED:
+            self._lack("answers without logprobs")
+
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt that brought no answer."""
+        LedgerRecorder.failure(self, request, kind, detail, usage)
+        if kind in _REJECTED:
+            self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
+            if _LOGPROBS in detail.lower():
+                self._lack(self._rejected)
+
+    def _lack(self, found: str) -> None:
+        self._lacks = self._lacks or found
+        self.budget.stop("failed")
+
+    def end(self) -> None:
+        """See that the run did not end for want of what it needs."""
+        who = f"model {quote(self.ledger.identity['model'])}"
+        if self._lacks:
+            raise ShoeError(
+                f"{who}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
+                "(use confidence 'none', or an endpoint that gives logprobs)"
+            )
+        if self._rejected and not self.answered:
+            raise ShoeError(f"{who}: it takes none of the questions: {self._rejected}")
+        if self.stopping and not self.budget.stopping:
+            raise ShoeError(
+                f"{who}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
+                f"{self.ledger.path}"
+            )
+
+
+def parsed(entry: Mapping[str, Any]) -> list[int]:
+    """Return the states of the questions of a line; see :data:`shoe.llm.ledger.Parse`."""
+    answer = answer_of(entry)
+    if answer.finish == REFUSED:
+        return [State.REFUSED]
+    return [Kept.TEXT if answer.tokens is None else Kept.PROBABILITIES]
+
+
+def answer_of(entry: Mapping[str, Any]) -> Answer:
+    """Read the line of an answer."""
+    (key,), raw = entry["keys"], entry["answer"]
+    choices = raw.get("choices")
+    message = choices[0].get("message") if choices else raw.get("error")
+    if not isinstance(message, dict):
+        raise ValueError("no message of a model")
+    completion = read_completion(raw)
+    said = {"text": completion.text, "tokens": completion.tokens, "finish": completion.finish}
+    return msgspec.convert({**entry, "key": key, **said}, Answer)
+
+
+# Questions asked by the workers of a cluster, each with its own client or model.
+#
+# Workers read images under the same paths as this process, and check them against the content seen first: only
+# questions
+# go over the network.
+
+_WORKER_BATCHES = 2
+"""Batches in flight per local model: one is answered while the next one is prepared."""
+
+
+def spread(
+    cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
+) -> None:
+    """Have the workers of a cluster ask questions.
+
+    Args:
+        cluster: cluster on which the workers run.
+        config: settings of the model.
+        asks: the questions.
+        count: number of questions.
+        recorder: recorder of the run's ledger, with the run's budget.
+        beside: path beside which workers have their ledgers.
+
+    Raises:
+        ShoeError: when no further question makes sense, or every worker dies.
+    """
+    is_local = not config.asks
+    most = ceil(count / config.at_once) if is_local else config.at_once
+    workers = cluster.workers(most, is_local=is_local)
+    each = config.one_of(workers)
+    if Path(config.model).is_dir():  # workers may run in other folders
+        each = msgspec.structs.replace(each, model=str(Path(config.model).absolute()))
+    make = partial(_client, each, config.identity())
+    in_flight = each.at_once * (_WORKER_BATCHES if is_local else 1)
+    job = Job.from_recorder(recorder, config.model, make, in_flight, is_local=is_local)
+    Spread(cluster, job, workers, recorder, beside).run(asks)
+
+
+def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
+    """Return a worker's client or model, and the parser of its answers.
+
+    Raises:
+        ShoeError: if the model cannot be opened there, or its files differ there.
+    """
+    if {**config.identity(), "model": identity["model"]} != identity:
+        raise ShoeError(f"model {quote(config.model)}: found other files on a worker's machine, expected the same")
+    return cast("Asking", config.open().ask), parsed
+
 
 Questions = Callable[[], Iterable[Question]]
 """Makes all questions, those about one picture one after the other, in the same order each time."""

@@ -1,7 +1,7 @@
 """Back ends, which answer questions about pictures: one interface, and settings that take part in the keys of answers.
 
 Raw answers are kept in one form: OpenAI's chat completion, with the logarithms of raw probabilities of each token and
-of the likeliest others (``choices[0].logprobs.content``); see :mod:`shoe.predict.completions`.
+of the likeliest others (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import msgspec
 from shoe.core.errors import unknown_name
 from shoe.llm.budget import Price
 from shoe.llm.request import Recorder
-from shoe.predict.ask import Ask
+from shoe.predict.questions import Ask
 
 BACKENDS = {
     "transformers": "shoe.predict.backends.transformers:Transformers",

@@ -13,18 +13,17 @@ import msgspec
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.io.json import parse_json
-from shoe.predict.ask import Question
+from shoe.core.io.json import parse_json
 from shoe.predict.backend import BackendConfig, backend_of
 from shoe.predict.confidence import POLICIES, check_policy
+from shoe.predict.detection_files import PERSON, Names, read_names, usual_names
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.images import Picture
-from shoe.predict.names import PERSON, Names, read_names, usual_names
 from shoe.predict.pairs import PairRule, rule_named
+from shoe.predict.questions import TOKENS, WHOLE, Question, Way
 from shoe.predict.records import Paired
 from shoe.predict.scored import Scoring
 from shoe.predict.visual import Visual, marks_named, shown, whole
-from shoe.predict.ways import TOKENS, WHOLE, Way
 
 GROUPS = ("detector", "pairs", "visual", "ask", "vlm")
 """Groups of settings."""

@@ -18,12 +18,10 @@ import msgspec
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError, quote
-from shoe.predict.detection_files import DETECTIONS, check_same, detected
+from shoe.maps.local_models import LocalModel, files_of
+from shoe.predict.detection_files import DETECTIONS, Names, check_same, detected, objects_of
 from shoe.predict.images import Picture, opened
-from shoe.predict.lines import growing, read_lines, write_lines
-from shoe.predict.names import Names, objects_of
-from shoe.predict.records import Detected, Detection
-from shoe.rating.local_models import LocalModel, files_of
+from shoe.predict.records import Detected, Detection, growing, read_lines, write_lines
 
 if TYPE_CHECKING:
     from PIL.Image import Image

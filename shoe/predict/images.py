@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoe.core.errors import InputError, MissingExtraError, quote
-from shoe.io.files import unreadable
+from shoe.core.io.files import unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image

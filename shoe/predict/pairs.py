@@ -19,23 +19,21 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.boxes import Overlap, iou
 from shoe.core.errors import InputError, OptionError, many, meant, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.iou import Overlap, iou
+from shoe.core.io.files import unreadable
+from shoe.core.io.json import Box, ImageName, Whole
 from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
-from shoe.io.files import unreadable
-from shoe.io.typed import Box, ImageName, Whole
 from shoe.llm.ledger import canonical
-from shoe.matching.nms import greedily_kept
-from shoe.predict.detection_files import Detections, check_same, inside
+from shoe.predict.detection_files import PERSON, Detections, Names, check_same, inside, objects_of
 from shoe.predict.images import Picture
-from shoe.predict.lines import write_lines
-from shoe.predict.names import PERSON, Names, objects_of
-from shoe.predict.records import Detected, Pair, Paired, Score
+from shoe.predict.records import Detected, Pair, Paired, Score, write_lines
 from shoe.predictions.pair_predictions import NO_VERB
 from shoe.predictions.pair_predictions import Pairs as PairTable
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import open_source
+from shoe.scoring.matching.repeats import greedily_kept
 
 _MANY = 1_000_000
 _Count = Annotated[int, Meta(ge=0, le=_MANY)]

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from shoe.core.errors import InputError
-from shoe.engines.shard import Shard
+from shoe.engines.base import Shard
 from shoe.llm.ledger_merge import remove
 from shoe.predict.detection_files import DETECTIONS, check_same
 from shoe.predict.images import Picture
-from shoe.predict.lines import read_made
-from shoe.predict.records import Detected
+from shoe.predict.records import Detected, read_made
 
 _NAMES = _DETECTIONS, _PAIRS, _ANSWERS = "detections.jsonl", "pairs.jsonl", "answers.jsonl"
 

@@ -18,10 +18,10 @@ from typing import Any
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.errors import InputError, OptionError
-from shoe.io.files import replacing
-from shoe.predict.completions import REFUSED
+from shoe.core.io.files import replacing
 from shoe.predict.confidence import (
     NONE,
+    REFUSED,
     beginning,
     check_policy,
     letter_confidences,
@@ -31,9 +31,8 @@ from shoe.predict.confidence import (
     word_shares,
     yes_confidence,
 )
-from shoe.predict.lines import first_line, write_lines
-from shoe.predict.records import Answer, Pair
-from shoe.predict.ways import LETTERS, YES_NO, verbs_of
+from shoe.predict.questions import LETTERS, YES_NO, verbs_of
+from shoe.predict.records import Answer, Pair, first_line, write_lines
 from shoe.version import __version__
 
 Sizes = Mapping[str, tuple[int, int]]

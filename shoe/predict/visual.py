@@ -20,10 +20,10 @@ from msgspec import Meta
 
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.llm.ledger import canonical
+from shoe.predict.detection_files import PERSON
 from shoe.predict.images import Picture, opened
-from shoe.predict.names import PERSON
+from shoe.predict.questions import Shown
 from shoe.predict.records import Pair
-from shoe.predict.ways import Shown
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -11,10 +11,10 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError, flag
 from shoe.core.interactions import Interactions
-from shoe.io.native import notes_of_native, read_native, write_native
-from shoe.predictions.boxes import parse_convention
-from shoe.predictions.flat import SCORE_NAMES
-from shoe.predictions.formats import (
+from shoe.core.io.native import notes_of_native, read_native, write_native
+from shoe.predictions.boxes.conventions import parse_convention
+from shoe.predictions.formats.flat import SCORE_NAMES
+from shoe.predictions.formats.registry import (
     FORMATS,
     NATIVE,
     Format,
@@ -29,8 +29,8 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
+from shoe.predictions.vlm.answers import alternatives, first_items, keys_unread, numbers_unread
 from shoe.predictions.vlm.keys import USUAL
-from shoe.predictions.vlm.unread import alternatives, first_items, keys_unread, numbers_unread
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
@@ -57,8 +57,9 @@ def read_predictions(
 
     Args:
         path: the file, compressed with gzip or not, or a folder of official Matlab files.
-        format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native"; by default the content decides.
-        boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes`.
+        format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the content
+        decides.
+        boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes.conventions`.
         scores: how to bring scores that are no confidences to 0..1: "sigmoid", "percent", "minmax" or "rank"; else
             as they are.
         dataset: the benchmark, or its name, whose image names and class numbers the file uses.
@@ -170,7 +171,7 @@ def write_predictions(
     Args:
         table: what to write.
         path: the file.
-        format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native".
+        format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, whose class numbers to write where the format has numbers.
         notes: how the table was read, which the native format keeps, so that signatures and reports stay the same.
 

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from shoe.benchmarks import DEFAULT, benchmark, benchmark_names
-from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.card import IMAGE_LABELS, CardFile
-from shoe.benchmarks.others import benchmark_of_truth
+from shoe.benchmarks.base import IMAGE_LABELS, Benchmark, CardFile
+from shoe.benchmarks.checks import benchmark_of_truth
 from shoe.benchmarks.summary import compare, sizes
 from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, ShoeError
-from shoe.io.files import read_bytes
+from shoe.core.io.files import read_bytes
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.formats import BONGARD, PROBLEMS
+from shoe.predictions.formats.registry import BONGARD, PROBLEMS
 
 _PICTURES = (".jpg", ".jpeg", ".png")
 _ZIP = b"PK"

@@ -9,8 +9,7 @@ import numpy as np
 
 from shoe.core.errors import many, quote
 from shoe.core.interactions import Interactions
-from shoe.predictions.boxes import Convention
-from shoe.predictions.conventions import Conventions
+from shoe.predictions.boxes.conventions import Convention, Conventions
 
 _EXAMPLES = 3
 _BY_ITSELF = "the table says"

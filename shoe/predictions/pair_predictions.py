@@ -33,17 +33,14 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
-from shoe.core.arrays import Floats, Indices
-from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
+from shoe.core.arrays import Bits, Floats, Indices, as_bits, first_equal, first_of_run, index_in_group, together
 from shoe.core.errors import InputError, meant, quote
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.ragged import index_in_group
+from shoe.core.io.files import read_bytes, seen
+from shoe.core.io.json import Box, Finite, ImageName, Whole
 from shoe.core.rows import Rows
-from shoe.io.files import read_bytes
-from shoe.io.typed import Box, Finite, ImageName, Whole
-from shoe.io.unknown import seen
 from shoe.lexicon.labels import match_labels
-from shoe.predictions.boxes import Convention, parse_convention
+from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.record_fields import image_names, in_all_or_none, is_given
 from shoe.predictions.source import Sizes, Source, collection_paused, open_source

@@ -22,12 +22,11 @@ import numpy as np
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.io.files import RUN_HEAD, is_stream, read_bytes
-from shoe.io.json import parse_json, parse_with_nan
-from shoe.io.literals import is_literal, parse_literal
-from shoe.io.matlab import is_matlab
-from shoe.io.pickles import TORCH_TO_JSON
-from shoe.io.typed import explained, shown
+from shoe.core.io.files import RUN_HEAD, is_stream, read_bytes
+from shoe.core.io.json import explained, parse_json, parse_with_nan, shown
+from shoe.core.io.matlab import is_matlab
+from shoe.core.io.pickles import TORCH_TO_JSON
+from shoe.core.io.tolerant import is_literal, parse_literal
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
@@ -189,7 +188,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     elif is_matlab(data):
         source.kind = "matlab"
     elif len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5:  # a pickle of protocol 2 to 5
-        from shoe.io.pickles import load_plain
+        from shoe.core.io.pickles import load_plain
 
         source.document = load_plain(path, data)
     elif not data[:64].strip(b"\0"):

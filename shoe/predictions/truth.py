@@ -10,7 +10,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
-from shoe.predictions.formats import SWAPPED, recognised, refuse_others
+from shoe.predictions.formats.registry import SWAPPED, recognised, refuse_others
 from shoe.predictions.source import open_source
 
 

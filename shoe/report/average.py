@@ -9,11 +9,11 @@ from statistics import mean, stdev
 
 from rich.console import Console
 
+from shoe.benchmarks.signature import Signature
 from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
-from shoe.io.files import read_bytes
-from shoe.io.json import read_typed
-from shoe.protocols.signature import Signature
+from shoe.core.io.files import read_bytes
+from shoe.core.io.json import read_typed
 from shoe.report.json import Score
 from shoe.report.text import percent, points, say, table
 from shoe.scoring.entries import PartMean

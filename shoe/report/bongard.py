@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from shoe.bongard.build import Built
-from shoe.bongard.oracle import Outcome
-from shoe.bongard.problems import SHOTS, Problems
-from shoe.bongard.score import BongardReport
 from shoe.core.errors import many, printable
 from shoe.report.text import count, percent, say, table
+from shoe.scoring.bongard.build import Built
+from shoe.scoring.bongard.oracle import Outcome
+from shoe.scoring.bongard.problems import SHOTS, Problems
+from shoe.scoring.bongard.score import BongardReport
 
 _OUTCOMES = {
     Outcome.RIGHT: "right",

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from shoe.comparison.compare import Column, Comparison
-from shoe.comparison.ranks import better
-from shoe.comparison.significance import LEVEL, Difference, Statistics, fewest_resamples, pairs_of
+from shoe.comparison.significance import LEVEL, Difference, Statistics, better, fewest_resamples, pairs_of
 from shoe.core.errors import many
 from shoe.report.text import percent, points
 

@@ -8,13 +8,11 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from shoe.comparison.compare import Cell, Comparison
-from shoe.comparison.unlike import OF_PREDICTIONS
+from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
+from shoe.comparison.run import Run
 from shoe.core.errors import many, printable
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
-from shoe.report.names import short_names
-from shoe.report.text import percent, points, say, table
-from shoe.runs.run import Run
+from shoe.report.text import percent, points, say, short_names, table
 
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")
 _LATIN = 0x24F
@@ -177,7 +175,7 @@ def _styled(of: Cell) -> Text:
 
 def write(text: str, path: str) -> None:
     """Write a table; the file appears whole or not at all."""
-    from shoe.io.files import replacing
+    from shoe.core.io.files import replacing
 
     with replacing(path) as stream:
         stream.write(text.encode())

@@ -6,12 +6,12 @@ import msgspec
 from msgspec import structs
 
 from shoe.core.documents import Span
-from shoe.evidence.collect import Evidence
-from shoe.evidence.distance import Range
-from shoe.evidence.facts import Profile, Resolution
-from shoe.evidence.wordings import Wording
-from shoe.io.json import encode
+from shoe.core.io.json import encode
 from shoe.report.notes import notes
+from shoe.scoring.evidence.collect import Evidence
+from shoe.scoring.evidence.distance import Range
+from shoe.scoring.evidence.facts import Profile, Resolution
+from shoe.scoring.evidence.wordings import Wording
 from shoe.scoring.score import Figures, Report
 
 

@@ -18,15 +18,13 @@ from rich.text import Text
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import LONGEST_MESSAGE, InputError, ShoeError, printable
-from shoe.engines.base import Engine
-from shoe.engines.shard import Shard, content_digest
-from shoe.evidence.collect import Evidence
-from shoe.io.files import is_stream, read_bytes, replacing
-from shoe.io.json import read_typed
+from shoe.core.io.files import is_stream, read_bytes, replacing
+from shoe.core.io.json import read_typed
+from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
 from shoe.report.json import Score, as_json
-from shoe.report.names import model_names
-from shoe.report.text import percent, table
+from shoe.report.text import model_names, percent, table
+from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.options import ScoringOptions
 from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__

@@ -9,11 +9,11 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
+from shoe.maps.built import states_of, unanswered
 from shoe.maps.complete import CompletedPairs, Completion, Round, Why
-from shoe.rating.built import states_of, unanswered
-from shoe.rating.estimate import Estimate, Range
-from shoe.rating.job import PAPER, Outcome
-from shoe.rating.session import Raters
+from shoe.maps.estimate import Estimate, Range
+from shoe.maps.job import PAPER, Outcome
+from shoe.maps.session import Raters
 from shoe.report.text import count, percent, say, table, words
 
 _LONGEST = 500

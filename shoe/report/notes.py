@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from shoe.core.errors import many, printable
-from shoe.evidence.collect import Evidence
-from shoe.evidence.facts import Profile, Words
 from shoe.report.text import percent
-from shoe.scoring.f1_entries import F1Figures
+from shoe.scoring.entries import F1Figures
+from shoe.scoring.evidence.collect import Evidence
+from shoe.scoring.evidence.facts import Profile, Words
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult

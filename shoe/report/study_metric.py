@@ -7,7 +7,7 @@ from rich.console import Console
 from shoe.core.errors import many, printable
 from shoe.report.comparison_tables import escaped
 from shoe.report.text import count, fixed, say, table_of_models
-from shoe.study.intervals import Figure
+from shoe.study.agreement import Figure
 from shoe.study.metric.result import Against, Difference, Level
 
 KINDS = {"prediction": "predictions", "image": "models on images", "model": "models"}

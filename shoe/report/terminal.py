@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.evidence.collect import Evidence
+from shoe.report.csv_tables import wordings_table
 from shoe.report.notes import notes
 from shoe.report.text import percent, say, table
-from shoe.report.wordings import wordings_table
+from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.roles import RoleResult
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,16 +10,99 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand
 from shoe.core.errors import OptionError, quote
-from shoe.core.ragged import blocks, expand
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.labels import match_labels
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
-from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions
-from shoe.scoring.whole import WholeSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
+from shoe.similarity.whole import WholeRatings, said
+
+# Similarities of whole interactions, where raters compared them: looked up by class and predicted words.
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSimilarity:
+    """What raters said of m pairs of a class and a predicted verb and object.
+
+    Attributes:
+        keys: (m,) one number for each pair, ascending.
+        values: (m,) similarity 0..1.
+        verb, object: (words,) number of each predicted word among those that were rated, -1 for others.
+        shape: numbers of rated objects and of classes.
+    """
+
+    keys: Indices
+    values: Floats
+    verb: Ints
+    object: Ints
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(
+        cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
+    ) -> WholeSimilarity:
+        """Prepare the look-up of predicted words; a class and its own labels are left out, which are the same.
+
+        Args:
+            rated: the pairs.
+            values: (m,) the ensemble's of each; NaN for none.
+            classes: of the dataset.
+            verbs: predicted words.
+            objects: likewise.
+        """
+        (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
+        class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
+        hoi = class_of[
+            _index(_numbers(classes.verbs), class_verbs)[class_verb],
+            _index(_numbers(classes.objects), class_objects)[class_object],
+        ]
+        exact = class_of[
+            match_labels(list(of_verb), classes.verbs, "verb")[verb],
+            match_labels(list(of_object), classes.objects, "object")[object_],
+        ]
+        shape = max(len(of_object), 1), len(classes)
+        rows = np.flatnonzero(~np.isnan(values) & (hoi >= 0) & (hoi != exact))
+        keys = _keys(verb[rows], object_[rows], hoi[rows], shape)
+        order = np.argsort(keys)
+        return cls(
+            keys=keys[order],
+            values=values[rows[order]],
+            verb=_index(of_verb, map(said, verbs)),
+            object=_index(of_object, map(said, objects)),
+            shape=shape,
+        )
+
+    def found(
+        self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
+    ) -> tuple[Mask, Floats]:
+        """Whether raters compared classes with predicted words, and their similarity; the arguments broadcast."""
+        of_verb, of_object = self.verb[verb], self.object[object_]
+        wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
+        if not len(self.keys):
+            return np.zeros(wanted.shape, bool), np.zeros(wanted.shape)
+        row = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        return self.keys[row] == wanted, self.values[row]
+
+
+def _keys(
+    verb: NDArray[np.integer], object_: NDArray[np.integer], hoi: NDArray[np.integer], shape: tuple[int, int]
+) -> Indices:
+    objects, classes = shape
+    keys: Indices = (verb.astype(np.int64) * objects + object_) * classes + hoi
+    return keys
+
+
+def _numbers(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
+
+
+def _index(numbers: Mapping[str, int], names: Iterable[str]) -> Ints:
+    return np.array([numbers.get(name, -1) for name in names], np.int32)
+
 
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""
@@ -258,3 +341,24 @@ def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses:
 def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:
     """Elements of a table; one flat index is twice as fast as a pair of them."""
     return table.ravel().take(row * np.int64(table.shape[1]) + column)
+
+
+# How similar the classes of a benchmark are to each other: what a prediction of one earns where another is there.
+
+
+def class_similarity(
+    classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
+) -> Callable[[Indices, Indices], Floats]:
+    """Compare classes as scoring does.
+
+    Returns:
+        What takes R and S classes and returns (R, S) similarities 0..1, of each two the larger of what the one earns as
+        a prediction of the other.
+    """
+    table = HoiSimilarity.of_words(classes, classes.verbs, classes.objects, similarity, options or SemanticOptions())
+
+    def similar(rows: Indices, columns: Indices) -> Floats:
+        (one, other), verb, object_ = np.broadcast_arrays(rows[:, None], columns), classes.verb, classes.object
+        return np.maximum(table.sigma(one, verb[other], object_[other]), table.sigma(other, verb[one], object_[one]))
+
+    return similar

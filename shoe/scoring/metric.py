@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.protocols import choose
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError, check_kind, quote
 from shoe.core.interactions import Interactions, concatenate
-from shoe.protocols.named import choose
 from shoe.scoring.score import Report, score
 from shoe.similarity import OF_DATASET
 

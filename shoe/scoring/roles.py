@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.benchmarks.actions import Actions
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.benchmarks.base import Actions
+from shoe.benchmarks.protocol_options import Ties
+from shoe.benchmarks.protocols import RoleOptions
+from shoe.benchmarks.signature import Signature
+from shoe.core.arrays import Floats, Indices, Mask, first_of_each
+from shoe.core.boxes import Overlap
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.iou import Overlap
-from shoe.core.ragged import first_of_each
 from shoe.core.roles import RoleTruth, Single
-from shoe.matching.persons import PersonMatches
-from shoe.matching.task import Task
-from shoe.protocols.options import Ties
-from shoe.protocols.roles import RoleOptions
-from shoe.protocols.signature import Signature
 from shoe.scoring.entries import Entries, Rule, mean_over
+from shoe.scoring.matching.persons import PersonMatches
+from shoe.scoring.matching.task import Task
 
 
 class OfAction(Document, frozen=True):

@@ -1,28 +1,63 @@
 """One task under one set of options: who takes part, who is matched, what counts as a false positive of which class.
 
 Both algorithms of SHOE are put together from these steps (``shoe.scoring.semantic``), and so are the bounds of a score
-under a map that leaves pairs unrated (``shoe.evidence.intervals``).
+under a map that leaves pairs unrated (``shoe.scoring.evidence.bounds``).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import distinct
-from shoe.matching.assign import assign
-from shoe.matching.best_first import ByContent, best_first, in_order
-from shoe.matching.overlaps import Overlaps
-from shoe.matching.repeats import near_repeats, repeated
-from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions, Ties
-from shoe.scoring.entries import Entries, Rule, mean_over
-from shoe.scoring.f1_entries import F1Entries, F1Rule
+from shoe.benchmarks.protocol_options import SemanticOptions, Ties
+from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
+from shoe.scoring.entries import Entries, F1Entries, F1Rule, Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.participants import confident, participants
+from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
+from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
+from shoe.scoring.matching.task import Overlaps, Task
+
+# Which predictions take part in SHOE at all, and which in SHOE-mF1.
+
+_ROUNDING = 1e-9
+"""0.07 of 100 predictions are 7, though the product is a little more."""
+
+
+def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
+    """Keep the predictions that tau keeps, of some ascending rows (Algorithm 2, line 2; A22)."""
+    tau, score = options.tau, task.predictions.score[rows]
+    if options.tau_by == "score":
+        return rows[score >= tau]
+    # What ties with the last that is kept is kept: no order of lines says which of equals are better.
+    if options.tau_by == "dataset":
+        kept = max(1, math.ceil((1 - tau) * len(rows) - _ROUNDING))
+        return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if len(rows) else rows
+    image = task.image[rows]
+    sizes = np.bincount(image, minlength=1)
+    most = np.minimum(sizes, np.maximum(1, np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)))
+    order = np.lexsort((-score, image))
+    last = np.append(score[order], np.inf)[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(order))]
+    return rows[score >= last[image]]
+
+
+def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
+    """Rows of the predictions that take part, ascending."""
+    predictions, classes = task.predictions, task.truth.classes
+    keep = task.image >= 0
+    if options.no_interaction == "exclude":
+        silent = {classes.verbs[v] for v in classes.verb[classes.no_interaction]}
+        silent_words = np.array([v >= 0 and classes.verbs[v] in silent for v in task.verb_label], bool)
+        keep &= ~silent_words[predictions.verb]
+    if options.unrated == "drop":
+        keep &= similarities.rated_verbs[predictions.verb] & similarities.rated_objects[predictions.object]
+    rows = np.flatnonzero(keep)
+    if options.cap is not None:
+        rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
+    return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
+
 
 _TRIED = 2.0 ** np.arange(-3, 3.25, 0.5)
 """How many predictions ``tau-by=best`` may keep, in ground truths."""

@@ -8,15 +8,13 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats
 from shoe.core.documents import Count, Document, Fraction, Span, narrowed
-from shoe.matching.overlaps import Overlaps
-from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions
-from shoe.scoring.entries import PartMean, harmonic_mean, mean_over
-from shoe.scoring.f1_entries import F1Figures
+from shoe.scoring.average_precision import number_tied
+from shoe.scoring.entries import F1Figures, PartMean, harmonic_mean, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.ranking import number_tied
+from shoe.scoring.matching.task import Overlaps, Task
 from shoe.scoring.scorer import Matches, Scorer
 
 

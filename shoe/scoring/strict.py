@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
-from shoe.core.arrays import Floats, Indices
+from shoe.benchmarks.protocol_options import StrictOptions, Ties
+from shoe.core.arrays import Floats, Indices, best_of_each, expand, first_largest, first_of_each, index_in_group, runs
 from shoe.core.documents import Count, Document, Fraction, narrowed
-from shoe.core.ragged import best_of_each, expand, first_largest, first_of_each, index_in_group, runs
-from shoe.matching.nms import pair_nms
-from shoe.matching.task import Task
-from shoe.protocols.options import StrictOptions, Ties
 from shoe.scoring.entries import Entries, PartMean, Rule, harmonic_mean, mean_over
+from shoe.scoring.matching.repeats import pair_nms
+from shoe.scoring.matching.task import Task
 
 
 class Strict(Document, frozen=True, kw_only=True):

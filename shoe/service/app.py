@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import ShoeError, printable, quote
-from shoe.service import audit, errors
+from shoe.service import refusals, tokens
 from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs, studies
 from shoe.service.callers import AppState
 from shoe.service.contract import describe
@@ -27,8 +27,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import forms, routes
 from shoe.service.pages.answers import NO_PAGE, problem
 from shoe.service.process import Executor
-from shoe.service.reading import known_parameters
-from shoe.service.refusals import Refused, json_response, too_many
+from shoe.service.refusals import Refused, json_response, known_parameters, too_many
 from shoe.service.security import READS, BodyLimit, Guard
 from shoe.service.settings import Settings
 from shoe.service.tokens import Identity, note_use
@@ -36,14 +35,14 @@ from shoe.version import __version__
 
 _ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, studies, admin, routes, forms)
 _STATUS: dict[type[ShoeError], int] = {
-    errors.NotFoundError: 404,
-    errors.ConflictError: 409,
-    errors.TooLargeError: 413,
-    errors.DamagedError: 422,
-    errors.FullError: 507,
+    refusals.NotFoundError: 404,
+    refusals.ConflictError: 409,
+    refusals.TooLargeError: 413,
+    refusals.DamagedError: 422,
+    refusals.FullError: 507,
 }
 """Of what cannot be granted; what is wrong in a request is 422."""
-_WAIT: dict[type[ShoeError], float] = {errors.BusyError: 10, errors.QuotaError: 3600}
+_WAIT: dict[type[ShoeError], float] = {refusals.BusyError: 10, refusals.QuotaError: 3600}
 """Seconds after which what is too much now may be asked for again."""
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
@@ -121,7 +120,7 @@ class Auditing:
         about = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
         action = f"{scope['method']} {path}"
         detail = scope.get("state", {}).get("detail")
-        await run_in_threadpool(audit.record, self._folder, actor, action, about, detail, address)
+        await run_in_threadpool(tokens.record, self._folder, actor, action, about, detail, address)
 
 
 async def _tidy(shared: AppState) -> None:
@@ -177,7 +176,7 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _full(request: Request, error: Exception) -> Response:
     """The disk is full; any other fault of the system stays one."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return _wrong(request, errors.FullError("the disk of the service is full"))
+        return _wrong(request, refusals.FullError("the disk of the service is full"))
     raise error
 
 

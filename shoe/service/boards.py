@@ -17,8 +17,8 @@ import msgspec
 
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.database import read_row, to_json
-from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
+from shoe.service.refusals import NotFoundError
 from shoe.service.truths import Truth, check_name, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
@@ -174,7 +174,7 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
 
 
 def _items(signature: str) -> dict[str, str]:
-    from shoe.protocols.signature import Signature
+    from shoe.benchmarks.signature import Signature
 
     return {k: v for k, v in Signature.parse(signature).items if k not in _OF_PREDICTIONS} if signature else {}
 
@@ -189,7 +189,7 @@ def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
 
 
 def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
-    from shoe.comparison.ranks import LOWER_IS_BETTER
+    from shoe.comparison.significance import LOWER_IS_BETTER
 
     ranks = _ranks(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in entries))
     rows = [
@@ -214,7 +214,7 @@ def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]
 def _ranks(folder: Folder, figure: str, of: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
     import numpy as np
 
-    from shoe.comparison.standing import rank_intervals
+    from shoe.comparison.significance import rank_intervals
 
     draws = [_draws(folder, sha256)[figure] for sha256, _ in of]
     return rank_intervals(figure, [value for _, value in of], np.stack(draws)) if of else []
@@ -239,8 +239,8 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 def _figures_of(of: Truth, request: Request) -> list[str]:
     """Keys of the figures that a request asks for."""
     from shoe.benchmarks import benchmark
-    from shoe.protocols.named import choose
-    from shoe.runs.run import PARTS, SEMANTIC
+    from shoe.benchmarks.protocols import choose
+    from shoe.comparison.run import PARTS, SEMANTIC
 
     own, labels = benchmark(of.dataset), of.reading.image_labels is not None
     names = request.protocols or own.usual_protocols

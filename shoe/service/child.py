@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from shoe.core.errors import ShoeError
-from shoe.io.files import replacing
+from shoe.core.io.files import replacing
 from shoe.service.process import DONE, Done, Failed, Task
 
 _PR_SET_PDEATHSIG = 1

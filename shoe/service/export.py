@@ -12,13 +12,11 @@ from typing import Any
 
 from shoe.core.errors import InputError
 from shoe.service import boards, runs
-from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.pages import playground, views
-from shoe.service.pages.files import STATIC
-from shoe.service.pages.places import Stored, file_of
-from shoe.service.pages.rendering import render
+from shoe.service.pages.rendering import STATIC, Stored, file_of, render
 from shoe.service.pages.views import View, Viewer
+from shoe.service.refusals import NotFoundError
 from shoe.service.truths import truths
 from shoe.service.types import Run
 from shoe.service.visible import AGGREGATES, for_all

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from shoe.core.errors import MissingExtraError, many
-from shoe.service.errors import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.refusals import DamagedError, FullError, NotFoundError, TooLargeError
 
 Encoding = Literal["gzip", "zstd"]
 LARGEST = 2_000_000_000

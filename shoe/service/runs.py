@@ -10,9 +10,9 @@ import msgspec
 
 from shoe.core.errors import many, printable
 from shoe.service.database import read_row, to_json
-from shoe.service.errors import ConflictError, FullError, NotFoundError
 from shoe.service.files import Stored
 from shoe.service.folder import Folder
+from shoe.service.refusals import ConflictError, FullError, NotFoundError
 from shoe.service.requests import command
 from shoe.service.truths import Reading
 from shoe.service.types import File, Line, Run, Visibility

@@ -13,9 +13,9 @@ import msgspec
 
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
-from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
 from shoe.service.jobs import New
+from shoe.service.refusals import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.runs import file_name, file_of, run
 from shoe.service.truths import Truth, similarity, truth, truths
 from shoe.service.types import File, Request, Run, Visibility
@@ -198,8 +198,8 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
 def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     """The job of a request, which names no truth or map but holds what they are."""
     from shoe.benchmarks import benchmark
+    from shoe.benchmarks.protocols import shortest
     from shoe.predictions import check_names
-    from shoe.protocols.named import shortest
 
     check_names(request.format, request.boxes, request.scores)
     own, labels = benchmark(of.dataset), of.reading.image_labels is not None

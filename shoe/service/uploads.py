@@ -13,9 +13,9 @@ from threading import Lock
 import msgspec
 
 from shoe.core.errors import ShoeError, many
-from shoe.service.errors import BusyError, ConflictError, FullError, NotFoundError
 from shoe.service.files import Encoding, Receiver, Stored
 from shoe.service.folder import Folder
+from shoe.service.refusals import BusyError, ConflictError, FullError, NotFoundError
 from shoe.service.settings import Settings
 
 _STEP = 1 << 20

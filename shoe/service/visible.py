@@ -8,9 +8,8 @@ from msgspec.structs import replace
 
 from shoe.service import runs
 from shoe.service.callers import demand
-from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.refusals import Refused
+from shoe.service.refusals import NotFoundError, Refused
 from shoe.service.tokens import Identity
 from shoe.service.types import Run
 

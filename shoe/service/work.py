@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shoe.core.errors import ShoeError
-from shoe.io.json import encode
+from shoe.core.io.json import encode
 from shoe.service.process import Done, Task
 from shoe.service.requests import Comparing, Ranking, Scoring, command
 from shoe.service.runs import THE_FILE
 from shoe.service.truths import StoredFile
 
 if TYPE_CHECKING:
-    from shoe.runs.run import Run
+    from shoe.comparison.run import Run
     from shoe.scoring.options import ScoringOptions
 
 MEDIA = {
@@ -120,14 +120,13 @@ class _Place:
 def _score(place: _Place) -> Done:
     from rich.console import Console
 
-    from shoe.evidence.collect import Evidence
-    from shoe.evidence.wordings import wordings
-    from shoe.report.classes import write_classes
+    from shoe.comparison.run import Run
+    from shoe.comparison.run_file import write_run
+    from shoe.report.csv_tables import write_classes, write_wordings
     from shoe.report.json import as_json
     from shoe.report.terminal import print_report
-    from shoe.report.wordings import write_wordings
-    from shoe.runs.file import write_run
-    from shoe.runs.run import Run
+    from shoe.scoring.evidence.collect import Evidence
+    from shoe.scoring.evidence.wordings import wordings
 
     asked = place.request(Scoring)
     report, notes = place.asked(asked).report(place.predictions(asked), _telling(0.8))
@@ -149,8 +148,8 @@ def _score(place: _Place) -> Done:
 
 def _diagnose(place: _Place) -> Done:
     from shoe.diagnosis.diagnose import diagnose
-    from shoe.predictions.qpic import read_action_scores
-    from shoe.report.diagnosis_json import document
+    from shoe.predictions.formats.qpic import read_action_scores
+    from shoe.report.diagnosis import document
 
     wanted = place.request(Scoring)
     asked, path = place.asked(wanted), place.predictions(wanted)
@@ -175,11 +174,11 @@ def _diagnose(place: _Place) -> Done:
 
 
 def _page(place: _Place) -> Done:
-    from shoe import evidence
     from shoe.comparison.compare import alone
-    from shoe.page.build import write_page
+    from shoe.comparison.run import Run
     from shoe.report.comparison_tables import as_latex, as_markdown
-    from shoe.runs.run import Run
+    from shoe.report.page.build import write_page
+    from shoe.scoring import evidence
 
     wanted = place.request(Scoring)
     report, _ = place.asked(wanted).report(place.predictions(wanted), _telling(0.5))
@@ -200,7 +199,7 @@ def _board(place: _Place) -> Done:
     import numpy as np
 
     from shoe.comparison.resampling import Resampler, drawn_images
-    from shoe.runs.file import read_run
+    from shoe.comparison.run_file import read_run
 
     asked = place.request(Ranking)
     run = read_run(place.file(asked.run, "run.shoe"))
@@ -214,10 +213,10 @@ def _board(place: _Place) -> Done:
 def _compare(place: _Place) -> Done:
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import compare
-    from shoe.page.build import write_page
+    from shoe.comparison.run_file import read_run
     from shoe.report.comparison import Compare, comparison_csv
     from shoe.report.comparison_tables import as_latex, as_markdown
-    from shoe.runs.file import read_run
+    from shoe.report.page.build import write_page
 
     asked = place.request(Comparing)
     stage("reading", 0)

@@ -7,16 +7,15 @@ from typing import NamedTuple, get_args
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.phrases import best_reading
-from shoe.lexicon.prepositions import done_with, preposition_weights
+from shoe.lexicon.phrases.parse import best_reading
 from shoe.lexicon.resolve import Candidate, resolve
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.maps import SimilarityMap
 from shoe.similarity.table import USING, Basis, Similarity, similarity_table
 

@@ -19,11 +19,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Indices, Ints, first_of_each
 from shoe.core.errors import InputError, quote
-from shoe.core.ragged import first_of_each
-from shoe.lexicon.names import ids_in, ids_of, name_ranks, names_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_in, ids_of, lexicon, name_ranks, names_of
 from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 
 _NAMES = ("class_synset", "synset")

@@ -11,16 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arguments import checked
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.core.public import checked
+from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.prepositions import done_with, preposition_weights
 from shoe.lexicon.resolve import Candidate, resolve
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 

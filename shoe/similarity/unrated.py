@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.ragged import expand
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.core.arrays import Floats, Indices, Ints, Mask, expand
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import per_lexicon
-from shoe.protocols.options import SemanticOptions
 from shoe.similarity.table import Similarity, word_senses
 from shoe.similarity.whole import WholeRatings
 from shoe.similarity.wordnet import wordnet_values

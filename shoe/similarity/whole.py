@@ -21,7 +21,7 @@ import numpy as np
 
 from shoe.core.arrays import Ints
 from shoe.core.errors import InputError, quote
-from shoe.io.files import read_bytes
+from shoe.core.io.files import read_bytes
 from shoe.lexicon import text
 from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 

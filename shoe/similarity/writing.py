@@ -21,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from shoe.core.errors import InputError, quote
-from shoe.io.files import replacing
-from shoe.io.json import encode
+from shoe.core.io.files import replacing
+from shoe.core.io.json import encode
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import HIGHEST, check_ensemble
-from shoe.similarity.header import ABOUT, VERSION, lexicon_entry
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.maps import FILES, Rater, SimilarityMap
+from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater, SimilarityMap, lexicon_entry
 from shoe.similarity.pairs import RatedPairs, format_table
 from shoe.similarity.whole import FILE as WHOLE
 from shoe.similarity.whole import WholeRatings, format_whole

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, NamedTuple
 
-from shoe.core.arrays import Floats
-from shoe.core.statistics import PairSums, counts_of_levels, spearman_of_rows
+import numpy as np
+from msgspec import Meta
+
+from shoe.core.arrays import Floats, Indices, random_numbers
+from shoe.core.documents import Document
+from shoe.core.statistics import Interval, PairSums, counts_of_levels, spearman_of_rows
+from shoe.scoring.entries import minus
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 LEVELS = HIGHEST + 1
@@ -66,3 +72,129 @@ def majority(ratings: Ratings) -> Ratings:
     """(N,) the rating that most raters gave, of ties the lowest; MISSING where nobody rated."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
+
+
+# How far a figure of a study may be from what other people and other items would have given.
+
+Statistic = Callable[[Indices, Indices], float | None]
+"""A figure of some items and some raters, given by their indices; None where it is undefined."""
+
+Scale = Literal["as it is", "correlation", "agreement", "share"]
+"""On which scale a figure is nearly normal: as it is; Fisher's z = artanh of a correlation; log(1 - agreement).
+
+Agreement beyond chance is -1 or more, as kappa and alpha, a share of agreement 0 or more; no interval goes below."""
+
+_GROUPS = 50
+_TO: dict[Scale, Callable[[Floats], Floats]] = {
+    "as it is": lambda x: x,
+    "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
+    "agreement": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
+    "share": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
+}
+_BACK: dict[Scale, Callable[[Floats], Floats]] = {
+    "as it is": lambda x: x,
+    "correlation": np.tanh,
+    "agreement": lambda x: 1 - np.exp(np.minimum(-x, np.log(2))),
+    "share": lambda x: 1 - np.exp(np.minimum(-x, 0)),
+}
+_ITEM_STREAM = 3 << 28
+
+
+Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
+
+
+class Figure(Document, frozen=True):
+    """A value and its 95 % interval over items and raters; None if undefined."""
+
+    value: float | None = None
+    interval: Ends | None = None
+
+
+class LeftOut(NamedTuple):
+    """A figure, and what it is without each group of items and without each rater; None where it is undefined."""
+
+    whole: float | None
+    items: list[float | None]
+    raters: list[float | None]
+
+    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
+        """The figure and its interval; see :func:`figure_of`."""
+        from scipy.stats import t
+
+        found = self._spread(scale)
+        if self.whole is None or found is None or found[0] == 0:
+            return Figure(self.whole, None)
+        error, freedom = found
+        reach = float(t.ppf((1 + level) / 2, freedom)) * error
+        low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
+        return Figure(self.whole, Interval(float(low), float(high)))
+
+    def minus(self, other: LeftOut) -> LeftOut:
+        """The difference of two figures of the same items and raters, which go up and down together."""
+        pairs = zip(self[1:], other[1:], strict=True)
+        items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
+        return LeftOut(minus(self.whole, other.whole), items, raters)
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of the figure being 0, by Student's t; None where it has no interval, or an error of 0."""
+        from scipy.stats import t
+
+        found = self._spread("as it is")
+        if self.whole is None or found is None or found[0] == 0:
+            return None
+        error, freedom = found
+        return float(2 * t.sf(abs(self.whole) / error, freedom))
+
+    def _spread(self, scale: Scale) -> tuple[float, float] | None:
+        """Standard error and degrees of freedom."""
+        of_items, of_raters = (_variance(without, scale) for without in self[1:])
+        if of_items is None or of_raters is None:
+            return None
+        if (variance := of_items + of_raters) == 0:
+            return 0.0, np.inf
+        parts = of_items**2 / (len(self.items) - 1) + of_raters**2 / (len(self.raters) - 1)
+        return float(np.sqrt(variance)), float(variance**2 / parts)
+
+
+def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
+    """Compute a figure and its interval over both items and raters: who rated and what was rated are samples.
+
+    Delete-one jackknife, over raters and over items, each in at most 50 groups drawn alike; the two variances are
+    added, and the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five raters is too
+    narrow. Where items stand for several of a population, the statistic weights those that are left.
+
+    Args:
+        statistic: the figure.
+        shape: (items, raters), how many there are.
+        scale: on which the figure is nearly normal.
+        level: share of studies whose interval is to hold what all people would give.
+
+    Returns:
+        No interval where the figure, or one of its deletions, is undefined: fewer than two raters or items, for one.
+        Nor where all are equal, as of no change in any answer: that says nothing of how far others would be.
+    """
+    items, raters = map(np.arange, shape)
+    whole = statistic(items, raters)
+    if whole is None or min(shape) < 2:
+        return Figure(whole, None)
+    group = groups_of(len(items))
+    of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
+    group = raters if len(raters) <= _GROUPS else groups_of(len(raters))
+    of_raters = [statistic(items, raters[group != g]) for g in range(group.max() + 1)]
+    return LeftOut(whole, of_items, of_raters).figure(scale, level)
+
+
+def groups_of(items: int) -> Indices:
+    """(N,) group of each item, from 0: at most 50, of the same size but for one, drawn alike each time."""
+    group = np.empty(items, np.int64)
+    group[np.argsort(random_numbers(_ITEM_STREAM, (items,)), kind="stable")] = np.arange(items) % _GROUPS
+    return group
+
+
+def _variance(without: list[float | None], scale: Scale) -> float | None:
+    """Jackknife variance of the figures that are left without one part each; None with fewer than two parts."""
+    if len(without) < 2 or any(value is None for value in without):
+        return None
+    values = _TO[scale](np.array(without, np.float64))
+    return float((len(values) - 1) * values.var())

@@ -12,14 +12,12 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Indices
-from shoe.core.seeded import random_numbers
+from shoe.core.arrays import Indices, random_numbers
 from shoe.lexicon.wordnet import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
-from shoe.study.influential import Influential
 from shoe.study.ratings import SENSES
-from shoe.study.sampling import DIFFERS, Strata, draw, draw_by, probabilities
+from shoe.study.sampling import DIFFERS, Influential, Strata, draw, draw_by, probabilities
 
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
 _OTHER_SEED = 1 << 16

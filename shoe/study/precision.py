@@ -8,8 +8,8 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.study.agreement import Figure
 from shoe.study.analysis import agreement_of
-from shoe.study.intervals import Figure
 from shoe.study.ratings import StudyRatings
 
 BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0

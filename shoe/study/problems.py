@@ -9,11 +9,10 @@ from typing import ClassVar
 import msgspec
 import numpy as np
 
-from shoe.bongard.problems import SHOTS, Problems
-from shoe.bongard.score import digest
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Indices, random_numbers
 from shoe.core.errors import OptionError
-from shoe.core.seeded import random_numbers
+from shoe.scoring.bongard.problems import SHOTS, Problems
+from shoe.scoring.bongard.score import digest
 from shoe.study.plan import PictureFile, Question, RatingStudy, shuffled
 from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 

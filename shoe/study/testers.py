@@ -20,11 +20,11 @@ from msgspec import Meta
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, quote
+from shoe.core.io.delimited import delimited_rows
+from shoe.core.io.files import read_bytes
 from shoe.core.statistics import alpha
-from shoe.io.delimited import delimited_rows
-from shoe.io.files import read_bytes
 from shoe.similarity.ensemble import MISSING, Ratings
-from shoe.study.intervals import Figure, figure_of
+from shoe.study.agreement import Figure, figure_of
 from shoe.study.ratings import cell_error, number_of
 
 COLUMNS = ("problem", "group", "concept", "query", "rater", "right", "seconds")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import as_bbox, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, parsed

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.benchmarks.samples import INSTANCES

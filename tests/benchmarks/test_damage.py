@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import ShoeError
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
 from tests.damage import damaged_bytes, damaged_json

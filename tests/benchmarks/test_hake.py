@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.summary import summary
-from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.interactions import image_index
 from tests.benchmarks.forms import as_hake

@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.benchmarks import benchmark, read_ground_truth
-from shoe.benchmarks.held_out import file_order
-from shoe.benchmarks.systematic import Combinations, images_of
-from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.systematic import Combinations, file_order, images_of
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Mask
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import concatenate
 
 # Held-out and all combinations; held-out ones that the published test file shows; digest.

@@ -8,13 +8,13 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import read_classes
-from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.io.native import write_native
+from shoe.core.io.native import write_native
 from tests.benchmarks.forms import as_bbox, as_ppdm, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed
 from tests.tables import one_triplet

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import read_classes
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import write_mat
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.samples import INSTANCES, parsed
 

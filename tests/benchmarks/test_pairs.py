@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks import pairs, read_ground_truth
+from shoe.benchmarks import pairs
 from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats, single_pair_images
-from shoe.core.coordinates import Coordinates
+from shoe.benchmarks.truth import read_ground_truth
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions, concatenate
 from tests.benchmarks.samples import INSTANCES
 from tests.tables import one_triplet, tables

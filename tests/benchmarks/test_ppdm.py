@@ -5,8 +5,7 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks import read_ground_truth
-from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.samples import PPDM, PPDM_MIXED, parsed
 

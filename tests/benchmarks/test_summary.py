@@ -4,8 +4,9 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks import benchmark
 from shoe.benchmarks.summary import compare, statistics, summary
+from shoe.benchmarks.truth import read_ground_truth
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from shoe import read_ground_truth, read_predictions, score
 from shoe.benchmarks import benchmark
+from shoe.comparison.run import Run
+from shoe.comparison.run_file import read_run, write_run
 from shoe.core.errors import InputError
 from shoe.lexicon.store import lexicon
 from shoe.predictions import write_predictions
-from shoe.runs.file import read_run, write_run
-from shoe.runs.run import Run
 from tests.benchmarks.samples import INSTANCES
 
 SWIG = benchmark("swig-hoi")

@@ -10,8 +10,8 @@ import shoe
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import parse_classes
+from shoe.benchmarks.protocol_options import StrictOptions
 from shoe.core.rows import Rows
-from shoe.protocols.options import StrictOptions
 
 CLASSES = """verb\tobject\tgerund\tverb_synset\tobject_synset\trare
 hold\tcup\tholding\thold.v.02\tcup.n.01\t

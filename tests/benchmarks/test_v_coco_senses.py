@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_of, lexicon
 
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "v-coco.md"
 _ROW = re.compile(r"\| ([a-z_, ]+) \| ((?:[a-z_]+\.v\.\d\d(?:, )?)+) \|")

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.arrays import Mask
 
 HICO_DET = benchmark("hico-det")

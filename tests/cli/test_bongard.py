@@ -5,9 +5,9 @@ from pathlib import Path
 import orjson
 import pytest
 
-from shoe.io.native import write_native
-from tests.bongard.made import truth_of
+from shoe.core.io.native import write_native
 from tests.cli.run import run
+from tests.scoring.bongard.made import truth_of
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shoe
+from shoe.comparison.run import Run
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.runs.run import Run
 from tests.cli.run import as_json, run
 
 

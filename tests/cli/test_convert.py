@@ -9,7 +9,7 @@ from shoe.cli.convert import convert
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import TRUTH
 from shoe.predictions import read_predictions
-from shoe.predictions.formats import FORMATS, NATIVE
+from shoe.predictions.formats.registry import FORMATS, NATIVE
 from tests.predictions import samples
 
 app = typer.Typer()
@@ -114,7 +114,7 @@ def test_a_file_may_be_converted_in_place(tmp_path: Path) -> None:
 
 
 def test_the_help_names_every_format_and_convention() -> None:
-    from shoe.predictions.boxes import LAYOUTS, ORDERS, PICTURES, SCALES
+    from shoe.predictions.boxes.conventions import LAYOUTS, ORDERS, PICTURES, SCALES
 
     words = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
     for name in [*FORMATS, NATIVE, *LAYOUTS, *SCALES, *PICTURES, *ORDERS]:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from shoe.benchmarks import benchmark, benchmark_names
-from shoe.benchmarks.card import IMAGE_LABELS
+from shoe.benchmarks.base import IMAGE_LABELS
 from shoe.demo import PREDICTIONS
 from tests.benchmarks.forms import as_hake
 from tests.benchmarks.samples import INSTANCES, parsed

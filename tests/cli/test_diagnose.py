@@ -15,9 +15,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS
+from shoe.benchmarks.hico_det import PROTOCOLS
+from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.protocols.signature import Signature
 from tests.cli import run as cli
 from tests.cli.run import declared_keys, keys_of, refused
 from tests.diagnosis.meanings import write_hand_map
@@ -181,7 +181,7 @@ def few(tmp_path: Path) -> list[Path]:
 
 @pytest.mark.slow
 def test_figures_and_pictures(tmp_path: Path, few: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are made, but no pixels of them: ``tests/plots`` has those."""
+    """Figures are made, but no pixels of them: ``tests/report/figures`` has those."""
     monkeypatch.setattr(Figure, "savefig", lambda figure, stream, **_: stream.write(b"a figure"))
     photos = tmp_path / "photos"
     photos.mkdir()

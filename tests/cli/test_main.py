@@ -33,7 +33,7 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
 
 def test_an_interruption_while_modules_are_loaded_is_one() -> None:
     stops = "import sys; sys.meta_path.insert(0, type('', (), {'find_spec': _stop})); "
-    stop = "def _stop(name, *_):\n    if name == 'shoe.cli.parameters': raise KeyboardInterrupt\n"
+    stop = "def _stop(name, *_):\n    if name == 'shoe.cli.start': raise KeyboardInterrupt\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{stop}{stops}{COMMAND[2]}", "demo"], capture_output=True, check=False
     )

@@ -19,11 +19,11 @@ import pytest
 
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
-from tests.rating.standin import know_this_kind
+from tests.maps.standin import know_this_kind
 
 pytestmark = pytest.mark.usefixtures("definitions", "stand_in")
 
-PROGRAM = [sys.executable, "-m", "tests.rating.standin"]
+PROGRAM = [sys.executable, "-m", "tests.maps.standin"]
 CHECKOUT = Path(__file__).parents[2]
 FILES = ("map.json", "objects.tsv", "verbs.tsv")
 PREDICTIONS = (

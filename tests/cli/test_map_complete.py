@@ -16,7 +16,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
-from tests.rating.standin import know_this_kind
+from tests.maps.standin import know_this_kind
 
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
 STAND_IN = (

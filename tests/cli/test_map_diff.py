@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import orjson
 import pytest
 
+from shoe.benchmarks.signature import Signature
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.wordnet import MissingWordNetError
-from shoe.protocols.signature import Signature
 from tests.cli.maps import as_json, run
 from tests.cli.run import refused
 from tests.maps.samples import made

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from shoe.cli import score
 from shoe.cli.app import app
-from shoe.cli.parameters import declared, read
+from shoe.cli.start import declared, read
 
 PLAIN: list[list[str]] = [
     ["p.json", "--ground-truth", "t.json"],

@@ -19,10 +19,10 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
-from shoe.core.shipped import shipped
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.signature import Signature
+from shoe.core.io.files import shipped
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.protocols.signature import Signature
 from tests.benchmarks.forms import write_mat
 from tests.cli import run as cli
 from tests.cli.run import refused

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 
 from tests.cli.run import refused, run
-from tests.client.serving import TRUTH
+from tests.service.client.serving import TRUTH
 
 pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")
 

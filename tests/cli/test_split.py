@@ -5,12 +5,12 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks import benchmark, read_ground_truth
-from shoe.benchmarks.hico_det.ppdm import write_ppdm
-from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.hico_det.json_files import write_ppdm
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
-from shoe.io.native import write_native
+from shoe.core.io.native import write_native
 from tests.benchmarks.samples import INSTANCES, PPDM
 from tests.cli.run import as_json, refused, run
 

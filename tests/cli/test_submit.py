@@ -16,7 +16,7 @@ import pytest
 from shoe.demo import PREDICTIONS
 from shoe.demo import TRUTH as DEMO
 from tests.cli.run import COMMAND, refused, run
-from tests.client.serving import FILES, TRUTH, served, worked_on
+from tests.service.client.serving import FILES, TRUTH, served, worked_on
 
 pytest.importorskip("fastapi", reason="the service is not installed: pip install 'shoe-eval[serve]'")
 

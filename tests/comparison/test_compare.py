@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from shoe.comparison.compare import compare
+from shoe.comparison.run import Run
 from shoe.comparison.significance import usual_resamples
 from shoe.core.errors import InputError, OptionError
-from shoe.evidence.raters import Spread
 from shoe.report.comparison import Compare
 from shoe.report.comparison_sentences import sentences
-from shoe.runs.run import Run
-from tests.runs.samples import run_of, scenes_of
+from shoe.scoring.evidence.facts import Spread
+from tests.comparison.samples import run_of, scenes_of
 
 
 @pytest.fixture(scope="module")

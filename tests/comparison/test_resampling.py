@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.comparison.ranked import Ranked
 from shoe.comparison.resampling import Counted, Resampler, coins, differences_when_swapped, drawn_images
+from shoe.comparison.run import Run, semantic_figures, strict_figures
 from shoe.core.arrays import Indices
-from shoe.protocols.options import Interpolation, Ties
-from shoe.runs.run import Run, semantic_figures, strict_figures
 from shoe.scoring.entries import Entries, Rule
+from tests.comparison.samples import OPTIONS, run_of, scenes_of
 from tests.examples import examples
-from tests.runs.samples import OPTIONS, run_of, scenes_of
 
 
 def of_images(run: Run, index: Indices) -> dict[str, float | None]:

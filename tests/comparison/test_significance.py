@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.comparison.ranks import kendall, ranks
-from shoe.comparison.significance import Estimate, Statistics, statistics
+from shoe.comparison.run import Run
+from shoe.comparison.significance import Estimate, Statistics, kendall, ranks, statistics
 from shoe.core.statistics import holm, p_value
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.runs.run import Run
+from tests.comparison.samples import run_of, scenes_of
 from tests.examples import examples
-from tests.runs.samples import run_of, scenes_of
 
 
 def test_holm_by_hand() -> None:

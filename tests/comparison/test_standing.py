@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.comparison.standing import rank_intervals
+from shoe.comparison.significance import rank_intervals
 from tests.examples import examples
 
 MAP, MISSES = "semantic:map", "semantic:gt_miss_rate"

@@ -7,7 +7,7 @@ import shoe
 from shoe.comparison.classes import means_apart
 from shoe.comparison.sweeps import Point, Setting, settings_of, survival, sweep
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.report.sweeps import sentence
+from shoe.report.comparison import sentence
 from shoe.scoring.score import Report
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
+from shoe.core.boxes import CommonCoordinates, Coordinates, converted
 
 C, P0, P1 = Coordinates.CONTINUOUS, Coordinates.PIXELS_0, Coordinates.PIXELS_1
 BOX = [10.0, 20.0, 30.0, 40.0]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.equal_rows import as_bits, first_equal, together
+from shoe.core.arrays import as_bits, first_equal, together
 
 few = st.sampled_from([0.0, -0.0, 1.0, 1.5, -1.0, 1e9])
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions, concatenate
 from tests.tables import columns_of_one_triplet, one_triplet, tables

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.core.iou import Overlap, OverlapRule, iou
+from shoe.core.boxes import Overlap, OverlapRule, iou
 
 CASES = [
     # a, b, continuous, +1, +1-crossing

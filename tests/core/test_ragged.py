@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.ragged import best_of_each, blocks, expand, falling_order, first_largest, first_of_each, index_in_group
+from shoe.core.arrays import best_of_each, blocks, expand, falling_order, first_largest, first_of_each, index_in_group
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 

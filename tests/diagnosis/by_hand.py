@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
-from shoe.diagnosis.types import NO_PART, ErrorType
+from shoe.diagnosis.error_types import NO_PART, ErrorType
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import scenes, small_classes

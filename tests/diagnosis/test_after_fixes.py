@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from shoe.core.coordinates import Coordinates
-from shoe.diagnosis.after_fixes import Tables
+from shoe.core.boxes import Coordinates
 from shoe.diagnosis.diagnose import Diagnosis
-from shoe.diagnosis.oracles import NAMES
-from shoe.matching.task import Task
+from shoe.diagnosis.error_types import NAMES
+from shoe.diagnosis.vocabulary_gap import Tables
 from shoe.scoring.entries import Means
+from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, diagnosed, image
 from tests.diagnosis.test_worked_example import SCENES

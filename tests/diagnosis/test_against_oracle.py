@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.arrays import random_numbers
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
-from shoe.core.seeded import random_numbers
 from shoe.diagnosis.diagnose import Diagnosis
-from shoe.diagnosis.types import ErrorType, TruthStatus
-from shoe.diagnosis.variants import VARIANTS
-from shoe.matching.task import Task
+from shoe.diagnosis.error_types import VARIANTS, ErrorType, TruthStatus
 from shoe.scoring.entries import Means
+from shoe.scoring.matching.task import Task
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed, error_types, matches
 from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, greedy, missed_truths

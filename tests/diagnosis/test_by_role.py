@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.types import ErrorType
-from shoe.matching.persons import role_predictions
-from shoe.matching.task import Task
+from shoe.diagnosis.error_types import ErrorType
+from shoe.scoring.matching.persons import role_predictions
+from shoe.scoring.matching.task import Task
 from tests.oracles.boxes import Box, iou_pixels
 
 ACTIONS = benchmark("v-coco").actions

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from shoe.diagnosis.types import FLOW, ErrorType, decide
+from shoe.diagnosis.error_types import FLOW, ErrorType, decide
 
 
 def one_by_one(triplet: bool, first: bool, pair: bool, human: bool, object_: bool) -> ErrorType:

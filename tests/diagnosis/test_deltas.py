@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
-from shoe.matching.task import Task
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.by_hand import comparable, diagnosed
 from tests.examples import examples

@@ -7,12 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from shoe.diagnosis.error_types import ERRORS, ErrorType
 from shoe.diagnosis.examples import ErrorExample, Shown, examples
-from shoe.diagnosis.oracles import ERRORS
-from shoe.diagnosis.types import ErrorType
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
-from tests.plots.models import diagnosed as demo
+from tests.report.figures.models import diagnosed as demo
 
 RIDE, HOLD = Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")
 

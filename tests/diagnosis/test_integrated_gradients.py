@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.diagnosis.integrated_gradients import gradients, shares_of
-from shoe.diagnosis.vocabulary_gap import exact_matches
-from shoe.matching.task import Task
-from shoe.protocols.named import SEMANTIC
-from shoe.protocols.options import Interpolation
+from shoe.benchmarks.protocol_options import Interpolation
+from shoe.benchmarks.protocols import SEMANTIC
+from shoe.diagnosis.vocabulary_gap import exact_matches, gradients, shares_of
 from shoe.scoring.average_precision import EPSILON, average_precision
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import load_similarity
 from tests.diagnosis.by_hand import CLASSES, comparable

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.diagnosis.interactions import InteractionMap, interaction_map, negative_ap
 from shoe.diagnosis.localisation import localise, pair_figures
 from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
-from shoe.matching.task import Task
 from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
+from shoe.scoring.matching.task import Task
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
 from tests.diagnosis.test_localisation import CLASSES, moved_copies, tables
 from tests.oracles.crowds import crowds

@@ -12,7 +12,7 @@ from msgspec import structs
 import shoe
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.localisation import CHOICES, PairFigures, PairRules, localise, pair_figures, part_of

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
-from shoe.diagnosis.types import ErrorType, TruthStatus
+from shoe.diagnosis.error_types import ErrorType, TruthStatus
 from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.oracles.model import ImageScene, Triplet, to_tables
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.benchmarks import read_ground_truth
-from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.diagnosis.diagnose import diagnose
 from shoe.scoring.score import score
 

@@ -8,11 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.diagnosis.relations import Relation, relations, word_relations
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import SimilarityMap, WordNetSimilarity, similarity_table
 from tests.maps.samples import Pairs, written
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import OptionError
-from shoe.diagnosis.after_fixes import Tables
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.oracles import NAMES
+from shoe.diagnosis.error_types import NAMES
+from shoe.diagnosis.vocabulary_gap import Tables
 from shoe.scoring.entries import Means
 from shoe.scoring.score import score
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import shoe
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.core.arrays import Mask
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.documents import narrowed
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
 from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, SweepPoint, nms_sweep, score_sweep
-from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from shoe.scoring.entries import Means
+from shoe.scoring.matching.repeats import pair_nms
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_localisation import CLASSES, RULES, moved_copies, tables

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from shoe.core.coordinates import Coordinates
+from shoe.benchmarks.protocol_options import changed
+from shoe.core.boxes import Coordinates
 from shoe.diagnosis.relations import WordPair
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
-from shoe.protocols.options import changed
 from shoe.similarity.whole import WholeRatings
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from shoe.diagnosis.types import TruthStatus
+from shoe.diagnosis.error_types import TruthStatus
 from tests.diagnosis.by_hand import AWAY, FAR_AWAY, O1, O2, O3, P1, P2, P3, diagnosed, image, types
 from tests.oracles.model import Triplet
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from shoe.diagnosis.error_types import ErrorType
 from shoe.diagnosis.relations import Relation
-from shoe.diagnosis.types import ErrorType
-from shoe.diagnosis.wrong_words import WrongWord, WrongWords
+from shoe.diagnosis.semantics import WrongWord, WrongWords
 from shoe.lexicon.store import lexicon
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map

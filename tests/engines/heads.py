@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.rating.test_ray_gone import below
+from tests.maps.test_ray_gone import below
 
 TOKEN = "a" * 64
 

@@ -15,7 +15,7 @@ from tests.cli import run as cli
 from tests.engines.heads import TOKEN, free_port, head, listening
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
-from tests.rating.test_kills import ONE, Work, answers
+from tests.maps.test_kills import ONE, Work, answers
 
 IN_FLIGHT = 6
 MINE = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": TOKEN}

@@ -12,20 +12,19 @@ import pytest
 import shoe
 from shoe.comparison.compare import compare
 from shoe.comparison.ranked import BATCH
+from shoe.comparison.run import Run
 from shoe.comparison.sweeps import sweep
 from shoe.core.errors import InputError, OptionError, ShoeError
-from shoe.core.shipped import shipped
+from shoe.core.io.files import shipped
+from shoe.core.io.json import encode
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.engines.base import SERIAL, Engine
+from shoe.engines.base import SERIAL, Engine, Shard
 from shoe.engines.choose import engine_of
-from shoe.engines.here import Processes
-from shoe.engines.shard import Shard
-from shoe.io.json import encode
+from shoe.engines.processes import Processes
 from shoe.lexicon.store import using, wordnet
 from shoe.report.comparison import Compare, Sweep, comparison_csv
 from shoe.report.comparison_tables import as_latex
 from shoe.report.many import score_many
-from shoe.runs.run import Run
 from tests.cli import run as cli
 from tests.engines import work
 from tests.engines.work import ASKED

@@ -15,8 +15,8 @@ import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.engines.here import Processes
-from shoe.engines.job import Job, read_job, write_job
+from shoe.engines.base import Job, read_job, write_job
+from shoe.engines.processes import Processes
 from shoe.lexicon.store import wordnet
 from tests.cli.run import run
 from tests.engines import work

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shoe.lexicon.expressions import bases
-from shoe.lexicon.morphology import undoubled
 from shoe.lexicon.store import Pos, lexicon
+from shoe.lexicon.text import undoubled
 
 PARTS: tuple[Pos, Pos] = ("n", "v")
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.lexicon.keys import KeyTable, keys_in, keys_of
+from shoe.lexicon.compiled import KeyTable, keys_in, keys_of
 from shoe.lexicon.store import lexicon
 
 

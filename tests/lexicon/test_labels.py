@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from shoe.benchmarks import benchmark
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.morphology import noun_forms
+from shoe.lexicon.text import noun_forms
 
 HICO = benchmark("hico-det").classes
 LABELS: dict[Part, tuple[str, ...]] = {"verb": HICO.verbs, "object": HICO.objects}

@@ -1,7 +1,7 @@
 import pytest
 
-from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon
+from shoe.lexicon.text import american, noun_forms, undoubled, verb_forms
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.lexicon.names import ids_in, ids_of, name_ranks, names_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_in, ids_of, lexicon, name_ranks, names_of
 
 AT = (0, -1, -3, -5)
 

@@ -9,7 +9,7 @@ import pytest
 import shoe
 from shoe.core.errors import ShoeError
 from shoe.lexicon.building.build import build_words
-from shoe.lexicon.building.links import wordnet_numbers
+from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.read import read_source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.resolve import lexicon_facts, resolve

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoe.lexicon.phrases import Said, interactions
+from shoe.lexicon.phrases.parse import Said, interactions
 
 DENIED = """
 The man is not in contact with the chair = no_interaction + chair

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoe.lexicon.phrases import interactions
+from shoe.lexicon.phrases.parse import interactions
 from tests.lexicon.test_phrase_kinds import cases, written
 
 SENTENCES = """

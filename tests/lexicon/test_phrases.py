@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.phrases import Reading, best_reading, interactions, parse_phrase
+from shoe.lexicon.phrases.parse import Reading, best_reading, interactions, parse_phrase
 from shoe.lexicon.text import alternatives
 
 SENTENCES = """

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.lexicon import text
-from shoe.lexicon.definitions import canonical
-from shoe.lexicon.predicates import without_auxiliaries
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import canonical, resolve, without_auxiliaries
 from shoe.lexicon.store import lexicon
 from tests.examples import examples
 

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.lexicon import store as store_module
-from shoe.lexicon.keys import keys_of
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.store import Lexicon, lexicon
+from shoe.lexicon.compiled import keys_of
+from shoe.lexicon.store import Lexicon, ids_of, lexicon
 
 
 def test_facts_of_one_verb() -> None:

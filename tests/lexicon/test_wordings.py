@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.lexicon.phrases import interactions
+from shoe.lexicon.phrases.parse import interactions
 from tests.lexicon.wordings import parsed, understood, wordings
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "phrases.md"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import Part, bases
-from shoe.lexicon.phrases import Said, interactions
+from shoe.lexicon.phrases.parse import Said, interactions
 from shoe.lexicon.resolve import describes
 
 FOLDER = Path(__file__).parents[1] / "data" / "phrases"

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from shoe.llm.ledger import Ledger, answer_line
+from shoe.llm.ledger import Ledger, answer_line, as_keys
 from shoe.llm.ledger_writer import writing
 from shoe.llm.request import Request
-from shoe.llm.states import as_keys
 
 IDENTITY = {"model": "a model"}
 

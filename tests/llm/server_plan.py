@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from shoe.rating.prompts import Prompts
+from shoe.maps.prompts import Prompts
 
 NEVER_REACHED = ("429", "500", "503", "529", "dropped")
 """The request fails before anything is generated."""

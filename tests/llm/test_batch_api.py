@@ -9,7 +9,7 @@ from shoe.llm.limits import Limits
 from tests.llm.http import Heard, Http, Reply, Says
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
-from tests.rating.asking import Memory, in_groups, questions, rater
+from tests.maps.asking import Memory, in_groups, questions, rater
 
 
 def says(body: str, *, html: bool = False, status: int = 200) -> Reply:

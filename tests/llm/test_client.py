@@ -10,12 +10,11 @@ from shoe.core.errors import ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import address
-from shoe.llm.ledger import Ledger, answers
+from shoe.llm.ledger import Ledger, State, answers, as_keys
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Chat, Request
-from shoe.llm.states import State, as_keys
 from tests.llm.http import Heard, Says, says_json
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan

@@ -19,8 +19,8 @@ from shoe.llm.errors import (
     retry_after,
     words_of,
 )
-from shoe.llm.states import State
-from shoe.rating.answers import read_chat
+from shoe.llm.ledger import State
+from shoe.maps.answers import read_chat
 
 PLACE = Endpoint("rater 'r'", "https://host/v1", "SOME_KEY", "sk-secret")
 NONE: Mapping[str, str] = {}

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
 from shoe.llm import ledger as ledger_module
-from shoe.llm.ledger import answers, canonical, event_line, failure_line, header
+from shoe.llm.ledger import Index, State, answers, as_keys, canonical, event_line, failure_line, header
 from shoe.llm.ledger_writer import Writer, writing
-from shoe.llm.states import Index, State, as_keys
 from tests.examples import examples
 from tests.llm.ledgers import IDENTITY, fresh, line, random_lines, read, request, states, write
 

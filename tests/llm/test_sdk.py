@@ -10,7 +10,7 @@ import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.llm import sdk
-from shoe.llm.batch_api import BatchApi
+from shoe.llm.batch import BatchApi
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import Transient
 from shoe.llm.limits import Limits

@@ -13,7 +13,7 @@ import pytest
 from shoe.core.errors import OptionError, ShoeError
 from shoe.llm.budget import Budget
 from shoe.llm.client import Pass
-from shoe.llm.endpoint import Endpoint, address
+from shoe.llm.endpoint import Endpoint, Secrets, address
 from shoe.llm.errors import http_error
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
@@ -21,10 +21,9 @@ from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Chat, Request
 from shoe.llm.sdk import async_client, client
-from shoe.llm.secrets import Secrets
-from shoe.rating.raters_toml import read_raters
+from shoe.maps.raters_toml import read_raters
 from tests.llm.http import Heard, Http, Says
-from tests.rating.asking import rater
+from tests.maps.asking import rater
 
 KEY = "sk-Hush/42+hush=="
 PROXY = "pr0xy-pass/word"

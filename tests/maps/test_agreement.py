@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.statistics import pearson, quadratic_weighted_kappa, spearman
-from shoe.maps.agreement import rater_agreements
+from shoe.maps.info import rater_agreements
 
 _ratings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 

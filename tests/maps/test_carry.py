@@ -10,13 +10,12 @@ import pytest
 from shoe.benchmarks.classes import class_table, parse_classes, read_classes
 from shoe.core.errors import ShoeError
 from shoe.lexicon.building.build import build
-from shoe.lexicon.building.links import wordnet_numbers
+from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import names_of
-from shoe.lexicon.store import using, wordnet
-from shoe.maps.carry import CLASSES, Carried, carry
+from shoe.lexicon.store import names_of, using, wordnet
+from shoe.maps.convert import CLASSES, Carried, carry
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 
 pytestmark = pytest.mark.slow

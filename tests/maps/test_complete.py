@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.evidence.intervals import false_positives
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import ids_of, names_of
+from shoe.lexicon.store import ids_of, names_of
 from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
 from shoe.maps.draft import Pair, begun
-from shoe.matching.task import Task
+from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
-from shoe.rating.planning import plan_needed
+from shoe.scoring.evidence.bounds import false_positives
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
 from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNetSimilarity

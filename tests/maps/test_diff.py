@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.diff import (
-    MapDiff,
-    ValueDifference,
-    class_moves,
-    compare,
-    lemmas_of,
-    scored,
-    semantic_of,
-    under,
-)
+from shoe.maps.diff import MapDiff, ValueDifference, class_moves, compare, lemmas_of, scored, semantic_of, under
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 

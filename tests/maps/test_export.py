@@ -10,7 +10,7 @@ import pytest
 
 from shoe.core.errors import InputError, OptionError
 from shoe.lexicon.expressions import Part
-from shoe.maps.export import export
+from shoe.maps.convert import export
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
 from shoe.similarity.whole import WholeRatings

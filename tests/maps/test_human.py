@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoe.core.errors import InputError
-from shoe.lexicon.names import names_of
+from shoe.lexicon.store import names_of
 from shoe.maps.human import HumanAgreement, compare_people, read_human_ratings, values_beside
 from tests.maps.samples import made
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import shoe
-from shoe.evidence.imputation import imputation_of
-from shoe.evidence.intervals import OpenScore, precision_bounds
 from shoe.maps.complete import OPTIONS
 from shoe.maps.influence import by_credit, by_false_positives
+from shoe.scoring.evidence.bounds import OpenScore, precision_bounds
+from shoe.scoring.evidence.draws import imputation_of
 from shoe.scoring.scorer import Scorer
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables

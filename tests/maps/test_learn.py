@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.lexicon.names import ids_of
+from shoe.lexicon.store import ids_of
 from shoe.lexicon.wordnet import folders
-from shoe.maps.teach import teach
+from shoe.maps.learn import teach
 from shoe.similarity import SimilarityMap, write_map
 
 pytestmark = [

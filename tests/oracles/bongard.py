@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 
-from shoe.core.seeded import numbers_at
+from shoe.core.arrays import numbers_at
 
 Image = Sequence[int]
 """The regions of an image."""

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 
 Box = tuple[float, float, float, float]
 Compared = Literal["raw", "indices", "edges"]

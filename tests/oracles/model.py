@@ -9,7 +9,7 @@ import numpy as np
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
 from tests.oracles.boxes import Box
 

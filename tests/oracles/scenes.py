@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 import shoe
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import VARIANTS, Variant
-from tests.oracles.diagnosis_pairs import (
-    Pair,
-    action_scores,
-    interaction_map,
-    negative_ap,
-    pair_localisation,
-    pairs_of,
-)
+from tests.oracles.diagnosis_pairs import Pair, action_scores, interaction_map, negative_ap, pair_localisation, pairs_of
 from tests.oracles.model import ImageScene, Triplet, from_tables
 from tests.oracles.test_diagnosis import CLASSES, H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from tests.oracles.boxes import Box
 from tests.oracles.meaning import LITERAL
 from tests.oracles.model import ImageScene, Triplet, class_words

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, class_words
 from tests.oracles.scenes import scenes, small_classes

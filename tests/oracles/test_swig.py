@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe import read_ground_truth, read_predictions, score
-from shoe.attribution.rules import differences
 from shoe.benchmarks import benchmark
-from shoe.matching.task import Task
+from shoe.diagnosis.protocol_differences import differences
+from shoe.scoring.matching.task import Task
 from tests.examples import examples
 from tests.oracles.swig import evaluate
 

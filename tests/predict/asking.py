@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoe.predict.answers import Answers
-from shoe.predict.ask import Question
 from shoe.predict.backends.endpoint import Endpoint
+from shoe.predict.questions import Question
 
 if TYPE_CHECKING:
     from PIL.Image import Image

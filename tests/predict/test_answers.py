@@ -13,10 +13,10 @@ import pytest
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.predict.answers import Answers
-from shoe.predict.ask import Question
 from shoe.predict.backend import BackendConfig
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Transformers
+from shoe.predict.questions import Question
 from shoe.predict.records import Pair
 from tests.predict import vlm_server
 from tests.predict.asking import Noise, questions

@@ -8,13 +8,13 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.predict.answers import Answers
-from shoe.predict.ask import Question
 from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
-from shoe.predict.backends.prefix import Prefix
+from shoe.predict.backends.shared_inputs import Prefix
 from shoe.predict.backends.transformers import Transformers
 from shoe.predict.backends.vllm import VLLM
 from shoe.predict.confidence import yes_confidence
+from shoe.predict.questions import Question
 from shoe.predict.records import Answer
 from tests.predict import tiny_models
 from tests.predict.asking import Noise, questions
@@ -135,7 +135,7 @@ def test_the_offline_engine_says_the_same(model: Path, tmp_path: Path) -> None:
 
 
 def test_models_that_cannot_be_asked_are_one_line(tmp_path: Path) -> None:
-    from tests.rating.kinds.local_models import causal_model
+    from tests.maps.raters.local_models import causal_model
 
     mute = tiny_models.llava(tmp_path / "mute", template=None)
     blind = tiny_models.llava(tmp_path / "blind", template=tiny_models.TEMPLATE.replace("IMAGE", ""))

@@ -9,11 +9,9 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
-from shoe.predict.detection_files import DETECTIONS, read_detections
+from shoe.predict.detection_files import DETECTIONS, Names, read_detections, read_names, usual_names
 from shoe.predict.images import Picture
-from shoe.predict.lines import growing, read_lines
-from shoe.predict.names import Names, read_names, usual_names
-from shoe.predict.records import Detected, Detection
+from shoe.predict.records import Detected, Detection, growing, read_lines
 from tests.predict.made import made_pictures
 
 HICO = benchmark("hico-det")

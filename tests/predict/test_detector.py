@@ -11,12 +11,10 @@ from PIL import Image
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError, OptionError
-from shoe.predict.detection_files import DETECTIONS, read_detections
+from shoe.predict.detection_files import DETECTIONS, read_detections, usual_names
 from shoe.predict.detector import Detector, DetectorConfig, batches_of_one_size, detect_all
 from shoe.predict.images import Picture
-from shoe.predict.lines import read_lines
-from shoe.predict.names import usual_names
-from shoe.predict.records import Detected, Detection
+from shoe.predict.records import Detected, Detection, read_lines
 from tests.predict.made import made_pictures
 from tests.predict.tiny_detectors import detr, owl, rt_detr
 

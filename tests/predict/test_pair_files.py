@@ -8,11 +8,10 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
+from shoe.predict.detection_files import usual_names
 from shoe.predict.images import Picture
-from shoe.predict.lines import write_lines
-from shoe.predict.names import usual_names
 from shoe.predict.pairs import read_paired
-from shoe.predict.records import Pair, Paired
+from shoe.predict.records import Pair, Paired, write_lines
 from tests.predict.made import made_pictures
 
 HICO = benchmark("hico-det")

@@ -12,13 +12,19 @@ from hypothesis import strategies as st
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError, OptionError
-from shoe.predict.ask import Question
 from shoe.predict.backends.vllm import chat_of, said_of
-from shoe.predict.completions import LEAST, Said, completion, read_completion
-from shoe.predict.confidence import letter_confidences, phrase_confidence, yes_confidence
+from shoe.predict.confidence import (
+    LEAST,
+    Said,
+    completion,
+    letter_confidences,
+    phrase_confidence,
+    read_completion,
+    yes_confidence,
+)
+from shoe.predict.questions import LETTERS, WAYS, Question, Shown, Way, orders, verbs_of
 from shoe.predict.records import Alternative, Answer, Pair, Token
 from shoe.predict.scored import Scoring, write_scored
-from shoe.predict.ways import LETTERS, WAYS, Shown, Way, orders, verbs_of
 from tests.predict.asking import Noise
 
 HICO = benchmark("hico-det")

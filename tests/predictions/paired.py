@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions.pair_predictions import NO_VERB, Pairs
 from tests.oracles.diagnosis_pairs import Pair

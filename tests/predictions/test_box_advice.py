@@ -10,9 +10,8 @@ import pytest
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.box_check import examine_boxes
-from shoe.predictions.boxes import Convention, parse_convention
-from shoe.predictions.conventions import Conventions
+from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.conventions import Convention, Conventions, parse_convention
 from tests.predictions.test_box_check import TRUE, TRUTH_TABLE
 
 TRUTH = TRUTH_TABLE.select_images(np.arange(60))

@@ -7,14 +7,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.arrays import Floats
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
-from shoe.predictions.box_check import examine_boxes
-from shoe.predictions.boxes import LAYOUTS, Convention, ordered, parse_convention
-from shoe.predictions.conventions import Conventions
+from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, ordered, parse_convention
 from tests.examples import examples
 
 TRUTH_TABLE = read_ground_truth(TRUTH).interactions

@@ -12,10 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions, read_predictions_with_notes
-from shoe.predictions.boxes import LAYOUTS, PICTURES, SCALES, Convention, parse_convention, valid_conventions
+from shoe.predictions.boxes.conventions import (
+    LAYOUTS,
+    PICTURES,
+    SCALES,
+    Convention,
+    parse_convention,
+    valid_conventions,
+)
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])

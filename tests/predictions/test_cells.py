@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
 from shoe.core.errors import InputError
-from shoe.io.matlab import cell_file
+from shoe.core.io.matlab import cell_file
 from shoe.predictions import read_predictions_with_notes
 from tests.predictions import samples
 

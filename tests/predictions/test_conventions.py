@@ -9,7 +9,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
-from shoe.predictions.boxes import Convention, parse_convention
+from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.table import to_table

@@ -7,7 +7,7 @@ import pytest
 
 import shoe
 from shoe.core.errors import InputError
-from shoe.io.json import encode
+from shoe.core.io.json import encode
 
 FIRST = {"format": "shoe predictions", "version": 1, "says": "boxes of A, words of B", "by": {"score": "product"}}
 LINES = [

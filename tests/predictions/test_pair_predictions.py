@@ -19,8 +19,8 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
+from shoe.predictions.formats.qpic import read_action_scores
 from shoe.predictions.pair_predictions import Pairs, read_pairs
-from shoe.predictions.qpic import read_action_scores
 from tests.damage import damaged_bytes, damaged_json
 from tests.examples import examples
 from tests.predictions import samples

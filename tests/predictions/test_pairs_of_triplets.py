@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions.pair_predictions import NO_VERB, Pairs, find_pairs, pairs_of, triplet_scores
 from tests.oracles.crowds import crowds

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
-from shoe.predictions.formats import FORMATS, NATIVE
+from shoe.predictions.formats.registry import FORMATS, NATIVE
 from tests.predictions import samples
 from tests.predictions.samples import rows
 from tests.tables import tables

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from tests.predictions import samples
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shoe
 from shoe.core.errors import OptionError
-from shoe.io.native import write_native
+from shoe.core.io.native import write_native
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.scores import SCORES
 

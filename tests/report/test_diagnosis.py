@@ -14,21 +14,19 @@ import pytest
 from rich.console import Console
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.diagnosis.error_types import ERRORS, NAMES
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
-from shoe.diagnosis.oracles import ERRORS, NAMES
 from shoe.diagnosis.pairs import diagnose_pairs
 from shoe.diagnosis.relations import Relation
 from shoe.predictions.pair_predictions import pairs_of
-from shoe.report.diagnosis_json import Models, document
-from shoe.report.diagnosis_semantics import RELATIONS
-from shoe.report.diagnosis_terminal import print_diagnoses, verdict
+from shoe.report.diagnosis import RELATIONS, Models, document, print_diagnoses, verdict
 from shoe.scoring.entries import Means
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
 from tests.oracles.model import Triplet
-from tests.plots.models import NAMES as MODEL_NAMES
-from tests.plots.models import altered, some
-from tests.plots.models import diagnosed as demo
+from tests.report.figures.models import NAMES as MODEL_NAMES
+from tests.report.figures.models import altered, some
+from tests.report.figures.models import diagnosed as demo
 
 TRUTH = demo("free text").task.truth
 

@@ -27,11 +27,11 @@ from shoe import (
 )
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
-from shoe.evidence.wordings import PartReading, Wording
 from shoe.predictions.notes import ReadNotes
+from shoe.report.csv_tables import wordings_table
 from shoe.report.json import Score, as_json
 from shoe.report.terminal import comparison_table, print_report
-from shoe.report.wordings import wordings_table
+from shoe.scoring.evidence.wordings import PartReading, Wording
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 

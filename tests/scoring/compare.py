@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.protocol_options import changed
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.lexicon.expressions import Part
-from shoe.matching.task import Task
-from shoe.protocols.named import SEMANTIC
-from shoe.protocols.options import changed
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity.table import Basis, SimilarityTable

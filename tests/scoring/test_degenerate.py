@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from tests.oracles.model import ImageScene, Triplet
 from tests.oracles.scenes import scenes, small_classes, toy_similarity
 from tests.scoring.compare import close, fast_semantic, fast_strict, task_of

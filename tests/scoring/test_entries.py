@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS
+from shoe.benchmarks.hico_det import PROTOCOLS
+from shoe.benchmarks.protocol_options import StrictOptions, Ties, changed
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Indices
-from shoe.matching.task import Task
-from shoe.protocols.named import SEMANTIC
-from shoe.protocols.options import StrictOptions, Ties, changed
+from shoe.scoring.average_precision import FixedRanking
 from shoe.scoring.entries import ClassScores, Entries, Means, Rule
-from shoe.scoring.ranking import FixedRanking
+from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
 from tests.oracles.model import ImageScene

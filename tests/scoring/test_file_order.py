@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
-from shoe.matching.task import Task
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.scoring.matching.task import Task
 from tests.oracles.meaning import Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
 from tests.oracles.scenes import random_scenes, scenes, small_classes, toy_similarity

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.io import loadmat
 
-from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.base import ImageLabel
-from shoe.matching.task import Task
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.predictions import read_predictions
+from shoe.scoring.matching.task import Task
 from tests.oracles.model import from_tables
 from tests.oracles.strict import strict
 from tests.scoring.compare import close, fast_strict, same

@@ -10,11 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 import shoe
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.protocol_options import SemanticOptions, changed
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.protocols.options import SemanticOptions, changed
+from shoe.lexicon.store import ids_of
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.entries import harmonic_mean
 from shoe.scoring.strict import strict_entries
 from tests.oracles.model import ImageScene

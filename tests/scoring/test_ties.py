@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.protocols.options import Interpolation, Ties
-from shoe.scoring.average_precision import GRID_TOLERANCE, average_precision
-from shoe.scoring.ranking import RankedLists, ranked_lists
-from shoe.scoring.tied_orders import TiedList
+from shoe.benchmarks.protocol_options import Interpolation, Ties
+from shoe.scoring.average_precision import GRID_TOLERANCE, RankedLists, TiedList, average_precision, ranked_lists
 from tests.oracles.average_precision import Method, expected_ap
 
 

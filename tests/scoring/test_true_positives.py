@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.core.coordinates import Coordinates
-from shoe.matching.task import Task
-from shoe.protocols.options import Ties
+from shoe.benchmarks.protocol_options import Ties
+from shoe.core.boxes import Coordinates
+from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import best_with_first_copies, true_positives
 from tests.oracles.model import ImageScene, Triplet, to_tables
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.scoring.score import Report, score
 from shoe.similarity.whole import WholeRatings

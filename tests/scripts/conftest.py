@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.benchmarks import read_ground_truth
-from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.demo import TRUTH
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

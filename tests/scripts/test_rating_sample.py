@@ -9,7 +9,7 @@ import orjson
 import pytest
 import rating_sample
 
-from shoe.llm.states import State
+from shoe.llm.ledger import State
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import written
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simulated_studies import SPAMMERS, Population, careless
 
-from shoe.study.exclusions import excluded
+from shoe.study.analysis import excluded
 from shoe.study.precision import simulated
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import synthetic
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.coordinates import Coordinates
+from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions
-from shoe.matching.task import Task
+from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score
 
 PER_IMAGE = 50

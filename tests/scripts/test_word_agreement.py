@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.errors import InputError
-from shoe.protocols.options import SemanticOptions
 from tests.scripts.conftest import SCRIPTS
 
 SAMPLE = Path(__file__).parents[1] / "data" / "wordings.tsv"

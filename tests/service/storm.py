@@ -25,10 +25,10 @@ from pathlib import Path
 import msgspec
 
 from shoe.cli.score import score
-from shoe.client.client import Client
 from shoe.core.errors import ServiceError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import runs, submissions
+from shoe.service.client.client import Client
 from shoe.service.folder import Folder
 from shoe.service.truths import add_truth
 

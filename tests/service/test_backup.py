@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError
-from tests.client.serving import TRUTH, rows, worked_on
+from tests.service.client.serving import TRUTH, rows, worked_on
 
 
 @pytest.fixture

@@ -17,11 +17,11 @@ import pytest
 
 import shoe
 from shoe.core.errors import ServiceError, ShoeError
-from shoe.core.shipped import shipped
+from shoe.core.io.files import shipped
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
+from shoe.service.cluster import Host
 from shoe.service.folder import Folder
-from shoe.service.host import Host
 from shoe.service.process import Executor, Limits, LocalExecutor
 from shoe.service.truths import add_map, add_truth
 from shoe.service.types import Request
@@ -273,7 +273,7 @@ def test_what_comes_by_token_runs_nothing_there_and_hears_no_secret(
 def test_a_server_scores_there_what_comes_by_token_and_takes_all_that_it_started_along(
     how: int, tmp_path: Path, cluster: Machines
 ) -> None:
-    from shoe.client.client import Client
+    from shoe.service.client.client import Client
 
     folder = made_folder(tmp_path)
     words = ["serve", str(folder.path), "--port", "0", "--engine", f"ray:{cluster.address}", "--tokens"]
@@ -336,7 +336,7 @@ def test_a_machine_with_another_version_does_nothing() -> None:
 
 
 def test_a_host_removes_what_killed_ones_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = "from shoe.service.host import Host; from shoe.version import __version__; import os\n"
+    program = "from shoe.service.cluster import Host; from shoe.version import __version__; import os\n"
     program += "h = Host(__version__); print('there', flush=True); input()"
     above = tmp_path / f"shoe-hosts-{os.getuid()}"
     hosts = []

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.service.pages.places import Served, Stored, file_of
+from shoe.service.pages.rendering import Served, Stored, file_of
 from tests.examples import examples
 
 names = st.text("ab.-_ é%?#", min_size=1, max_size=6).filter(lambda name: name.strip(".") != "")

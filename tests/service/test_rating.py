@@ -17,12 +17,12 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from shoe.bongard.files import write_problems
-from shoe.io.json import encode
-from shoe.study.kept import load_study
+from shoe.core.io.json import encode
+from shoe.scoring.bongard.problems import write_problems
+from shoe.study.folder import load_study
 from shoe.study.plan import Question, Study
-from tests.bongard.made import BOX, problems_of
 from tests.cli.run import run
+from tests.scoring.bongard.made import BOX, problems_of
 from tests.study.browser import violations
 from tests.study.made import illustrated, scene
 

@@ -5,8 +5,8 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.service import tokens
-from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
+from shoe.service.refusals import NotFoundError
 from shoe.service.tokens import SCOPES
 
 
@@ -58,13 +58,13 @@ def test_a_token_that_cannot_be_is_refused(tmp_path: Path, wrong: dict[str, obje
 
 def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from shoe.cli.app import run
-    from shoe.service import audit
+    from shoe.service import tokens
 
     place = str(tmp_path / "service")
     Folder.open(place).close()
     run(["serve", "token", "new", place, "ci", "--team", "a"])
     token = capsys.readouterr().out.strip()
     run(["serve", "token", "revoke", place, token[:10]])
-    found = audit.entries(Folder.open(place))
+    found = tokens.entries(Folder.open(place))
     said = [(entry.actor, entry.action, entry.object) for entry in found]
     assert said == [("command line", "token revoke", token[:10]), ("command line", "token new", "ci of a")]

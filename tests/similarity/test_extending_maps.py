@@ -10,11 +10,11 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
-from shoe.core.shipped import shipped
+from shoe.core.io.files import shipped
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import ids_of
+from shoe.lexicon.store import ids_of
 from shoe.similarity import SimilarityMap, load_similarity
-from shoe.similarity.header import ABOUT
+from shoe.similarity.maps import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
-from shoe.core.shipped import shipped
+from shoe.core.io.files import shipped
 from shoe.lexicon.store import lexicon
 from shoe.similarity import SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes, packed, read_learned

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import Basis, load_similarity
 from shoe.similarity.neighbourhood import STEPS, relations
 from shoe.similarity.wordnet import steps_up

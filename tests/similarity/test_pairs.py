@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.lexicon.names import ids_of
+from shoe.lexicon.store import ids_of
 from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.pairs import format_table, parse_table
 from tests.maps.samples import Pairs

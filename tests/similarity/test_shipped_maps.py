@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.shipped import shipped
+from shoe.core.io.files import shipped
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import ids_of, names_of
+from shoe.lexicon.store import ids_of, names_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import Voices
-from shoe.similarity.header import ABOUT
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.maps import FILES, shipped_maps
+from shoe.similarity.maps import ABOUT, FILES, shipped_maps
 from shoe.similarity.pairs import parse_table
 
 

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.lexicon.constructions import preposition_weights
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.names import ids_of
-from shoe.lexicon.prepositions import preposition_weights
 from shoe.lexicon.resolve import Candidate, ObjectWords, resolve
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import (
     Basis,
     Similarity,

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.lexicon.names import ids_of
+from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.lexicon.resolve import resolve
-from shoe.lexicon.store import lexicon
-from shoe.protocols.options import SemanticOptions
+from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import SimilarityMap, WordNetSimilarity
 from shoe.similarity.unrated import Imputed, Lookups
 from tests.maps.samples import Rows, made

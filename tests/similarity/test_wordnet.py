@@ -9,8 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import ids_of, names_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import ids_of, lexicon, names_of
 from shoe.similarity import WordNetSimilarity
 from shoe.similarity.wordnet import MEASURES
 

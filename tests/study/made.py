@@ -9,7 +9,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.interactions import Interactions
-from shoe.io.native import write_native
+from shoe.core.io.native import write_native
 
 SIZE = (320, 240)
 HUMAN, THING = (30.0, 30.0, 130.0, 220.0), (110.0, 120.0, 300.0, 210.0)

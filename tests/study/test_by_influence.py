@@ -10,9 +10,9 @@ import pytest
 import shoe.demo
 from shoe.maps.diff import scored
 from shoe.similarity import load_similarity
-from shoe.study.influential import influential
-from shoe.study.kept import load_study
+from shoe.study.folder import load_study
 from shoe.study.plan import Study
+from shoe.study.sampling import influential
 from tests.cli.run import run
 
 DATA = Path(shoe.demo.__file__).parent / "data"

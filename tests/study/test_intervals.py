@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from shoe.core.statistics import (
-    bonett_wright_interval,
-    fisher_interval,
-    spearman_bootstrap,
-    spearman_permutation_p,
-)
-from shoe.study.intervals import Figure, Scale, figure_of
+from shoe.core.statistics import bonett_wright_interval, fisher_interval, spearman_bootstrap, spearman_permutation_p
+from shoe.study.agreement import Figure, Scale, figure_of
 
 
 def test_the_supplements_interval_is_fishers() -> None:

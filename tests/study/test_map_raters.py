@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 from shoe.similarity import SimilarityMap, load_similarity
-from shoe.study.map_raters import beside_people, ensembles_of
-from shoe.study.rater_model import rater_model
+from shoe.study.map_raters import beside_people, ensembles_of, rater_model, similarity_of_items
 from shoe.study.ratings import read_study
-from shoe.study.reference import similarity_of_items
 
 
 def test_bias_and_noise_are_found_again() -> None:

@@ -13,10 +13,9 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
-from shoe.page.study import read_texts
+from shoe.report.page.study import read_texts
 from shoe.similarity import load_similarity
-from shoe.study.collected import answers_of, table_of
-from shoe.study.kept import load_study
+from shoe.study.folder import answers_of, load_study, table_of
 from shoe.study.plan import Question, Study, new_study
 from shoe.study.ratings import SENSES
 from shoe.study.sampling import draw, similarities_of

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from shoe.predictions.truth import read_ground_truth
-from shoe.study.kept import load_study
+from shoe.study.folder import load_study
 from shoe.study.plan import Study
 from tests.cli.run import refused, run
 from tests.study.browser import opened, saved, violations

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shoe.bongard.files import read_problems, write_problems
-from shoe.study.kept import load_study
+from shoe.scoring.bongard.problems import read_problems, write_problems
+from shoe.study.folder import load_study
 from shoe.study.plan import Question
 from shoe.study.problems import ProblemStudy, new_problem_study
 from shoe.study.testers import one_tester, read_trials, result_of
-from tests.bongard.made import BOX, problems_of
 from tests.cli.run import refused, run
+from tests.scoring.bongard.made import BOX, problems_of
 from tests.study.browser import opened, saved, violations
 from tests.study.made import scene
 

@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from shoe.core.errors import InputError
-from shoe.lexicon.names import names_of
+from shoe.lexicon.store import names_of
 from shoe.maps.ablate import ablate
+from shoe.maps.config import identity_of
 from shoe.maps.human import read_human_ratings
-from shoe.rating.config import identity_of
-from shoe.rating.questions import Interaction, Question, SenseText
+from shoe.maps.prompts import Interaction, Question, SenseText
 from shoe.similarity import SimilarityMap, load_similarity
-from shoe.study.rater_kind import People
-from shoe.study.reference import read_people
-from tests.rating.asking import PROMPTS, Memory, in_groups
+from shoe.study.map_raters import People, read_people
+from tests.maps.asking import PROMPTS, Memory, in_groups
 
 HEADER = "verb_a,object_a,verb_b,object_b,rater,rating,occasion,gold"
 RIDE = "ride.v.02,horse.n.01,straddle.v.01,horse.n.01"

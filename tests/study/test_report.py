@@ -10,8 +10,8 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.similarity import load_similarity
+from shoe.study.map_raters import with_map
 from shoe.study.ratings import read_study
-from shoe.study.reference import with_map
 from tests.cli.run import run
 
 HEADER = "item,rater,rating"

@@ -9,13 +9,13 @@ from runpy import run_path
 import numpy as np
 import pytest
 
-from shoe.page.people import people_part
-from shoe.plots.people import ceilings, draw_study, levels, pictures, reference
+from shoe.report.figures.studies import ceilings, draw_study, levels, pictures, reference
+from shoe.report.page.study import people_part
 from shoe.study.analysis import Analysis, analyse
 from shoe.study.map_raters import Beside, Ensemble, Placed
 from shoe.study.precision import simulated
 from tests.cli.run import run
-from tests.plots.drawn import assert_readable
+from tests.report.figures.drawn import assert_readable
 from tests.scripts.conftest import SCRIPTS
 
 pytestmark = pytest.mark.slow

@@ -3,23 +3,98 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from shoe.benchmarks.base import SUBSETS, Benchmark, plain_image_name, read_published
-from shoe.benchmarks.card import read_card
+from shoe.benchmarks.base import SUBSETS, Benchmark, plain_image_name, read_card, read_published
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
-from shoe.benchmarks.held_out import published_splits
-from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
-from shoe.benchmarks.hico_det.image_labels import read_image_labels
-from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
-from shoe.benchmarks.hico_det.zero_shot import zero_shot_splits
+from shoe.benchmarks.hico_det import json_files, matlab_files
+from shoe.benchmarks.hico_det.matlab_files import read_image_labels
+from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties
+from shoe.benchmarks.protocols import DIAG
+from shoe.benchmarks.systematic import published_splits
 from shoe.core.arrays import Mask
+from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.interactions import Interactions
-from shoe.io.json import parse_json
+from shoe.core.io.json import parse_json
+
+# HICO-DET's exact-label protocols: one an evaluator of the field (docs/protocols.md 0.3).
+
+_OFFICIAL = StrictOptions(protocol="hico-det")
+_PYTHON_FAMILY = StrictOptions(
+    coordinates=CommonCoordinates.RAW, overlap=Overlap.PIXELS_CROSSING, ap=Interpolation.ELEVEN_ARANGE, cap=100
+)
+
+PROTOCOLS = {
+    options.protocol: options
+    for options in (
+        _OFFICIAL,
+        replace(_OFFICIAL, protocol="hico-det-known-object", known_object="labels"),
+        replace(_PYTHON_FAMILY, protocol="ppdm", coordinates=CommonCoordinates.INDICES, cap=None),
+        replace(_PYTHON_FAMILY, protocol="qpic", empty_images="ignore"),
+        replace(_PYTHON_FAMILY, protocol="gen-vlkt", cap_ties="first-copies"),
+        StrictOptions(
+            protocol="upt",
+            coordinates=CommonCoordinates.EDGES,
+            overlap=Overlap.CONTINUOUS,
+            threshold_at=">",
+            ap=Interpolation.ELEVEN_LINSPACE,
+            empty_images="ignore",
+        ),
+        StrictOptions(
+            protocol="thid",
+            coordinates=CommonCoordinates.RAW,
+            overlap=Overlap.CONTINUOUS,
+            ties=Ties.REVERSED,
+            class_cap=19_999,
+            no_interaction="exclude",
+            truthless="zero",
+        ),
+        DIAG,
+    )
+}
+"""By name."""
+
+ABOUT = {
+    "hico-det": "official Matlab script, default setting (1)",
+    "hico-det-known-object": "official Matlab script, known-object setting (1)",
+    "ppdm": "PPDM's Python evaluator (2.5)",
+    "qpic": "QPIC's and CDN's Python evaluator, top 100; images without truth are ignored by its bug (2.2)",
+    "gen-vlkt": "GEN-VLKT's Python evaluator, top 100; tied scores at the cut take one row twice by its bug (2.3)",
+    "upt": "pocket, as SCG, UPT and PViC use it (3)",
+    "thid": "THID's and INP-CC's evaluator, 520 classes (5)",
+    "diag": "Diag-HOI's evaluator, 520 classes; classes without a true positive are skipped (8.5)",
+}
+"""One line a protocol, with its section in docs/protocols.md."""
+
+
+# The zero-shot splits of HICO-DET's classes: published lists, or all classes of published objects or verbs.
+#
+# ``zero_shot.json`` has them. Classes are numbered from 1 there, in the order of the class table.
+
+_PATH = Path(__file__).with_name("zero_shot.json")
+
+
+def zero_shot_splits(classes: Callable[[], HoiClasses]) -> dict[str, Callable[[], ClassSplit]]:
+    """What loads each split, by its name."""
+    return {name: partial(_split, name, said, classes) for name, said in parse_json(_PATH, _PATH.read_bytes()).items()}
+
+
+def _split(name: str, said: Mapping[str, Any], classes: Callable[[], HoiClasses]) -> ClassSplit:
+    table = classes()
+    if "classes" in said:
+        unseen = np.array(said["classes"]) - 1
+    else:
+        verbs, objects = np.isin(table.verbs, said.get("verbs", [])), np.isin(table.objects, said.get("objects", []))
+        unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
+    return ClassSplit.of_unseen(name, unseen, len(table), said["source"], said["about"])
+
 
 _FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
@@ -71,7 +146,7 @@ def _single_hoi(table: Interactions) -> Mask:
 BENCHMARK = Benchmark(
     name="hico-det",
     load_classes=_classes,
-    formats=(instances.FORMAT, ppdm.FORMAT, hake.FORMAT, bbox_mat.FORMAT),
+    formats=(json_files.INSTANCES_FORMAT, json_files.PPDM_FORMAT, json_files.HAKE_FORMAT, matlab_files.FORMAT),
     image_name=image_name,
     image_example="HICO_test2015_00000001.jpg",
     test_images=official_images,

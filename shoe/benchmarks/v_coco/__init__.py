@@ -7,14 +7,54 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from shoe.benchmarks.base import Benchmark, plain_image_name, read_published
-from shoe.benchmarks.card import read_card
+from shoe.benchmarks.base import Action, Actions, Benchmark, plain_image_name, read_card, read_published
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
-from shoe.benchmarks.held_out import published_splits
-from shoe.benchmarks.v_coco import everything, official, pairs_json, qpic_json
-from shoe.benchmarks.v_coco.actions import actions
-from shoe.benchmarks.v_coco.protocols import ABOUT, PROTOCOLS, ROLE_PROTOCOLS
-from shoe.io.json import parse_json
+from shoe.benchmarks.protocols import DIAG, RoleOptions
+from shoe.benchmarks.systematic import published_splits
+from shoe.benchmarks.v_coco import everything, json_files, official
+from shoe.core.io.json import parse_json
+
+# The 26 actions of V-COCO and what takes part in them (docs/v-coco.md).
+#
+# ``actions.tsv`` has them in the order of the official annotation files: the roles of each beside the person, in its
+# official order, and for the three actions with two roles the objects that are the instrument; all others are the
+# object.
+# So a role follows from action and object, and a class of the benchmark is an action with an object category.
+
+_TABLE = Path(__file__).with_name("actions.tsv")
+
+
+@cache
+def actions() -> Actions:
+    """The 26 actions in the official order."""
+    rows = (line.split("\t") for line in _TABLE.read_text("utf-8").splitlines()[1:])
+    every = (Action(name, gerund, tuple(roles.split()), frozenset(of.split())) for name, gerund, roles, of in rows)
+    return Actions(tuple(every), left_out="point-instr")
+
+
+# V-COCO's protocols: the official script, by person (docs/protocols.md 4).
+
+ROLE_PROTOCOLS = {
+    options.protocol: options
+    for options in (
+        RoleOptions(protocol="v-coco-agent", scenario="agent"),
+        RoleOptions(protocol="v-coco-s1", scenario="1"),
+        RoleOptions(protocol="v-coco-s2", scenario="2"),
+    )
+}
+"""By name."""
+
+PROTOCOLS = {DIAG.protocol: DIAG}
+"""Those of triplets, by name."""
+
+ABOUT = {
+    "v-coco-agent": "official script, agent AP: persons by what they do (4.4)",
+    "v-coco-s1": "official script, role AP, scenario 1: where nobody drew the role, it has to be left empty (4.3)",
+    "v-coco-s2": "official script, role AP, scenario 2: where nobody drew the role, anything is right (4.3)",
+    "diag": "Diag-HOI's evaluator over triplets with both boxes; classes without a true positive are skipped (8.5)",
+}
+"""One line a protocol, with its section in docs/protocols.md."""
+
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
@@ -57,7 +97,7 @@ def _classes() -> HoiClasses:
 BENCHMARK = Benchmark(
     name="v-coco",
     load_classes=_classes,
-    formats=(official.FORMAT, everything.FORMAT, pairs_json.FORMAT, qpic_json.FORMAT),
+    formats=(official.FORMAT, everything.FORMAT, json_files.PAIRS_FORMAT, json_files.QPIC_FORMAT),
     image_name=image_name,
     image_example="000000000294.jpg",
     load_object_ids=coco_categories,

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import named_images
-from shoe.benchmarks.v_coco.annotated import Annotated
+from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 
@@ -68,7 +68,7 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
         twice = next(name for name in images if images.count(name) > 1)
         raise InputError(path, found=f"the image {quote(twice)} twice", expected="each image once")
     person_, action, entry, target_ = np.array(rows, np.int64).reshape(-1, 4).T
-    return Annotated(
+    return AnnotatedPersons(
         images=named_images(path, benchmark.image_name, images),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         counts=np.array(counts, np.int64),

@@ -16,13 +16,12 @@ from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.benchmarks.checks import named_images, named_record, objects_of
-from shoe.benchmarks.v_coco.annotated import Annotated
+from shoe.benchmarks.v_coco.json_files import AnnotatedPersons
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
+from shoe.core.io.files import read_bytes
+from shoe.core.io.json import Finite, Whole, read_typed
 from shoe.core.rows import Rows
-from shoe.io.files import read_bytes
-from shoe.io.json import read_typed
-from shoe.io.typed import Finite, Whole
 
 INSTANCES = "instances_vcoco_all_2014.json"
 
@@ -96,7 +95,7 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
     category = np.array([one.category_id for one in instances], np.int64)
     categories = "one of COCO's 80 category ids, between 1 and 90"
     ignored = np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool)
-    return Annotated(
+    return AnnotatedPersons(
         images=image_names,
         sizes=np.array([(one.width, one.height) for one in images], np.float64).reshape(-1, 2),
         counts=counts,

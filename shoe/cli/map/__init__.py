@@ -5,7 +5,7 @@ import typer
 from shoe.cli.map import tools
 from shoe.cli.map.build import build
 from shoe.cli.map.complete import complete
-from shoe.cli.map.learn import learn
+from shoe.cli.map.tools import learn
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
-    from shoe.engines.shard import Shard
+    from shoe.engines.base import Shard
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
-    from shoe.rating.estimate import Estimate
-    from shoe.rating.job import Outcome
-    from shoe.rating.planning import Plan
-    from shoe.rating.questions import Subject
-    from shoe.rating.session import Raters
+    from shoe.maps.estimate import Estimate
+    from shoe.maps.job import Outcome
+    from shoe.maps.planning import Plan
+    from shoe.maps.prompts import Subject
+    from shoe.maps.session import Raters
 
 LEDGER = "shoe-ledger"
 PARTS = "verb,object"
@@ -87,21 +87,20 @@ def build(
 
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError
-    from shoe.engines.shard import Shard
+    from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.progress import Progress
-    from shoe.maps.whole import MARK, check_asked, write_whole
+    from shoe.maps.built import MARK as BUILT
+    from shoe.maps.built import WHOLE_MARK, MapBuilt, check_asked, check_place, is_complete, write_built, write_whole
+    from shoe.maps.estimate import BuildEstimate, estimate, measured_progress
+    from shoe.maps.job import known, rate
+    from shoe.maps.planning import plan_whole
+    from shoe.maps.prompts import Prompts
+    from shoe.maps.raters.openai import OpenAI
+    from shoe.maps.raters_toml import read_raters
+    from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
-    from shoe.rating.built import MARK as BUILT
-    from shoe.rating.built import MapBuilt, check_place, is_complete, write_built
-    from shoe.rating.estimate import BuildEstimate, estimate, measured_progress
-    from shoe.rating.job import known, rate
-    from shoe.rating.kinds.openai import OpenAI
-    from shoe.rating.planning import plan_whole
-    from shoe.rating.prompts import Prompts
-    from shoe.rating.raters_toml import read_raters
-    from shoe.rating.session import Raters
     from shoe.report.map_build import estimate_table, left, print_outcome
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
@@ -114,7 +113,7 @@ def build(
     if part and again:
         raise OptionError("--shard: found --ask-again, expected it in a run for all parts (--max-requests 0), before")
     if not part:
-        check_place(out, MARK if whole else BUILT)
+        check_place(out, WHOLE_MARK if whole else BUILT)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
     if merged := session.merge(say):
         say(f"{merged:,} lines of other ledgers were taken over")
@@ -201,8 +200,7 @@ def _plans(
     """Make the plans of the parts that are wanted, and say by which rules."""
     from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
-    from shoe.rating.neighbourhood import STEPS
-    from shoe.rating.planning import NEEDED_RULE, VERB_RULE, object_rule, plan_dataset, plan_needed
+    from shoe.maps.planning import NEEDED_RULE, STEPS, VERB_RULE, object_rule, plan_dataset, plan_needed
 
     wanted = [part.strip() for part in parts.split(",")]
     for part in wanted:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from shoe.lexicon.expressions import Part
     from shoe.maps.draft import Pair
-    from shoe.rating.session import Raters
+    from shoe.maps.session import Raters
     from shoe.similarity import RatedPairs, Rater
 
 
@@ -59,12 +59,12 @@ def complete(
     from shoe.maps.complete import CompleteEstimate, MapCompleted, Spent, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.draft import begun
-    from shoe.rating.estimate import estimate, measured_progress
-    from shoe.rating.job import known, rate_pairs
-    from shoe.rating.planning import plan_dataset, plan_needed, plan_pairs
-    from shoe.rating.prompts import Prompts
-    from shoe.rating.raters_toml import read_raters
-    from shoe.rating.session import Raters
+    from shoe.maps.estimate import estimate, measured_progress
+    from shoe.maps.job import known, rate_pairs
+    from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
+    from shoe.maps.prompts import Prompts
+    from shoe.maps.raters_toml import read_raters
+    from shoe.maps.session import Raters
     from shoe.report.map_build import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import say
@@ -150,7 +150,7 @@ def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     """What map.json says the map was completed for: files by name and content."""
     from hashlib import sha256
 
-    from shoe.io.files import read_bytes
+    from shoe.core.io.files import read_bytes
 
     files = {"predictions": predictions, "ground_truth": ground_truth}
     digests = {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}

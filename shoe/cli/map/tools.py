@@ -89,7 +89,7 @@ def info(map: options.Map, json: options.Json = None) -> None:
     class sense of the map's dataset; classes with none are warned of.
     """
     from shoe.maps.info import describe
-    from shoe.report.map_info import print_info
+    from shoe.report.maps import print_info
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
@@ -118,7 +118,7 @@ def diff(
     """
     from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import MapDiff, under
-    from shoe.report.map_compare import print_diff
+    from shoe.report.maps import print_diff
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -159,11 +159,11 @@ def ablate(
     """
     from shoe.maps.ablate import MapAblate, subsets_of
     from shoe.maps.ablate import ablate as ablate_map
-    from shoe.report.map_compare import print_ablation
+    from shoe.report.maps import print_ablation
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
-    from shoe.study.reference import read_people
+    from shoe.study.map_raters import read_people
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
     subsets_of(len(similarity.raters))  # before minutes of reading, not after
@@ -189,8 +189,8 @@ def export(
     Of m rated whole interactions: interaction_rows (m, 4), interaction_values (m,), interaction_ratings (m, R); a table
     has no room for them.
     """
-    from shoe.maps.export import export as export_map
-    from shoe.report.map_info import heading
+    from shoe.maps.convert import export as export_map
+    from shoe.report.maps import heading
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
@@ -202,8 +202,8 @@ def export(
 def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str, dataset: str) -> Report | None:
     """Score a prediction file under a map, and say on stderr how it was read; None if no file is given."""
     from shoe.core.errors import OptionError
-    from shoe.evidence.facts import box_check
     from shoe.maps.diff import scored
+    from shoe.scoring.evidence.facts import box_check
 
     if predictions is None and ground_truth is None:
         return None
@@ -222,7 +222,32 @@ def _tell_made(made: SimilarityMap) -> None:
     """Say on stderr what a new map holds, and what a user of it should know."""
     from shoe.core.errors import printable
     from shoe.maps.info import describe
-    from shoe.report.map_info import heading
+    from shoe.report.maps import heading
 
     for line in [heading(made), *(f"warning: {line}" for line in describe(made).warnings)]:
         print(printable(line, longest=1000), file=sys.stderr)
+
+
+# ``shoe map learn``: predict what a map does not rate.
+
+
+def learn(
+    map: options.Map,
+    json: options.Json = None,
+) -> None:
+    """Predict all pairs that a map does not rate from those that it rates, and put the predictions beside it.
+
+    Example: shoe map learn my-map
+
+    Gradient-boosted trees learn a pair's rating from WordNet's graph, names, definitions and the ratings of other
+    pairs. How well they predict is measured on senses, then on classes, whose ratings they have not seen; that is
+    printed and written to map.json. Scoring takes the predictions for unrated pairs (unrated=learned) and needs no
+    trees for it; learning needs shoe-eval[llm] and WordNet's files.
+    """
+    from shoe.maps.learn import teach
+    from shoe.report.maps import learned_table
+    from shoe.report.terminal import console
+
+    found = teach(map, lambda line: print(line, file=sys.stderr))
+    if not put_json(found, json):
+        console().print(learned_table(found))

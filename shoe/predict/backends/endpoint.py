@@ -19,8 +19,8 @@ from shoe.llm.endpoint import OFFICIAL, address
 from shoe.llm.endpoint import Endpoint as Address
 from shoe.llm.limits import Limits
 from shoe.llm.request import OURS, Chat, Recorder
-from shoe.predict.ask import Ask
 from shoe.predict.backend import Backend, BackendConfig
+from shoe.predict.questions import Ask
 
 
 class Endpoint(BackendConfig, frozen=True, kw_only=True):

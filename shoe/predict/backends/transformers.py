@@ -22,14 +22,12 @@ import msgspec
 
 from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
-from shoe.predict.ask import Ask, Question, messages_of
+from shoe.maps.local_models import LocalModel, files_of, first_line
 from shoe.predict.backend import Backend, BackendConfig
-from shoe.predict.backends.pictures import Encoder, Layout, on_device
-from shoe.predict.backends.prefix import Prefix, Split
-from shoe.predict.completions import LEAST, Said, completion
-from shoe.predict.confidence import spells
+from shoe.predict.backends.shared_inputs import Encoder, Layout, Prefix, Split, on_device
+from shoe.predict.confidence import LEAST, Said, completion, spells
+from shoe.predict.questions import Ask, Question, messages_of
 from shoe.predict.records import Alternative, Token
-from shoe.rating.local_models import LocalModel, files_of, first_line
 
 _DIGITS = 6
 _PARTS = {"self", "kwargs", "tokenizer", "image_processor", "video_processor"}

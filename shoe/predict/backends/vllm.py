@@ -14,11 +14,11 @@ import msgspec
 
 from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
-from shoe.predict.ask import Ask, Question, messages_of
+from shoe.maps.local_models import files_of, first_line
 from shoe.predict.backend import Backend, BackendConfig
-from shoe.predict.completions import LEAST, Said, completion
+from shoe.predict.confidence import LEAST, Said, completion
+from shoe.predict.questions import Ask, Question, messages_of
 from shoe.predict.records import Alternative, Token
-from shoe.rating.local_models import files_of, first_line
 
 
 class VLLM(BackendConfig, frozen=True, kw_only=True):

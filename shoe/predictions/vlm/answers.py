@@ -3,21 +3,93 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
-from shoe.predictions.vlm.boxes import Box
+from shoe.core.errors import quote
+from shoe.predictions.source import Source
+from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.keys import is_beside, is_truth, meaning, role
 from shoe.predictions.vlm.marks import MARK, Marked, grounded, marked, with_mentions
 from shoe.predictions.vlm.prose import interactions_of_text
-from shoe.predictions.vlm.replies import Reply, answer_of, reply_of
+from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
 from shoe.predictions.vlm.things import entity_of
-from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
 from shoe.predictions.vlm.wrappers import opened
+
+# What stands in items and was not read, or was read as what it may not have been meant to be.
+
+_DEEPEST_UNREAD = 12
+_MOST_RECORDS = 100
+_MOST_ITEMS = 300
+_MOST_NAMED = 3
+Items = list[dict[Any, Any]]
+_BOXES, _WORDS = {"human_box", "object_box"}, {"verb", "object"}
+
+
+def first_items(source: Source) -> Items:
+    """The innermost objects that hold boxes in the first records, those in text that is clean data included."""
+    return list(islice(_items(source.head[:_MOST_RECORDS], 0), _MOST_ITEMS))
+
+
+def numbers_unread(items: Items) -> str:
+    """Name the keys that hold a number in every one of the first items and mean nothing; "" where there are none."""
+    names: set[str] | None = None
+    for item in items:
+        found = {key for key in _open(item) if type(item[key]) in (int, float)}
+        names = found if names is None else names & found
+    shown = ", ".join(map(quote, sorted(names or ())[:_MOST_NAMED]))
+    return f"numbers under {shown} were not read as scores" if shown else ""
+
+
+def keys_unread(items: Items) -> list[str]:
+    """Name the keys that say nothing, beside the boxes and words of those of the first items that say all themselves.
+
+    Where an item does not, what stands under such a key may be a word, or point to a box.
+    """
+    names: dict[str, None] = {}
+    for item in items:
+        words = {key: value for key, value in item.items() if value and isinstance(value, str | list | dict)}
+        roles = {role(key) for key in words if isinstance(key, str)}
+        if roles >= _BOXES and (roles >= _WORDS or "phrase" in roles):
+            names |= {key: None for key in _open(item) if not isinstance(item[key], dict | list)}
+    return list(names)
+
+
+def alternatives(items: Items) -> list[str]:
+    """The first list of words, among the first items, that stands for an object; empty where there is none."""
+    for item in items:
+        for key, value in item.items():
+            is_words = isinstance(value, list) and len(value) > 1 and all(isinstance(word, str) for word in value)
+            if is_words and isinstance(key, str) and role(key) == "object":
+                return list(value)
+    return []
+
+
+def _open(item: dict[Any, Any]) -> list[str]:
+    """The keys of an item that say nothing."""
+    corners = {key for _, _, keys in corners_in(item) for key in keys}
+    return [key for key in item if isinstance(key, str) and key not in corners and role(key) is None]
+
+
+def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
+    if depth > _DEEPEST_UNREAD:
+        return
+    if isinstance(value, str):
+        value = parsed(answer_of(value).removeprefix("```json").removesuffix("```")) if value[:1] in "[{`" else None
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    is_outer = False
+    for part in inner:
+        for item in _items(part, depth + 1):
+            is_outer = True
+            yield item
+    if not is_outer and isinstance(value, dict):
+        yield from [value] if corners_in(value) or any(box_of(part, key) for key, part in value.items()) else []
+
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")

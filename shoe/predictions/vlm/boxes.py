@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
 
-from shoe.predictions.boxes import Convention
+from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.vlm.keys import LAYOUTS, meaning
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")

@@ -2,24 +2,155 @@
 
 from __future__ import annotations
 
+import re
 from array import array
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
+from shoe.core.io.json import shown
 from shoe.core.rows import Rows
-from shoe.io.typed import shown
 from shoe.predictions.source import Source
-from shoe.predictions.vlm import roles, scores
-from shoe.predictions.vlm.errors import UnreadableError
-from shoe.predictions.vlm.found import Pair
+from shoe.predictions.vlm.boxes import number_of
+from shoe.predictions.vlm.fields import Verb
+from shoe.predictions.vlm.found import Pair, UnreadableError
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.persons import is_person
-from shoe.predictions.vlm.scales import by_content
+from shoe.predictions.vlm.things import is_person, verb_likeness
 from shoe.predictions.vlm.words import Interaction, Words, words_of
+
+# Which of several texts of an item is the verb, where their keys say nothing: as it is in most items of the file.
+#
+# Of one item that cannot be told: "drink" and "hold" are nouns, "train" and "milk" are verbs, and a key means the same
+# thing in every item.
+
+_NEARLY_ALL = 0.9
+
+
+class _Roles(NamedTuple):
+    """The key of each role; "" where no text has it."""
+
+    subject: str
+    verb: str
+    target: str
+
+
+def are_open(pair: Pair) -> bool:
+    """Whether a pair has several texts and nothing that tells which of them is the verb."""
+    return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
+
+
+def decide_role(pairs: Sequence[Pair]) -> list[Pair]:
+    """Give the texts of a file's open pairs their roles, by the keys that they stand under."""
+    said: dict[frozenset[str], dict[str, set[str]]] = {}
+    for pair in pairs:
+        columns = said.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
+        for key, each in zip(pair.keys, pair.texts, strict=True):
+            columns[key].add(each)
+    roles = {keys: _roles(columns) for keys, columns in said.items()}
+    return [_with_roles(pair, roles[frozenset(pair.keys)]) for pair in pairs]
+
+
+def _roles(columns: dict[str, set[str]]) -> _Roles:
+    """Find the roles of keys by the texts under them."""
+    people = [key for key, values in columns.items() if sum(map(is_person, values)) >= _NEARLY_ALL * len(values)]
+    subject = people[0] if people else ""
+    likeness = {key: sum(map(verb_likeness, said)) / len(said) for key, said in columns.items() if key != subject}
+    verb = max(likeness, key=lambda key: likeness[key])
+    return _Roles(
+        subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
+    )
+
+
+def _with_roles(pair: Pair, roles: _Roles) -> Pair:
+    words = dict(zip(pair.keys, pair.texts, strict=True))
+    subject, target = pair.subject or words.get(roles.subject, ""), pair.target or words.get(roles.target, "")
+    return pair._replace(subject=subject, target=target, verbs=(Verb(words[roles.verb]),), texts=(), keys=())
+
+
+# The scale of boxes whose form tells a convention that their numbers may contradict.
+
+_UNIT, _THOUSAND, _LAST, _Y_FIRST, _SCALE_USUAL = "unit", "thousand", 1000, "yxyx", "xyxy"
+_SMALL = 800  # sides of images whose pixels tell from thousandths
+_SCALE_MANY = 0.02
+_SCALE_ENOUGH = 20  # pairs that tell something of all pairs of a file
+
+
+def by_content(convention: str, boxes: Floats, sides: Floats) -> str:
+    """A convention that the form of boxes says, with another scale where their numbers cannot be of that.
+
+    Thousandths are not all below 1, nor beyond 1000; nor do nearly all of them stay below the pixels of small images.
+
+    Args:
+        convention: its name.
+        boxes: (n, 8) the numbers of both boxes.
+        sides: (n, 2) width and height of their images, 0 where not known.
+    """
+    words = convention.split(",")
+    if _THOUSAND not in words or not len(boxes):
+        return convention
+    rest = [word for word in words if word != _THOUSAND]
+    if boxes.max() <= 1:
+        return ",".join([_UNIT, *rest])
+    small = (sides > 0).all(axis=1) & (sides.max(axis=1) <= _SMALL)
+    limits = np.tile(sides[small][:, ::-1] if _Y_FIRST in words else sides[small], 4)
+    are_inside = small.sum() >= _SCALE_ENOUGH and (boxes[small] <= limits + 1).all(axis=1).mean() > 1 - _SCALE_MANY
+    if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _SCALE_MANY:
+        return ",".join(rest) or _SCALE_USUAL
+    return convention
+
+
+# Confidences as models write them: numbers, percent, or words.
+
+WORDS = {
+    "certain": 0.95,
+    "very high": 0.95,
+    "high": 0.9,
+    "likely": 0.75,
+    "medium": 0.6,
+    "moderate": 0.6,
+    "low": 0.3,
+    "unlikely": 0.2,
+    "very low": 0.1,
+}
+"""What a confidence in words counts as; every report names those that a file has."""
+_SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
+
+
+def score_of(value: Any) -> tuple[float | None, str]:
+    """Read a confidence.
+
+    Args:
+        value: as written.
+
+    Returns:
+        the score; NaN where there is none, None where it cannot be read. What was read where it was no plain number:
+        "%", "/" or the word.
+    """
+    if value is None or value == "":
+        return np.nan, ""
+    number = number_of(value)
+    if number is not None:
+        return (number if number == number and abs(number) < 1e300 else None), ""
+    if isinstance(value, list) and len(value) == 1:
+        return score_of(value[0])
+    if not isinstance(value, str):
+        return None, ""
+    if share := _SHARE.fullmatch(value):
+        whole = 10.0 if share[2].replace(" ", "") == "/10" else 100.0
+        return float(share[1]) / whole, "%" if share[2] == "%" else "/"
+    word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
+    return (WORDS[word], word) if word in WORDS else (None, "")
+
+
+def are_percent(scores: Floats) -> bool:
+    """Whether all scores of a file are whole numbers from 1 to 100, some above 10: percent."""
+    given = scores[~np.isnan(scores)]
+    return bool(len(given)) and bool(given.min() >= 1 and 10 < given.max() <= 100 and (given == np.rint(given)).all())
+
 
 Numbers = tuple[float, float, float, float]
 _NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
@@ -107,7 +238,7 @@ class Columns:
         Raises:
             UnreadableError: where there are no words, or the human is no person.
         """
-        if roles.are_open(pair):
+        if are_open(pair):
             self._open.append((place, image, pair, record, item, loose))
             return True
         words = words_of(pair)
@@ -148,7 +279,7 @@ class Columns:
         are: where nearly all relations of a file have a thing first and a person second, that is how it writes them.
         """
         waiting, self._open = self._open, []
-        decided = roles.decided([pair for _, _, pair, *_ in waiting])
+        decided = decide_role([pair for _, _, pair, *_ in waiting])
         errors = []
         for (place, image, _, record, item, loose), pair in zip(waiting, decided, strict=True):
             try:
@@ -178,7 +309,7 @@ class Columns:
         if unparsed and sum(unparsed.values()) == len(numbers):
             expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
-        if scores.are_percent(score):
+        if are_percent(score):
             score = score / 100
             self._notes.add("scores_converted", "1 to 100 as percent", int((~np.isnan(score)).sum()))
         sides = self._sides()[image]
@@ -241,7 +372,7 @@ class Columns:
     def _score(self, place: str, raw: Any, pair: Pair, *, loose: bool) -> float:
         if raw is None and pair.human.box.score is not None and pair.object.box.score is not None:
             return pair.human.box.score * pair.object.box.score
-        score, how = scores.score_of(raw)
+        score, how = score_of(raw)
         if score is None:
             if not loose and raw == raw:  # a NaN is no score in any file, and counted
                 raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")

@@ -9,8 +9,7 @@ from typing import Any
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import rows_of
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.persons import is_person
-from shoe.predictions.vlm.things import Entity, entity_of, numberless
+from shoe.predictions.vlm.things import Entity, entity_of, is_person, numberless
 
 _PLAIN = re.compile(r"[\W_]+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")

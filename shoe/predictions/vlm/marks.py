@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shoe.predictions.boxes import Convention
+from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.things import numberless
 

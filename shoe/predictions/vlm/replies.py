@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from shoe.io.tolerant import Found, values_in
+from shoe.core.io.tolerant import Found, values_in
 from shoe.predictions.vlm.boxes import box_of
 
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)

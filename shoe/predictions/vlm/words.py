@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.predictions.vlm.found import Pair
-from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.things import can_be_verb, is_person
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
@@ -105,7 +105,7 @@ def _said(verb: str, phrase: str, target: str) -> _Said:
             return _Said(tuple((each, target) for each in listed), doubtful=False, denied=False)
     elif len(parts := _ARROW.split(phrase)) == _TRIPLET and is_person(parts[0]):
         phrase = " ".join(parts)
-    from shoe.lexicon.phrases import interactions
+    from shoe.lexicon.phrases.parse import interactions
 
     both = bool(verb) and bool(phrase) and not target and _is_verb_alone(verb, "")
     known = (target,) if target else ()

@@ -13,9 +13,7 @@ from typing import Any
 
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import plain
-from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.replies import parsed
-from shoe.predictions.vlm.wrapper_keys import (
+from shoe.predictions.vlm.keys import (
     BLOCKS,
     CALLS,
     FAILURES,
@@ -29,7 +27,9 @@ from shoe.predictions.vlm.wrapper_keys import (
     is_beside,
     is_error,
     is_truth,
+    meaning,
 )
+from shoe.predictions.vlm.replies import parsed
 
 _FENCED = re.compile(r"\A[^`]*```[a-z]*\n(.*)```[^`]*\Z", re.DOTALL)
 _DEEPEST = 12

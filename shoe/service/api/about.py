@@ -12,8 +12,7 @@ from starlette.responses import Response
 from shoe.service import tokens, types
 from shoe.service.callers import Anybody, App, AppState, verified
 from shoe.service.contract import contract
-from shoe.service.reading import body
-from shoe.service.refusals import json_response
+from shoe.service.refusals import body, json_response
 from shoe.service.security import COOKIE
 from shoe.version import __version__
 

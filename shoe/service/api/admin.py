@@ -7,11 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
-from shoe.service import audit, tokens, types
+from shoe.service import tokens, types
 from shoe.service.callers import Admin, App
 from shoe.service.contract import contract
-from shoe.service.reading import body
-from shoe.service.refusals import json_response
+from shoe.service.refusals import body, json_response
 
 router = APIRouter(tags=["admin"])
 Prefix = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{1,20}$", description="First characters of a token, as listed.")]
@@ -44,4 +43,4 @@ def list_audit(
     limit: Annotated[int, Query(ge=1, le=1000, description="Most entries.")] = 100,
 ) -> Response:
     """What was done, by whom, from where, the latest first."""
-    return json_response(types.Audit(entries=audit.entries(app.folder, before, limit)))
+    return json_response(types.Audit(entries=tokens.entries(app.folder, before, limit)))

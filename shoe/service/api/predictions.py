@@ -14,10 +14,8 @@ from starlette.responses import Response
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import contract
-from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.files import Encoding, Receiver, Stored
-from shoe.service.reading import body
-from shoe.service.refusals import Refused, json_response
+from shoe.service.refusals import ConflictError, NotFoundError, Refused, TooLargeError, body, json_response
 from shoe.service.tokens import Identity
 from shoe.service.uploads import Upload
 

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, AppState
 from shoe.service.contract import contract
-from shoe.service.errors import ConflictError, NotFoundError
+from shoe.service.refusals import ConflictError, NotFoundError
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
 from shoe.service.types import Run
 from shoe.service.visible import check_file, check_results, visible_run

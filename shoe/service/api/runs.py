@@ -13,9 +13,7 @@ from shoe.core.errors import OptionError
 from shoe.service import runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
 from shoe.service.contract import contract
-from shoe.service.errors import ConflictError
-from shoe.service.reading import body
-from shoe.service.refusals import json_response
+from shoe.service.refusals import ConflictError, body, json_response
 from shoe.service.tokens import Identity
 from shoe.service.visible import check_closed, is_hidden, own_run, visible_run, with_results, without_hidden
 

@@ -10,8 +10,7 @@ from starlette.responses import Response
 from shoe.service import studies, types
 from shoe.service.callers import App, Rater
 from shoe.service.contract import contract
-from shoe.service.reading import body
-from shoe.service.refusals import json_response
+from shoe.service.refusals import body, json_response
 
 router = APIRouter(tags=["studies"])
 

@@ -14,11 +14,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from shoe.core.errors import ShoeError
 from shoe.service.callers import identify
-from shoe.service.errors import NotFoundError
-from shoe.service.pages.places import Served
-from shoe.service.pages.rendering import render
+from shoe.service.pages.rendering import Served, render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.refusals import Refused
+from shoe.service.refusals import NotFoundError, Refused
 from shoe.service.security import COOKIE
 
 _TITLES = {403: "Not allowed", 404: "There is no such page", 409: "Not now", 429: "Too many requests"}

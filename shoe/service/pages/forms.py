@@ -13,10 +13,9 @@ from shoe.service import runs, submissions, tokens
 from shoe.service.api.about import set_session
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verified
-from shoe.service.errors import NotFoundError
 from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
 from shoe.service.pages.views import rows
-from shoe.service.refusals import Refused
+from shoe.service.refusals import NotFoundError, Refused
 from shoe.service.security import COOKIE
 from shoe.service.visible import own_run, with_results
 

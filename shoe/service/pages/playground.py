@@ -48,7 +48,7 @@ def answer(place: str, said: str, truth: str) -> dict[str, Any]:
     """
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.lexicon.text import ALTERNATIVES
-    from shoe.report.phrase import split_of
+    from shoe.report.similarity import split_of
 
     source = loaded(place)
     classes = benchmark(getattr(source, "dataset", DEFAULT)).classes
@@ -83,7 +83,7 @@ def _senses(word: str, part: Any) -> dict[str, Any]:
 def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[str, Any]:
     import numpy as np
 
-    from shoe.protocols.options import SemanticOptions
+    from shoe.benchmarks.protocol_options import SemanticOptions
     from shoe.similarity import combine
     from shoe.similarity.explain import explanations
 
@@ -122,8 +122,8 @@ def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[
     """The classes that are most similar to a predicted interaction, and the one whose labels it has."""
     import numpy as np
 
+    from shoe.benchmarks.protocol_options import SemanticOptions
     from shoe.lexicon.labels import match_labels
-    from shoe.protocols.options import SemanticOptions
     from shoe.scoring.hoi_similarity import HoiSimilarity
 
     options = SemanticOptions()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,13 +17,102 @@ from shoe.service import boards
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, Reader, demand
 from shoe.service.contract import describe
-from shoe.service.errors import NotFoundError
 from shoe.service.pages import playground, views
 from shoe.service.pages.answers import Page, address_of, answer, viewer_of
-from shoe.service.pages.files import STATIC
-from shoe.service.pages.interface import CURL, interface_values
+from shoe.service.pages.rendering import STATIC
+from shoe.service.refusals import NotFoundError
 from shoe.service.truths import truths
 from shoe.service.visible import visible_run
+
+# The page of the API, made from its own schema.
+
+_GROUPS = {
+    "predictions": "Predictions",
+    "uploads": "Predictions",
+    "runs": "Runs",
+    "compare": "Runs",
+    "boards": "Leaderboards",
+    "resolve": "Words",
+    "similarity": "Words",
+    "study": "Studies",
+    "truths": "What there is",
+    "maps": "What there is",
+}
+_REST = "The server"
+
+CURL = """\
+FILE=predictions.json
+HASH=$(sha256sum "$FILE" | cut -c1-64)
+curl -T "$FILE" "{address}/v1/predictions?name=$(basename "$FILE")" -H "Authorization: Bearer $SHOE_TOKEN"
+RUN="{{\\"prediction\\": \\"$HASH\\", \\"truth\\": \\"{truth}\\"}}"
+curl "{address}/v1/runs" -H "Authorization: Bearer $SHOE_TOKEN" --json "$RUN"
+curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
+"""
+
+
+def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Collect the calls of an OpenAPI schema, in groups."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path, methods in schema["paths"].items():
+        about = path.split("/")[2] if path.startswith("/v1/") else ""
+        for method, call in methods.items():
+            groups.setdefault(_GROUPS.get(about, _REST), []).append(_call(path, method, call, schema))
+    order = [*dict.fromkeys(_GROUPS.values()), _REST]
+    return [{"name": name, "calls": groups[name]} for name in order if name in groups]
+
+
+def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    takes = [
+        {
+            "name": each["name"],
+            "where": each["in"],
+            "kind": _kind(each.get("schema", {}), schema),
+            "about": each.get("description", ""),
+            "required": each.get("required", False),
+        }
+        for each in call.get("parameters", ())
+    ]
+    for media, of in call.get("requestBody", {}).get("content", {}).items():
+        body = _resolved(of.get("schema", {}), schema)
+        for name, each in body.get("properties", {}).items():
+            required = name in body.get("required", ())
+            about = each.get("description", "")
+            takes.append(
+                {"name": name, "where": "body", "kind": _kind(each, schema), "about": about, "required": required}
+            )
+        if not body.get("properties"):
+            takes.append({"name": media, "where": "body", "kind": "bytes", "about": "", "required": True})
+    first, *rest = [" ".join(each.split()) for each in call.get("description", "").replace("``", "").split("\n\n")]
+    return {
+        "method": method.upper(),
+        "path": path,
+        "summary": first,
+        "description": rest,
+        "takes": takes,
+        "answers": [(code, of.get("description", "")) for code, of in call["responses"].items()],
+    }
+
+
+def _resolved(of: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    while "$ref" in of:
+        found: Mapping[str, Any] = schema
+        for step in of["$ref"].removeprefix("#/").split("/"):
+            found = found[step]
+        of = found
+    return of
+
+
+def _kind(of: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    of = _resolved(of, schema)
+    if "enum" in of:
+        return " or ".join(str(each) for each in of["enum"])
+    kinds = of.get("anyOf") or of.get("oneOf")
+    if kinds:
+        return " or ".join(_kind(each, schema) for each in kinds if each.get("type") != "null")
+    if of.get("type") == "array":
+        return f"list of {_kind(of.get('items', {}), schema) or 'values'}"
+    return str(of.get("type", "object" if "properties" in of else "any"))
+
 
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Text = Annotated[str, Query(max_length=300)]
@@ -91,9 +181,9 @@ def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Re
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
     """The form that predictions are sent by."""
     from shoe.benchmarks import DEFAULT, benchmark
-    from shoe.core.coordinates import CommonCoordinates
+    from shoe.benchmarks.protocol_options import describe
+    from shoe.core.boxes import CommonCoordinates
     from shoe.predictions.scores import SCORES
-    from shoe.protocols.options import describe
     from shoe.service.truths import own_similarities
 
     of = benchmark(DEFAULT)
@@ -185,6 +275,6 @@ async def rate(_: Anybody) -> Response:
 
 @cache
 def _rater_page() -> tuple[str, str]:
-    from shoe.page.study import served_page
+    from shoe.report.page.study import served_page
 
     return served_page()

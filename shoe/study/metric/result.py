@@ -11,7 +11,7 @@ from msgspec import Meta
 from shoe.comparison.significance import LEVEL
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.statistics import holm
-from shoe.study.intervals import Ends, Figure, Scale
+from shoe.study.agreement import Ends, Figure, Scale
 
 _SHARES = ("accuracy", "soft")
 

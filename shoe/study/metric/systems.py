@@ -10,7 +10,7 @@ import numpy as np
 from shoe.comparison.ranked import Counts
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.statistics import correlation, deviations, differences, interval_around, kendall_of_differences
-from shoe.study.intervals import Figure, Scale, groups_of
+from shoe.study.agreement import Figure, Scale, groups_of
 from shoe.study.metric.units import Judged
 
 _SAME = 1e-9

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.lexicon.building.build import build
-from shoe.lexicon.building.lmf import sense_key
+from shoe.lexicon.building.ontologies import sense_key
 from shoe.lexicon.building.read import read_source
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon

@@ -15,7 +15,7 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.matching.task import Task
+from shoe.scoring.matching.task import Task
 from shoe.study.metric.judgements import read_judgements
 from shoe.study.metric.measures import measures_of
 from tests.cli.run import as_json, refused, run

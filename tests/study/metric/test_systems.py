@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from shoe.study.intervals import Figure
+from shoe.study.agreement import Figure
 from shoe.study.metric.systems import DrawnStatistic, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import Judged
 

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from shoe.study.metric.correlation import MOST_PAIRED, pair_order, pairs_within, tie_width
 from shoe.study.metric.result import Level
-from shoe.study.metric.units import Judged, Units, figures_of_units
+from shoe.study.metric.units import MOST_PAIRED, Judged, Units, figures_of_units, pair_order, pairs_within, tie_width
 from tests.examples import examples
 
 

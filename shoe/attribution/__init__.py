@@ -1,1 +1,0 @@
-"""Why figures differ that should not: which rule of two protocols, and which holes of the annotation."""

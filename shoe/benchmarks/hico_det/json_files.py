@@ -1,0 +1,308 @@
+"""HICO-DET as fredzzhang/hicodet writes it: ``instances_test2015.json``, ``instances_train2015.json``.
+
+One object of parallel lists. It carries its own class lists, which its class indices point into; boxes are the official
+ones, pixel indices counted from 1, in both splits.
+"""
+
+import io
+import re
+import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
+from numpy.typing import NDArray
+
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import (
+    check_boxes,
+    check_range,
+    joined_boxes,
+    list_lengths,
+    named_record,
+    objects_of,
+    triplet_name,
+)
+from shoe.benchmarks.image_lists import write_image_lists
+from shoe.core.boxes import CommonCoordinates, Coordinates, converted
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, explained, parse_json, read_typed
+from shoe.core.rows import Rows
+
+_Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
+_Numbers = Annotated[list[Whole], Meta(extra={"item": "triplet"})]
+
+
+class _InstancesImage(Struct, gc=False):
+    boxes_h: _Boxes
+    boxes_o: _Boxes
+    hoi: _Numbers
+    object: _Numbers
+    verb: _Numbers
+
+
+class _Document(Struct, gc=False):
+    filenames: list[str]
+    verbs: list[str]
+    objects: list[str]
+    annotation: Annotated[list[_InstancesImage], Meta(extra={"item": "image"})]
+    correspondence: list[Annotated[tuple[Whole, Whole, Whole], Meta(extra={"expected": "[hoi, object, verb]"})]]
+    size: list[Annotated[tuple[Whole, Whole], Meta(extra={"expected": "[width, height]"})]] | UnsetType = UNSET
+
+
+def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    document = read_typed(
+        path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
+    )
+    images, annotation = document.filenames, document.annotation
+    if len(annotation) != len(images):
+        expected = f"{len(images)}, one per file name"
+        raise InputError(path, field="annotation", found=f"{len(annotation)} images", expected=expected)
+    counts = list_lengths(path, images, annotation, "hoi", "boxes_h", "boxes_o", "object", "verb")
+    image = np.repeat(np.arange(len(images)), counts)
+    hoi, object_, verb = (
+        np.fromiter(chain.from_iterable([getattr(entry, field) for entry in annotation]), np.int64, len(image))
+        for field in ("hoi", "object", "verb")
+    )
+    check_range(path, (images, image), "object", object_, len(document.objects))
+    check_range(path, (images, image), "verb", verb, len(document.verbs))
+    check_range(path, (images, image), "hoi", hoi, len(document.correspondence))
+    # A triplet says its class twice: by hoi, and by object and verb.
+    classes = np.array(document.correspondence, np.int64).reshape(-1, 3)
+    order = np.full(len(classes), -1)
+    inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
+    order[classes[inside, 0]] = np.flatnonzero(inside)
+    wrong = (order[hoi] < 0) | (classes[order[hoi], 1:] != np.stack([object_, verb], axis=1)).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        record, expected = triplet_name((images, image), row), "the object and verb that correspondence gives this hoi"
+        found = f"{hoi[row]} with object {object_[row]} and verb {verb[row]}"
+        raise InputError(path, record=record, field="hoi", found=found, expected=expected)
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=joined_boxes([entry.boxes_h for entry in annotation], len(image)),
+        object_boxes=joined_boxes([entry.boxes_o for entry in annotation], len(image)),
+        verbs=document.verbs,
+        objects=document.objects,
+        verb=verb,
+        object=object_,
+        coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
+        sizes=None if document.size is UNSET else np.array(document.size, np.float64).reshape(-1, 2),
+    )
+
+
+INSTANCES_FORMAT = TruthFormat(
+    name="hicodet instances JSON",
+    example="instances_test2015.json (hicodet)",
+    fits=lambda data: data.lstrip()[:1] == b"{" and b'"annotation"' in data and b'"filenames"' in data,
+    read=read_instances,
+)
+
+
+# HICO-DET as PPDM and QPIC write it: ``test_hico.json``, ``trainval_hico.json``, and the HICO-DET-SG files.
+#
+# A list of images, each with its boxes and with triplets that point to them. Objects have COCO category ids (1 to 90),
+# verbs count from 1 in alphabetical order. The numbers of test images are the official ones, counted from 1; those of
+# training images count from 0. Files mix both kinds of image, so the coordinates are each image's own.
+#
+# Some triplets of training images point beyond their box list. QPIC leaves such images out of training, and so does
+# this
+# reader, which names them; in a test image it is an error.
+
+_TEST = "test2015"
+
+
+class _Box(Struct, gc=False):
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class _Hoi(Struct, gc=False):
+    subject_id: WholeOrText
+    object_id: WholeOrText
+    category_id: WholeOrText
+    hoi_category_id: WholeOrText = 0
+
+
+class _PpdmImage(Struct, gc=False):
+    file_name: str
+    annotations: Annotated[list[_Box], Meta(extra={"item": "box"})]
+    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]
+
+
+def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file, whose verb and HOI ids follow the order of the benchmark's own class table.
+
+    :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    numbering = benchmark.classes
+    records = read_typed(path, data, list[_PpdmImage], named_record())
+    images = [record.file_name for record in records]
+    is_test = np.array([_TEST in name for name in images], bool)
+    counts = np.array([len(record.annotations) for record in records], np.int64)
+    image = np.repeat(np.arange(len(images)), [len(record.hoi_annotation) for record in records])
+    boxes = list(chain.from_iterable(record.annotations for record in records))
+    hois = list(chain.from_iterable(record.hoi_annotation for record in records))
+    corners = np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4)
+    category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
+    human, target, verb, hoi = (
+        np.array([getattr(hoi, field) for hoi in hois], np.float64).astype(np.int64)
+        for field in ("subject_id", "object_id", "category_id", "hoi_category_id")
+    )
+    usable = np.ones(len(images), bool)
+    for field, index in (("subject_id", human), ("object_id", target)):
+        outside = index >= counts[image]
+        check_boxes(path, (images, image), field, index, counts, (index < 0) | (outside & is_test[image]))
+        usable[image[outside]] = False
+    kept = usable[image]
+    image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
+    first = (np.cumsum(counts) - counts)[image]
+    known = "one of COCO's 80 category ids, between 1 and 90"
+    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
+    check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
+    verb -= 1
+    # Training triplets name their class a second time; 0 stands for one that does not.
+    stated = numbering.of[verb, object_] + 1
+    wrong = (hoi != 0) & (hoi != stated)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
+        record, found = triplet_name((images, image), row), str(hoi[row])
+        expected = f"{stated[row]}, which is {words}" if stated[row] else f"a class; {words} is none"
+        raise InputError(path, record=record, field="hoi_category_id", found=found, expected=expected)
+    return Rows(
+        images=[name for name, good in zip(images, usable, strict=True) if good],
+        image=(np.cumsum(usable) - 1)[image],
+        human_boxes=corners[first + human],
+        object_boxes=corners[first + target],
+        verbs=numbering.verbs,
+        objects=numbering.objects,
+        verb=verb,
+        object=object_,
+        coordinates=_coordinates(images)[usable],
+        left_out=tuple(name for name, good in zip(images, usable, strict=True) if not good),
+    )
+
+
+def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write ground truth as :func:`read_ppdm` reads it: each image's distinct boxes, and its triplets.
+
+    Boxes are written in the coordinates that images of their name have in this format, whatever those of the table.
+    """
+    shift = converted(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
+    human_boxes, object_boxes = (
+        converted(boxes, table.triplet_coordinates, CommonCoordinates.EDGES) - shift
+        for boxes in (table.human_boxes, table.object_boxes)
+    )
+    moved = replace(table, human_boxes=human_boxes, object_boxes=object_boxes)
+    verb, hoi = np.argsort(benchmark.verb_order)[table.verb], benchmark.classes.of[table.verb, table.object]
+    write_image_lists(moved, path, benchmark, {"category_id": verb + 1, "hoi_category_id": hoi + 1})
+
+
+def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
+    is_test = np.array([_TEST in name for name in images], bool)
+    return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
+
+
+PPDM_FORMAT = TruthFormat(
+    name="PPDM/QPIC JSON",
+    example="test_hico.json (PPDM, QPIC, SG)",
+    fits=lambda data: re.match(rb"\s*\[\s*\{", data) is not None,
+    read=read_ppdm,
+    write=write_ppdm,
+)
+
+
+# HICO-DET's training set as HAKE writes it: ``hico-det-training-set-instance-level.json``, or the archive with it.
+#
+# One object with an entry for each image, by its file name: triplets with the HOI's number from 1, two boxes, the
+# image's size, and states of body parts, which are not read. Boxes are the official ones, pixel indices counted from 1:
+# they are those of PPDM's and the SG files plus 1. Images without a triplet are there, with an empty list.
+
+_TAR_MAGIC = slice(257, 262), b"ustar"
+
+
+class _Triplet(Struct, gc=False):
+    hoi_id: Whole
+    human_bbox: Box
+    object_bbox: Box
+    width: Whole
+    height: Whole
+
+
+class _HakeImage(Struct, gc=False):
+    labels: Annotated[list[_Triplet], Meta(extra={"item": "triplet"})]
+
+
+def is_hake(data: bytes) -> bool:
+    """Tell whether a file is an object of images with HAKE's labels, or an archive of one file that is."""
+    data = _unpacked(data)
+    return re.match(rb'\s*\{\s*"[^"]+"\s*:\s*\{', data) is not None and b'"labels"' in data and b'"human_bbox"' in data
+
+
+def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    document = parse_json(path, _unpacked(data))
+    images: list[str] = []
+    entries: list[_HakeImage] = []
+    for name, entry in document.items():
+        record = f"image {quote(name)}"
+        try:
+            images.append(benchmark.image_name(name))
+            entries.append(msgspec.convert(entry, _HakeImage))
+        except msgspec.ValidationError as error:
+            raise explained(path, error, entry, _HakeImage, record=record) from None
+        except ValueError:
+            raise InputError(path, record=record, found=quote(name), expected="the name of an image") from None
+    image = np.repeat(np.arange(len(images)), [len(entry.labels) for entry in entries])
+    triplets = [triplet for entry in entries for triplet in entry.labels]
+    hoi = np.array([triplet.hoi_id for triplet in triplets], np.float64).astype(np.int64)
+    check_range(path, (images, image), "hoi_id", hoi, len(benchmark.classes), first=1)
+    sizes = [(entry.labels[0].width, entry.labels[0].height) if entry.labels else (0, 0) for entry in entries]
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=np.array([triplet.human_bbox for triplet in triplets], np.float64).reshape(-1, 4),
+        object_boxes=np.array([triplet.object_bbox for triplet in triplets], np.float64).reshape(-1, 4),
+        **benchmark.classes.columns_of(hoi - 1),
+        coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
+        sizes=np.array(sizes, np.float64).reshape(-1, 2),
+    )
+
+
+def _unpacked(data: bytes) -> bytes:
+    """The first JSON of an archive, as HAKE is handed out; other data, and archives without one, as they are."""
+    where, magic = _TAR_MAGIC
+    if data[where] != magic:
+        return data
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.name.endswith(".json") else None
+                if content is not None:
+                    return content.read()
+    except (tarfile.TarError, EOFError, OSError, ValueError):
+        pass
+    return data
+
+
+HAKE_FORMAT = TruthFormat("HAKE instance-level JSON", "hico-det-instance-level.tar.gz (HAKE)", is_hake, read_hake)

@@ -1,0 +1,191 @@
+"""HICO-DET as published: ``anno_bbox.mat``, with ``bbox_train`` and ``bbox_test``.
+
+Per image a file name, a size and its HOIs; per HOI its class (1 to 600), boxes of humans and of objects, and in each
+row of ``connection`` one triplet: the indices of its human and its object box. Everything counts from 1, pixels too,
+in both splits. HOIs with ``invis`` set have no boxes. Structure as in the dataset's README and its evaluation script.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.benchmarks.base import Benchmark, ImageLabel, TruthFormat
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.boxes import Coordinates
+from shoe.core.errors import InputError, OptionError, quote
+from shoe.core.io.files import read_bytes
+from shoe.core.io.matlab import is_matlab, load_matlab, matrix, number, records, text, whole_number
+from shoe.core.rows import Rows
+
+_VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
+_CORNERS = ("x1", "y1", "x2", "y2")
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
+    """Read one split of the file: the one asked for, else test if it is there.
+
+    Raises:
+        InputError: naming the image that breaks the format; a training image is left out instead, as QPIC does, if one
+            of its triplets points to a box that the file does not have.
+        OptionError: if the file does not hold the split.
+    """
+    numbering = benchmark.classes
+    variables = load_matlab(path, data, list(_VARIABLES.values()))
+    if not variables:
+        expected = "bbox_test and bbox_train, as in anno_bbox.mat"
+        raise InputError(path, found="none of its variables", expected=expected)
+    held = [name for name, variable in _VARIABLES.items() if variable in variables]
+    chosen = split or held[0]
+    if chosen not in held:
+        raise OptionError(f"{path} holds no images of the split {quote(chosen)}; it holds {' and '.join(held)}")
+    try:
+        entries = records(variables[_VARIABLES[chosen]])
+    except ValueError:
+        expected = "records with filename, size and hoi"
+        raise InputError(path, field=_VARIABLES[chosen], found="no records", expected=expected) from None
+
+    images: list[str] = []
+    sizes: list[tuple[int, int]] = []
+    left_out: list[str] = []
+    blocks: list[NDArray[np.float64]] = [np.zeros((0, 10))]
+    for index, entry in enumerate(entries):
+        name, size = _image(path, index, entry)
+        rows = _triplets(path, name, entry, len(numbering), is_test=chosen == "test2015")
+        if rows is None:
+            left_out.append(name)
+            continue
+        blocks.append(np.column_stack([np.full(len(rows), len(images)), rows]))
+        images.append(name)
+        sizes.append(size)
+    rows = np.concatenate(blocks)
+    hoi = rows[:, 1].astype(np.int64)
+    return Rows(
+        images=images,
+        image=rows[:, 0].astype(np.int64),
+        human_boxes=rows[:, 2:6],
+        object_boxes=rows[:, 6:],
+        **numbering.columns_of(hoi),
+        coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
+        sizes=np.array(sizes, np.float64).reshape(-1, 2),
+        left_out=tuple(left_out),
+    )
+
+
+def _image(path: str | Path, index: int, entry: Any) -> tuple[str, tuple[int, int]]:
+    try:
+        name = text(entry["filename"])
+        (size,) = records(entry["size"])
+        return name, (whole_number(size["width"]), whole_number(size["height"]))
+    except _DAMAGE:
+        expected = "a filename, and a size with width and height"
+        raise InputError(path, record=f"image {index}", found="something else", expected=expected) from None
+
+
+def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test: bool) -> NDArray[np.float64] | None:
+    """(n, 9) HOI class from 0, human box, object box of an image's triplets; None if boxes are missing in training."""
+    blocks = [np.zeros((0, 9))]
+    record = f"image {quote(image)}"
+    try:
+        hois = records(entry["hoi"])
+    except _DAMAGE:
+        raise InputError(path, record=record, field="hoi", found="no records", expected="records or []") from None
+    for index, hoi in enumerate(hois):
+        where = f"{record}: hoi {index}"
+        try:
+            if number(hoi["invis"]):
+                continue
+            label = whole_number(hoi["id"])
+            humans, objects = _boxes(hoi["bboxhuman"]), _boxes(hoi["bboxobject"])
+            connection = matrix(hoi["connection"]).reshape(-1, 2) - 1
+        except _DAMAGE:
+            expected = "numbers id and invis, boxes with x1, y1, x2, y2, and connection with two columns"
+            raise InputError(path, record=where, found="something else", expected=expected) from None
+        if not 1 <= label <= classes:
+            raise InputError(path, record=where, field="id", found=str(label), expected=f"1 to {classes}")
+        inside = (connection >= 0) & (connection < [len(humans), len(objects)]) & (connection == np.rint(connection))
+        if not inside.all():
+            if not is_test:
+                return None
+            found = quote((connection[int(np.argmin(inside.all(axis=1)))] + 1).tolist())
+            expected = f"one of {len(humans)} humans and one of {len(objects)} objects, counted from 1"
+            raise InputError(path, record=where, field="connection", found=found, expected=expected)
+        pairs = connection.astype(np.int64)
+        blocks.append(np.column_stack([np.full(len(pairs), label - 1.0), humans[pairs[:, 0]], objects[pairs[:, 1]]]))
+    return np.concatenate(blocks)
+
+
+def _boxes(value: Any) -> NDArray[np.float64]:
+    return np.array([[number(box[c]) for c in _CORNERS] for box in records(value)], np.float64).reshape(-1, 4)
+
+
+FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)
+
+
+# HICO's image labels: ``anno.mat``, which says of each image which of the 600 classes it shows.
+#
+# ``anno_test`` is a matrix of classes x images: 1 yes, 0 perhaps, -1 no, NaN unknown; ``list_test`` names the images.
+# Training images likewise.
+
+_SPLITS = ("test", "train")
+
+
+def read_image_labels(
+    path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
+) -> NDArray[np.int8]:
+    """Read which classes are in some images.
+
+    Args:
+        path: ``anno.mat``.
+        images: names of the m images wanted.
+        classes: the K classes wanted.
+        benchmark: whose own class table has the order of the file.
+
+    Returns:
+        (K, m) ``ImageLabel``.
+
+    Raises:
+        InputError: if the file is damaged, or does not know an image.
+    """
+    numbering = benchmark.classes
+    data = read_bytes(path)
+    if not is_matlab(data):
+        raise InputError(path, found="no Matlab file", expected="anno.mat")
+    variables = load_matlab(path, data, [f"{kind}_{split}" for split in _SPLITS for kind in ("anno", "list")])
+    known: list[str] = []
+    blocks = [np.zeros((len(numbering), 0), np.int8)]
+    for split in _SPLITS:
+        if f"anno_{split}" not in variables or f"list_{split}" not in variables:
+            continue
+        try:
+            names = [text(cell) for cell in variables[f"list_{split}"]]
+        except (TypeError, ValueError):
+            raise InputError(path, field=f"list_{split}", found="other cells", expected="file names") from None
+        expected = f"{len(numbering)} classes x {len(names)} images"
+        try:
+            labels = matrix(variables[f"anno_{split}"])
+            found = " x ".join(map(str, labels.shape))
+        except ValueError:
+            labels, found = np.zeros(0), "no matrix"
+        if labels.shape != (len(numbering), len(names)):
+            raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
+        wrong = labels[~np.isnan(labels) & ~np.isin(labels, list(ImageLabel)[1:])]
+        if len(wrong):
+            raise InputError(path, field=f"anno_{split}", found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
+        known += names
+        blocks.append(np.nan_to_num(labels, nan=ImageLabel.UNKNOWN).astype(np.int8))
+    column = {name: i for i, name in enumerate(known)}
+    missing = next((name for name in images if name not in column), None)
+    if missing is not None:
+        expected = "every image of the ground truth"
+        raise InputError(path, found=f"no labels of {quote(missing)} among {len(column)} images", expected=expected)
+    row = {label: i for i, label in enumerate(numbering.labels)}
+    unknown = next((label for label in classes.labels if label not in row), None)
+    if unknown is not None:
+        found = f"no labels of the class {quote(unknown)}"
+        raise InputError(path, found=found, expected=f"classes of {numbering.name}")
+    rows = [row[label] for label in classes.labels]
+    return np.concatenate(blocks, axis=1)[np.ix_(rows, [column[name] for name in images])]

@@ -1,0 +1,271 @@
+"""What any file of V-COCO with persons says, put together: triplets, and persons with their actions and roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+from typing import Annotated as Typed
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.checks import (
+    check_boxes,
+    check_range,
+    joined_boxes,
+    list_lengths,
+    named_images,
+    named_record,
+    objects_of,
+    triplet_name,
+)
+from shoe.benchmarks.image_lists import write_image_lists
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, read_typed
+from shoe.core.roles import RoleTruth
+from shoe.core.rows import Rows
+
+_PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotatedPersons:
+    """The boxes of m images, b in all, and what q annotations say of them.
+
+    Attributes:
+        images: m names.
+        sizes: (m, 2) width and height; 0 where the file does not say.
+        counts: (m,) boxes of each image, which follow each other.
+        boxes: (b, 4) x1, y1, x1 + width, y1 + height.
+        object: (b,) category, an index into the benchmark's objects.
+        left_out: (b,) boxes that the official evaluation leaves out, beside those without area.
+        listed: rows of the persons that were annotated, with or without an action.
+        person: (q,) row of a person.
+        action, entry: (q,) what it does, and in which role the target is; an entry of -1 for actions without roles.
+        target: (q,) row of the box that has the role; -1 where there is none.
+    """
+
+    images: Sequence[str]
+    sizes: Floats
+    counts: Indices
+    boxes: Floats
+    object: Indices
+    left_out: Mask
+    listed: Indices
+    person: Indices
+    action: Indices
+    entry: Indices
+    target: Indices
+
+    def rows(self, benchmark: Benchmark) -> Rows:
+        """The triplets with both boxes, and the persons."""
+        actions = benchmark.actions
+        pair = np.flatnonzero(self.target >= 0)
+        image = np.repeat(np.arange(len(self.images)), self.counts)
+        order = pair[np.argsort(image[self.person[pair]], kind="stable")]
+        return Rows(
+            images=self.images,
+            image=image[self.person[order]],
+            human_boxes=self.boxes[self.person[order]],
+            object_boxes=self.boxes[self.target[order]],
+            verbs=actions.names,
+            objects=benchmark.objects,
+            verb=self.action[order],
+            object=self.object[self.target[order]],
+            sizes=self.sizes,
+            annotated=self._roles(benchmark, image),
+        )
+
+    def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
+        """Persons as the official evaluation takes them (docs/protocols.md 4.2).
+
+        Boxes are of single precision, hold their last pixel, lie in the image and are larger than a pixel.
+        """
+        actions = benchmark.actions
+        boxes = self.boxes.copy()
+        boxes[:, 2:] = boxes[:, :2] + np.maximum(0, boxes[:, 2:] - boxes[:, :2] - 1)
+        last = np.where(self.sizes > 0, self.sizes - 1, np.inf)[image]
+        boxes = np.minimum(np.tile(last, 2), np.maximum(0, boxes))
+        kept = ~self.left_out & (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])
+        persons = np.flatnonzero(kept & (self.object == benchmark.objects.index(_PERSON)))
+        moved = np.where(kept, np.cumsum(kept) - 1, -1)
+        labels = np.full((len(kept), len(actions)), -1, np.int8)
+        labels[self.listed] = 0
+        labels[self.person, self.action] = 1
+        role = np.full((len(kept), len(actions.entries)), -1, np.int32)
+        known = np.flatnonzero((self.entry >= 0) & (self.target >= 0))
+        role[self.person[known], self.entry[known]] = moved[self.target[known]]
+        offsets = np.append(0, np.cumsum(np.bincount(image[kept], minlength=len(self.images))))
+        return RoleTruth(
+            box_offsets=offsets,
+            boxes=boxes[kept].astype(np.float32),
+            object=self.object[kept].astype(np.int32),
+            person=moved[persons],
+            labels=labels[persons],
+            role=role[persons],
+        )
+
+
+# V-COCO as fredzzhang/vcoco writes it: ``instances_vcoco_test.json`` and the like.
+#
+# One object of lists. It carries its own lists of actions with a role ("hold obj") and of objects; boxes are x1, y1,
+# x1 + width, y1 + height. Persons without an object in their action are not in it, nor is pointing: of the annotations,
+# these are the pairs.
+
+_Boxes = Annotated[list[Box], Meta(extra={"item": "pair"})]
+_Numbers = Annotated[list[Whole], Meta(extra={"item": "pair"})]
+
+
+class _PairsImage(Struct, gc=False):
+    boxes_h: _Boxes
+    boxes_o: _Boxes
+    actions: _Numbers
+    objects: _Numbers
+    file_name: str
+
+
+class _Document(Struct, gc=False):
+    annotations: Annotated[list[_PairsImage], Meta(extra={"item": "image"})]
+    classes: list[str]
+    objects: list[str]
+
+
+def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    document = read_typed(path, data, _Document, named_record())
+    entries = document.annotations
+    names = [entry.file_name for entry in entries]
+    image = np.repeat(
+        np.arange(len(entries)), list_lengths(path, names, entries, "actions", "boxes_h", "boxes_o", "objects")
+    )
+    action, object_ = (
+        np.fromiter(chain.from_iterable([getattr(entry, field) for entry in entries]), np.int64, len(image))
+        for field in ("actions", "objects")
+    )
+    check_range(path, (names, image), "actions", action, len(document.classes))
+    check_range(path, (names, image), "objects", object_, len(document.objects))
+    verbs, verb = _words([name.rpartition(" ")[0] for name in document.classes], action)
+    objects, target = _words([name.replace(" ", "_") for name in document.objects], object_)
+    return Rows(
+        images=named_images(path, benchmark.image_name, names),
+        image=image,
+        human_boxes=joined_boxes([entry.boxes_h for entry in entries], len(image)),
+        object_boxes=joined_boxes([entry.boxes_o for entry in entries], len(image)),
+        verbs=verbs,
+        objects=objects,
+        verb=verb,
+        object=target,
+    )
+
+
+def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
+    """Distinct names, and (n,) indices into them."""
+    distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
+
+
+PAIRS_FORMAT = TruthFormat(
+    name="V-COCO pairs JSON",
+    example="instances_vcoco_test.json (fredzzhang/vcoco)",
+    fits=lambda data: data.lstrip()[:1] == b"{" and b'"action_to_object"' in data,
+    read=read_pairs_json,
+)
+
+
+# V-COCO as QPIC's converter writes it, and the V-COCO-SG files: a list of images with boxes, and what persons do.
+#
+# Objects have COCO category ids, verbs count from 0 to 28: actions in the official order, those with two roles twice.
+# An
+# ``object_id`` of -1 stands for no object, be it that the action needs none or that nobody drew it. Boxes are x1, y1,
+# x1 + width, y1 + height. A person is told to be annotated by doing something.
+
+
+class _Box(Struct, gc=False):
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class _Deed(Struct, gc=False):
+    subject_id: WholeOrText
+    object_id: WholeOrText
+    category_id: WholeOrText
+
+
+class _QpicImage(Struct, gc=False):
+    file_name: str
+    annotations: Typed[list[_Box], Meta(extra={"item": "box"})]
+    hoi_annotation: Typed[list[_Deed], Meta(extra={"item": "triplet"})]
+
+
+def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    records = read_typed(path, data, list[_QpicImage], named_record())
+    names = [record.file_name for record in records]
+    counts = np.array([len(record.annotations) for record in records], np.int64)
+    image = np.repeat(np.arange(len(names)), [len(record.hoi_annotation) for record in records])
+    boxes = list(chain.from_iterable(record.annotations for record in records))
+    deeds = list(chain.from_iterable(record.hoi_annotation for record in records))
+    category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
+    person, target, verb = (
+        np.array([getattr(deed, field) for deed in deeds], np.float64).astype(np.int64)
+        for field in ("subject_id", "object_id", "category_id")
+    )
+    place = (names, image)
+    numbered = np.array(benchmark.actions.numbered, np.int64)
+    check_range(path, place, "category_id", verb, len(numbered))
+    check_boxes(path, place, "subject_id", person, counts)
+    check_boxes(path, place, "object_id", target, counts, (target < -1) | (target >= counts[image]))
+    action, entry = numbered[verb].T
+    first = (np.cumsum(counts) - counts)[image]
+    known = "one of COCO's 80 category ids, between 1 and 90"
+    objects = objects_of(path, names, counts, category, benchmark.object_of_id, known)
+    unperson = objects[first + person] != benchmark.objects.index("person")
+    if unperson.any():
+        row = int(np.argmax(unperson))
+        found = quote(benchmark.objects[objects[(first + person)[row]]])
+        raise InputError(
+            path, record=triplet_name(place, row), field="subject_id", found=found, expected="the box of a person"
+        )
+    return AnnotatedPersons(
+        images=named_images(path, benchmark.image_name, names),
+        sizes=np.zeros((len(names), 2)),
+        counts=counts,
+        boxes=np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4),
+        object=objects,
+        left_out=np.zeros(len(boxes), bool),
+        listed=np.unique(first + person),
+        person=first + person,
+        action=action,
+        entry=entry,
+        target=np.where((target < 0) | (entry < 0), -1, first + target),
+    ).rows(benchmark)
+
+
+def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table."""
+    classes = benchmark.classes
+    verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
+    write_image_lists(table, path, benchmark, {"category_id": verb})
+
+
+QPIC_FORMAT = TruthFormat(
+    name="QPIC's V-COCO JSON",
+    example="test_vcoco.json (QPIC, SG)",
+    fits=lambda data: data.lstrip()[:1] == b"[" and b'"hoi_annotation"' in data,
+    read=read_qpic_json,
+    write=write_qpic_json,
+)

@@ -1,0 +1,219 @@
+"""Files whole: read at once, gzip or not; written so that nobody ever sees half of one."""
+
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from shoe.core.errors import InputError, meant, quote
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
+_PADDING = re.compile(rb"\0*")
+_STEP = 1 << 12
+LARGEST_UNPACKED = 4_000_000_000
+"""Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
+_UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions shrink to a tenth, at best to a hundredth
+RUN_HEAD = "run.json"
+"""The member of an archive by which a file of ``shoe score --save`` is known."""
+_INPUT = "-"
+_kept: dict[str, bytes] | None = None
+
+
+@contextmanager
+def streams_kept() -> Iterator[None]:
+    """Within it, what can be read only once (a pipe, standard input) is kept for whoever reads it again."""
+    global _kept
+    _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+
+
+def is_stream(path: str | Path) -> bool:
+    """Tell whether a path is one that can be read only once: "-", which is standard input, a pipe, or a device."""
+    return str(path) == _INPUT or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _content(path: str | Path) -> bytes:
+    if not is_stream(path):
+        return Path(path).read_bytes()
+    kept = {} if _kept is None else _kept
+    if str(path) not in kept:
+        kept[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else _read_once(Path(path))
+    return kept[str(path)]
+
+
+def _read_once(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty() and not path.samefile(os.devnull):
+            raise InputError(path, found="a device", expected="a file that can be read")
+        return stream.read()
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file, or standard input for "-"; what is gzip-compressed, whatever its name, comes back unpacked.
+
+    Raises:
+        InputError: if it cannot be read, or its compressed content is damaged.
+    """
+    try:
+        data = _content(path)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    if not data.startswith(_GZIP_MAGIC):
+        return data
+    parts: list[bytes] = []
+    most = min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * len(data)))
+    view, start, left = memoryview(data), 0, most
+    try:
+        while start < len(data):
+            part, size = _unpacked(view[start:], _GZIP, left, _STEP if parts else len(data))
+            parts.append(part)
+            left -= len(part)
+            start = _PADDING.match(data, start + size).end()  # type: ignore[union-attr]  # it may be empty
+    except OverflowError:
+        limit = f"{most / 1e9:.2g} GB"
+        expected = f"at most {limit}" + (
+            "" if most == LARGEST_UNPACKED else f", {_LARGEST_RATIO} times the packed size"
+        )
+        raise InputError(path, found=f"packed data of more than {limit}", expected=expected) from None
+    except (ValueError, zlib.error) as error:
+        raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
+    return b"".join(parts)
+
+
+def unreadable(path: str | Path, error: Exception) -> InputError:
+    """What is said of a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
+    is_folder = isinstance(error, IsADirectoryError)
+    found = "a folder" if is_folder else getattr(error, "strerror", None) or str(error)
+    return InputError(path, found=found, expected="a file that can be read")
+
+
+def inflated(data: bytes) -> bytes:
+    """Unpack zlib data.
+
+    Raises:
+        ValueError: if it ends too early.
+        OverflowError: if it unpacks to more than ``LARGEST_UNPACKED`` bytes.
+        zlib.error: if it is damaged.
+    """
+    return _unpacked(memoryview(data), _ZLIB, LARGEST_UNPACKED, len(data))[0]
+
+
+def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[bytes, int]:
+    """One packed stream's content, of which no more than ``most`` bytes are ever made, and its packed size.
+
+    It is fed ``step`` bytes, then twice as many each time: zlib copies what it was fed after the stream's end.
+    """
+    unpacker, parts, end = zlib.decompressobj(window), [], 0
+    while not unpacker.eof:
+        if end >= len(data):
+            raise ValueError("it ends too early")
+        parts.append(unpacker.decompress(data[end : end + step], most + 1))
+        most -= len(parts[-1])
+        if most < 0:
+            raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
+        end, step = min(end + step, len(data)), 2 * step
+    return b"".join(parts), end - len(unpacker.unused_data)
+
+
+def _nearest_sibling(path: Path) -> str | None:
+    try:
+        # A link to nothing is there, by its own name.
+        return meant(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
+    except OSError:
+        return None
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a temporary file in the same folder; it takes the place of ``path`` when the block ends well.
+
+    A link keeps pointing to its file, which is what is replaced, and which keeps its permissions. What is no regular
+    file (a pipe, a device) is written to as it is, and so is /dev/stdout, whatever it is a link to.
+
+    Raises:
+        InputError: if the folder or file cannot be written to, or the disk is full.
+    """
+    import tempfile
+
+    target = Path(path)
+    try:
+        folder = os.path.realpath(target.parent)
+        if folder == "/dev" or folder.startswith("/proc/") or (target.exists() and not target.is_file()):
+            with target.open("wb") as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(target))
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError(path, found=found, expected="a place that can be written to") from None
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file, which appears whole or not at all; errors as of :func:`replacing`."""
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# Where the files shipped beside the code are: similarity maps and prompts.
+
+_PACKAGE = Path(__file__).parents[2]
+
+
+def shipped(kind: str) -> Path:
+    """Return the folder ``similarity_maps`` or ``prompts``: packaged in a wheel, at top level in a checkout."""
+    packaged = _PACKAGE / "_shipped" / kind
+    return packaged if packaged.is_dir() else _PACKAGE.parent / kind
+
+
+# What a file seems to be that no reader takes, for messages.
+
+_KINDS = {
+    b"\xff\xd8\xff": "a JPEG image",
+    b"\x89PNG": "a PNG image",
+    b"GIF8": "a GIF image",
+    b"%PDF": "a PDF document",
+    b"\x89HDF": "an HDF5 file",
+}
+_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+
+
+def seen(data: bytes) -> str:
+    """Say what a file is by its first bytes, that it is empty or binary data, or how its text begins.
+
+    >>> seen(b"GIF89a"), seen(b"some prose")
+    ('a GIF image', "text that begins with 'some prose'")
+    """
+    if not data.strip():
+        return "an empty file"
+    known = next((name for magic, name in _KINDS.items() if data.startswith(magic)), None)
+    if known or _CONTROL.search(data[:1024]):
+        return known or "binary data"
+    return f"text that begins with {quote(data[:24].decode('utf-8', 'replace'))}"

@@ -1,0 +1,211 @@
+"""JSON in and out; msgspec does the work, and what is no JSON is shown where it breaks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, inspect
+
+from shoe.core.errors import InputError, quote
+
+T = TypeVar("T")
+_LONGEST_INT = 18
+
+
+def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
+    """Parse JSON; what breaks it is shown with its line, column and the text found there.
+
+    Raises:
+        InputError: if ``data`` is no JSON.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _no_json(path, data, error, line) from None
+
+
+def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
+    """Parse JSON in which NaN and Infinity may stand for numbers, as Python's json writes them; see parse_json."""
+    if b"NaN" in data or b"Infinity" in data:
+        with suppress(ValueError, RecursionError):  # what is wrong is said below
+            return json.loads(data, parse_int=_number)
+    return parse_json(path, data, line)
+
+
+def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
+    """Parse JSON of a type; see :mod:`shoe.core.io.json`.
+
+    Args:
+        path: the file, for messages.
+        data: its content.
+        kind: the type.
+        place: names a record of a list, given the document, the record's number and its content.
+
+    Raises:
+        InputError: if it is no JSON, or naming the record and field that break the type.
+    """
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+        return msgspec.json.decode(data, type=kind)
+    document = parse_json(path, data)
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise explained(path, error, document, kind, partial(place, document)) from None
+
+
+def encode(value: Any, *, readable: bool = False) -> bytes:
+    """Write JSON: on one line, or indented by two blanks with a line break at the end."""
+    data = msgspec.json.encode(value)
+    return msgspec.json.format(data, indent=2) + b"\n" if readable else data
+
+
+def _number(digits: str) -> float:
+    """A whole number; one that is longer than any count or coordinate as a float."""
+    return int(digits) if len(digits) < _LONGEST_INT else float(digits)
+
+
+def _no_json(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
+    """Build the error for data that is no JSON, with the place where it stops being so."""
+    if isinstance(error, UnicodeDecodeError):
+        return InputError(path, found="bytes that are not UTF-8", expected="JSON")
+    if isinstance(error, RecursionError):
+        return InputError(path, found="lists in lists without end", expected="JSON")
+    what, _, at = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
+    if isinstance(error, msgspec.ValidationError):
+        return InputError(path, found="a number that is out of range", expected="JSON", hint=what)
+    index = int(at.rstrip(")")) - (what == "trailing characters") if at else len(data)
+    before, rest = data[:index], data[index : index + 80].decode("utf-8", "replace")[:20]
+    rest = rest.partition("\n")[0] or rest
+    found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
+    hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else what if at else None
+    lines = before.decode("utf-8", "replace").split("\n")
+    where = f"line {line or len(lines)}, column {len(lines[-1]) + 1}"
+    return InputError(path, record=where, found=found, expected="JSON", hint=hint)
+
+
+# JSON-like documents read by type: a msgspec struct says what a format holds, and one function says what breaks it.
+#
+# Types carry the words of messages in ``Meta(extra=...)``: ``expected``, what should stand there, and ``item``, what
+# one
+# element of a list is called. See :data:`Whole` and :data:`Box` for examples.
+
+_LARGEST = 2**31 - 1
+_INTEGER = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
+_FLOAT = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST, multiple_of=1)]
+_WHOLE = Meta(extra={"expected": "a whole number"})
+
+Number = Annotated[float, Meta(extra={"expected": "a number"})]
+Finite = Annotated[float, Meta(ge=-1.7e308, le=1.7e308, extra={"expected": "a finite number"})]
+NumberOrText = Annotated[
+    float | Annotated[str, Meta(pattern=r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")],
+    Meta(extra={"expected": "a number"}),
+]
+"""A number, perhaps written as text: some of the field's files hold ids like "17" followed by a line break."""
+Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]
+"""A whole number, perhaps written as 17.0."""
+WholeOrText = Annotated[_INTEGER | _FLOAT | Annotated[str, Meta(pattern=r"^\s*[-+]?\d{1,10}(\.0*)?\s*$")], _WHOLE]
+Box = Annotated[tuple[float, float, float, float], Meta(extra={"expected": "[x1, y1, x2, y2]"})]
+BoxOrText = Annotated[
+    tuple[NumberOrText, NumberOrText, NumberOrText, NumberOrText], Meta(extra={"expected": "[x1, y1, x2, y2]"})
+]
+ImageName = Annotated[str | int, Meta(extra={"expected": "a file name"})]
+
+_STEP = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]")
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+_EXPECTED: dict[type[inspect.Type], str] = {
+    inspect.ListType: "a list",
+    inspect.DictType: "an object",
+    inspect.FloatType: "a number",
+    inspect.StrType: "text",
+}
+_KINDS: dict[type, str] = {list: "a list", dict: "an object"}
+
+
+def explained(
+    path: str | Path,
+    error: msgspec.ValidationError,
+    document: Any,
+    kind: Any,
+    place: Callable[[int, Any], str] = lambda number, record: f"record {number}",
+    record: str | None = None,
+    field: str | None = None,
+) -> InputError:
+    """Say where a document breaks its type: record, field, what was found, what was expected.
+
+    Args:
+        path: the file.
+        error: what msgspec said; only where is taken from it.
+        document: the document, as plain values.
+        kind: the type.
+        place: names a record of a list, given its number and its content.
+        record: the document's own place in its file, if it is part of a record.
+        field: what the document is called in its file, if it is a field or a column.
+    """
+    message = str(error)
+    node, value = inspect.type_info(kind), document
+    where = [] if record is None else [record]
+    try:
+        for key, index in _STEP.findall(message.rpartition(" - at `")[2] if " - at `" in message else ""):
+            inner, words = _opened(node, key, index)
+            if "expected" in words and not isinstance(inner, inspect.ListType):
+                break
+            if key:
+                field, value, node = key, value[key], next(f.type for f in inner.fields if f.encode_name == key)
+            elif index == "...":
+                key = next(key for key, item in value.items() if type(item) not in (int, float) or not isfinite(item))
+                field, value, node = f"{field}: {key}", value[key], inner.value_type
+            elif "item" not in words and value is not document:
+                field, value, node = f"{field}: item {index}", value[int(index)], inner.item_type
+            else:
+                value, node = value[int(index)], inner.item_type
+                where.append(f"{words.get('item', 'item')} {index}" if where else place(int(index), value))
+                field = None if isinstance(_opened(node)[0], inspect.StructType) else field
+        else:
+            node, words = _opened(node)
+    except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
+        return InputError(path, found="a damaged structure", expected="another one", hint=message)
+    if (missing := _MISSING.match(message)) and isinstance(value, dict):
+        field, found, expected = missing[1], f"only {', '.join(map(quote, list(value)[:8])) or 'no keys'}", "this key"
+    else:
+        found, expected = shown(value), words.get("expected") or _expected(node)
+    hint = "one record for each" if expected == "text" and isinstance(value, list) else None
+    return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected, hint=hint)
+
+
+def shown(value: Any) -> str:
+    """Show a value of a document in a message; one with lists or objects inside by its kind and length."""
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
+        return f"{_KINDS[type(value)]} of {len(value)}"
+    return quote(value)
+
+
+def _opened(node: Any, key: str = "", index: str = "") -> tuple[Any, dict[str, str]]:
+    """A type without its wrapping, of a union the part that a step goes into, and the words that the type carries."""
+    words: dict[str, str] = {}
+    while isinstance(node, inspect.Metadata):
+        words |= node.extra or {}
+        node = node.type
+    if isinstance(node, inspect.UnionType) and (key or index):
+        into = inspect.StructType if key else inspect.DictType if index == "..." else inspect.ListType
+        node = next(part for part in node.types if isinstance(_opened(part)[0], into))
+        return _opened(node)
+    if isinstance(node, inspect.UnionType) and not words:
+        words = {name: word for part in node.types for name, word in _opened(part)[1].items()}
+    return node, words
+
+
+def _expected(node: Any) -> str:
+    if isinstance(node, inspect.StructType):
+        required = ", ".join(quote(f.encode_name) for f in node.fields if f.required)
+        return f"an object with {required}" if required else "an object"
+    if isinstance(node, inspect.LiteralType):
+        return f"one of {', '.join(map(quote, node.values))}"
+    return _EXPECTED.get(type(node), "a value of another kind")

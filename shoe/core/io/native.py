@@ -1,0 +1,135 @@
+"""The native file: a table as one uncompressed .npz that is mapped into memory and round-trips to the bit.
+
+``np.load`` reads it as well, in three times the time (965,800 triplets, 78 MB: 66 against 22 ms of CPU, 19 ms of them
+for the checks of the table). Its arrays start at multiples of 64 bytes, so that they can be used where they lie in the
+file; their sums stand in the header and take the place of the archive's checksums, which cost as much as the rest.
+"""
+
+import mmap
+import os
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.core.io.files import replacing
+
+_ARRAYS = ("sizes", "coordinates", "offsets", "human_boxes", "object_boxes", "verb", "object", "score")
+_WORDS = ("images", "verbs", "objects")
+_VERSION = 3
+_NOTES = "notes.json"
+_ALIGNMENT = 64
+_LOCAL_HEADER = 30
+"""Bytes of a zip member's header before its name and its extra field."""
+_PADDING = b"\x35\xd9"
+"""Name of an extra field that only fills space (the one that Android's zipalign uses)."""
+
+
+def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
+    """Write a table, and what is to be known of it; the file appears whole or not at all."""
+    arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
+    header = {
+        "shoe": _VERSION,
+        "sums": {name: str(_sum(array)) for name, array in arrays.items()},
+        **{name: list(getattr(table, name)) for name in _WORDS},
+    }
+    arrays["header"] = np.frombuffer(msgspec.json.encode(header), np.uint8)
+    with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            filled = stream.tell() + _LOCAL_HEADER + len(member.filename) + 2 * len(_PADDING)
+            fill = -filled % _ALIGNMENT
+            member.extra = _PADDING + fill.to_bytes(2, "little") + bytes(fill)
+            member.file_size = array.nbytes
+            with archive.open(member, "w") as target:
+                np.lib.format.write_array(target, array, allow_pickle=False)
+        if notes:
+            archive.writestr(_NOTES, notes)
+
+
+def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
+    """What :func:`write_native` was given beside the table of a whole file; nothing where that was nothing."""
+    with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
+        return archive.read(_NOTES) if _NOTES in archive.namelist() else b""
+
+
+def read_native(path: str | Path, data: bytes = b"") -> Interactions:
+    """Read a table written by :func:`write_native`; what is in it is checked as any other input.
+
+    The arrays stay in the file until they are used, and changing them does not change it. ``data`` is the file's
+    content where it is at hand, as that of a pipe, which cannot be read again.
+
+    Raises:
+        InputError: if the file is not such a table, or is damaged.
+    """
+    if not data and not os.path.exists(path):
+        raise InputError(path, found="no such file", expected="a native table (.npz)")
+    try:
+        with BytesIO(data) if data else open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+            if "header.npy" not in archive.namelist():
+                raise InputError(path, found="a zip archive of other files", expected="a native table (.npz)")
+            header = msgspec.json.decode(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
+            version = header.get("shoe") if isinstance(header, dict) else header
+            if version != _VERSION:
+                raise InputError(path, field="version", found=quote(version), expected=str(_VERSION))
+            content = bytearray(data) if data else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            arrays = {name: _mapped(content, stream, archive.getinfo(f"{name}.npy")) for name in _ARRAYS}
+        sums = header.get("sums", {})
+        damaged = next((name for name, total in sums.items() if str(_sum(arrays[name])) != total), None)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
+        found = f"a damaged file ({type(error).__name__})"
+        raise InputError(path, found=found, expected="a native table (.npz)") from None
+    if damaged is not None:
+        raise InputError(path, field=damaged, found="a damaged file (its sum is wrong)", expected="what was written")
+    for name in _WORDS:
+        if not isinstance(header.get(name), list):
+            raise InputError(path, field=name, found=type(header.get(name)).__name__, expected="a list of names")
+    images, rows, offsets = len(header["images"]), arrays["verb"].size, arrays["offsets"]
+    whole = offsets.dtype.kind in "iu" and offsets.shape == (images + 1,)
+    edges = offsets.astype(np.int64) if whole else np.array([-1])
+    if edges[0] != 0 or edges[-1] != rows or (edges[1:] < edges[:-1]).any():
+        expected = f"{images + 1} ascending numbers from 0 to {rows}"
+        raise InputError(path, field="offsets", found="broken offsets", expected=expected)
+    return Interactions.from_columns(
+        images=header["images"],
+        image=np.repeat(np.arange(images), np.diff(edges)),
+        verbs=header["verbs"],
+        objects=header["objects"],
+        **{name: array for name, array in arrays.items() if name != "offsets"},
+        source=path,
+    )
+
+
+def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+    """The array of an uncompressed member, where it lies in the file."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError("compressed")
+    names = content[member.header_offset + 26 : member.header_offset + _LOCAL_HEADER]
+    lengths = int.from_bytes(names[:2], "little") + int.from_bytes(names[2:], "little")
+    stream.seek(member.header_offset + _LOCAL_HEADER + lengths)
+    np.lib.format.read_magic(stream)
+    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or in_columns:
+        raise ValueError("not a plain array")
+    size = int(np.prod(shape, dtype=np.int64))
+    if not 0 <= size * dtype.itemsize <= member.file_size:
+        raise ValueError("an array longer than its file")
+    if size == 0:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape)
+
+
+def _sum(array: NDArray[Any]) -> int:
+    """Sum of an array's bytes, eight at a time, as one unsigned number: it changes with any damaged byte."""
+    raw = np.frombuffer(array.tobytes(), np.uint8) if array.nbytes % 8 else array.reshape(-1).view(np.uint8)
+    whole = len(raw) // 8 * 8
+    rest = int.from_bytes(raw[whole:].tobytes(), "little")
+    return (int(raw[:whole].view(np.uint64).sum(dtype=np.uint64)) + rest) % 2**64

@@ -1,0 +1,327 @@
+"""Values in text that a model wrote: JSON, Python literals and what comes near them, in one pass that never fails.
+
+Commas too many or missing, comments, single quotes, bare words, calls such as ``np.float32(0.5)`` and ends cut off are
+all read; a dict or list that the text does not close keeps what is complete in it. The time is linear in the text:
+brackets are put on a stack, and nothing is read twice.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import InputError, quote
+from shoe.core.io.json import parse_json
+
+_OPENER = re.compile(
+    r"[\[{]|\((?=\s*(?:[\"'\[(]|(?:[A-Za-z_]\w{0,60}=[-+.\w]{1,20},\s{0,9}){0,9}[A-Za-z_]\w{0,60}=(?:[\"'\[({]|[A-Za-z_]\w{0,60}\()))"
+)
+# Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|\#(?=\s)[^\n]*)
+    | (?P<mark>[\[\]{}(),:])
+    | "(?P<double>(?:[^"\\\n]|\\.|"(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)"
+    | '(?P<single>(?:[^'\\\n]|\\.|'(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)'
+    | (?P<number>[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?=[\s,\]}):/]|\Z))
+    | (?P<keyword>[A-Za-z_]\w{0,60}+=(?=[\s"'\[({\w.-]))
+    | (?P<bare>[^\s\[\]{}(),:"'/]+|["'/])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CONSTANTS = {
+    **dict.fromkeys(("null", "None", "NaN", "nan", "undefined", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_CLOSERS = {"{": "}", "[": "]", "(": ")"}
+_NOTHING = object()
+_DEEPEST = 24
+_TOO_DEEP = 100  # brackets inside each other, which no answer has: those without content are passed over
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dict or list in a text.
+
+    Attributes:
+        value: what it holds, plain.
+        start, end: where it stands.
+        is_whole: whether the text closes it.
+        lost: dicts inside it that the text breaks off, and that are left out.
+    """
+
+    value: Any
+    start: int
+    end: int
+    is_whole: bool = True
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A bracket that is open; it is keyed where it holds keys with values."""
+
+    opener: str
+    start: int
+    call: bool = False
+    is_keyed: bool = False
+    items: list[Any] = field(default_factory=list)
+    keyless: list[Any] = field(default_factory=list)
+    key: Any = _NOTHING
+    value: Any = _NOTHING
+    is_bare: bool = False
+    lost: int = 0
+
+    def take(self, value: Any, *, is_bare: bool = False) -> None:
+        """Take the next value; bare words that follow each other are one text, other values are separate items."""
+        if is_bare and self.is_bare and isinstance(self.value, str):
+            self.value = f"{self.value} {value}"
+            return
+        if self.is_keyed and self.key is _NOTHING and isinstance(self.value, str) and isinstance(value, list | dict):
+            self.name()  # a colon is missing
+        elif self.value is not _NOTHING:
+            self.next()
+        self.value, self.is_bare = value, is_bare
+
+    def name(self) -> None:
+        """Make the last value the key of the next one."""
+        if not self.is_keyed and self.is_bare:
+            self.take(":", is_bare=True)
+            return
+        if self.key is not _NOTHING and self.value is not _NOTHING:  # a comma is missing before this key
+            self.take(_NOTHING)
+        self.key, self.value, self.is_bare = self.value, _NOTHING, False
+
+    def keyword(self, word: str) -> None:
+        """Take the name before a value, as in a call or a written-out object: box=[1, 2, 3, 4]."""
+        self.is_keyed |= self.opener == "(" and not self.items and self.value is _NOTHING
+        if self.is_keyed:
+            self.take(word)
+            self.name()
+        else:
+            self.take(word, is_bare=True)
+
+    def next(self) -> None:
+        """End an item."""
+        value = _CONSTANTS.get(self.value, self.value) if self.is_bare else self.value
+        if self.is_keyed:
+            if self.key is not _NOTHING and value is not _NOTHING and isinstance(self.key, str | int | float):
+                self.items.append((str(self.key), value))
+            elif isinstance(value, list | dict) and self.key is _NOTHING:
+                self.keyless.append(value)
+        elif value is not _NOTHING:
+            self.items.append(value)
+        self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
+
+    def closed(self) -> Any:
+        """The finished value."""
+        self.next()
+        if self.is_keyed:
+            if self.keyless and not self.items:  # braces around a value, as of \\boxed{[...]}, or written twice
+                return self.keyless[0] if len(self.keyless) == 1 else self.keyless
+            return dict(self.items)
+        return self.items[0] if self.call and self.items else self.items
+
+
+def values_in(text: str, start: int = 0) -> list[Found]:
+    """Find the outermost dicts and lists of a text, whole or not.
+
+    >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
+    [{'verb': 'ride', 'box': [1, 2, 3, 4]}]
+    """
+    found: list[Found] = []
+    stack: list[_Frame] = []
+    position, end = start, len(text)
+    unclosed = {'"': 0, "'": 0}  # up to where a quote is known to open no string
+    while position < end and len(stack) < _TOO_DEEP:
+        if not stack:
+            opener = _OPENER.search(text, position)
+            if opener is None:
+                break
+            position = opener.start()
+        if position < unclosed.get(text[position], 0):
+            position += 1
+            continue
+        token = _TOKEN.match(text, position)
+        if token is None:  # a lone backslash at the end
+            break
+        position, kind, word = token.end(), token.lastgroup, token[0]
+        if kind in ("space", "comment"):
+            continue
+        if word in unclosed:
+            unclosed[word] = text.find("\n", position) % (end + 1)
+        elif kind == "keyword":
+            stack[-1].keyword(word[:-1])
+        elif kind != "mark":
+            stack[-1].take(_scalar(str(kind), token), is_bare=kind == "bare")
+        elif word in "[{(":
+            is_call = word == "(" and bool(stack) and _drop_call(stack)
+            stack.append(_Frame(word, token.start(), is_call, word == "{"))
+        elif word == ":":
+            stack[-1].name()
+        elif word == ",":
+            stack[-1].next()
+        else:
+            _close(stack, word, found, position)
+    if len(stack) == _TOO_DEEP:
+        while stack and not stack[-1].items:
+            stack.pop()
+        for frame in stack[-1:]:
+            frame.lost += 1
+    while stack:
+        _cut(stack, found, end)
+    return found
+
+
+def _scalar(kind: str, token: re.Match[str]) -> Any:
+    if kind == "number":
+        word = token[0]
+        try:
+            return int(word) if word.lstrip("+-").isdigit() and len(word) < 19 else float(word)
+        except (ValueError, OverflowError):
+            return word
+    if kind == "bare":
+        return token[0]
+    inner = token[kind]
+    return _ESCAPE.sub(_unescaped, inner) if "\\" in inner else inner
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    word = match[1]
+    if word[0] in "ux" and len(word) > 1:
+        letter = chr(int(word[1:], 16))
+        return letter if not "\ud800" <= letter <= "\udfff" else "\ufffd"
+    return _ESCAPES.get(word, word)
+
+
+def _drop_call(stack: list[_Frame]) -> bool:
+    """Forget the name before an opening parenthesis, as of np.float32(0.5); tell whether there was one."""
+    frame = stack[-1]
+    if frame.is_bare and isinstance(frame.value, str):
+        frame.value, frame.is_bare = _NOTHING, False
+        return True
+    return False
+
+
+def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) -> None:
+    """Close the frames down to the one that a bracket closes; a bracket that closes none is passed over."""
+    depths = range(len(stack), max(len(stack) - _DEEPEST, 0), -1)
+    depth = next((depth for depth in depths if _CLOSERS[stack[depth - 1].opener] == closer), 0)
+    while depth and len(stack) >= depth:
+        frame = stack.pop()
+        _hand_up(stack, frame, frame.closed(), found, position, is_whole=True)
+
+
+def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
+    """Close the innermost frame at the end of the text: what is not complete in it is lost."""
+    frame = stack.pop()
+    if frame.is_keyed:
+        if not isinstance(frame.value, dict | list):
+            frame.value = _NOTHING
+        frame.is_bare = False
+        value: Any = frame.closed()
+        if not any(_holds_dicts(inner) for inner in value.values()):
+            frame.lost += 1
+            value = _NOTHING
+    else:
+        if not isinstance(frame.value, dict | list):
+            frame.value = _NOTHING
+        kept = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
+        value = kept or _NOTHING
+    _hand_up(stack, frame, value, found, end, is_whole=False)
+
+
+def _holds_dicts(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def _hand_up(
+    stack: list[_Frame], frame: _Frame, value: Any, found: list[Found], position: int, *, is_whole: bool
+) -> None:
+    """Give a closed value to the frame around it, or to the result."""
+    if stack:
+        stack[-1].lost += frame.lost
+        if value is not _NOTHING and len(stack) < _DEEPEST:
+            stack[-1].take(value)
+    elif value is not _NOTHING or frame.lost:
+        kept = None if value is _NOTHING else value
+        found.append(Found(kept, frame.start, position, is_whole, frame.lost))
+
+
+# Python values written out as text, turned into JSON without running them.
+#
+# CDN and GEN-VLKT write their results as JSON text that holds ``str(...)`` of a dict: single quotes, and from NumPy 2
+# on
+# ``np.float32(0.9)``. Such files have hundreds of megabytes, so the text is split at its string literals, what is
+# between them is rewritten by a few substitutions over everything at once, and the JSON parser does the rest.
+
+_STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
+# None of these can be part of the text between string literals.
+_SEAM = "\x00"
+# What shows that a rewriting is needed, and the rewriting; in this order.
+_REWRITES = [
+    ("(", re.compile(r"\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()\[\]\x00]*)\)"), r"\1"),
+    ("array(", re.compile(r"(?<=\d)\.(?!\d)"), ".0"),
+    ("array(", re.compile(r",\s*dtype=[\w.]+(?=\s*\))"), ""),
+    ("array(", re.compile(r"\b(?:np\.|numpy\.)?array\("), "("),
+    ("(", re.compile(r",(?=\s*[)\]}])"), ""),
+    ("(", re.compile(r"\((?=\s*\[)([^()]*)\)"), r"\1"),
+    ("(", re.compile(r"\("), "["),
+    (")", re.compile(r"\)"), "]"),
+    ("None", re.compile(r"\bNone\b"), "null"),
+    ("True", re.compile(r"\bTrue\b"), "true"),
+    ("False", re.compile(r"\bFalse\b"), "false"),
+    ("nan", re.compile(r"\bnan\b"), "NaN"),
+    ("inf", re.compile(r"\binf\b"), "Infinity"),
+]
+
+
+def is_literal(start: bytes) -> bool:
+    """Tell whether text begins like a written-out dict, or list of dicts, whose keys are in single quotes."""
+    return re.match(rb"\[?\s*\{\s*'", start) is not None
+
+
+def parse_literal(path: str | Path, text: str) -> Any:
+    """Parse a written-out value of dicts, lists, tuples, numbers, strings and small NumPy arrays.
+
+    Raises:
+        InputError: if there is anything else in it.
+    """
+    parts = _STRING.split(text)
+    try:
+        strings = {literal: _as_json(literal) for literal in set(parts[1::2])}
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InputError(path, found="a damaged string", expected="a written-out Python value") from None
+    code = _SEAM.join(part.replace(_SEAM, " ") for part in parts[0::2])
+    for mark, pattern, replacement in _REWRITES:
+        if mark in code:
+            code = pattern.sub(replacement, code)
+    parts[0::2] = code.split(_SEAM)
+    parts[1::2] = [strings[literal] for literal in parts[1::2]]
+    try:
+        data = "".join(parts).encode()
+    except UnicodeEncodeError:
+        raise InputError(path, found="text that is no valid Unicode", expected="a written-out Python value") from None
+    document = parse_json(path, data)
+    if isinstance(document, str):
+        raise InputError(path, found=quote(document), expected="records")
+    return document
+
+
+def _as_json(literal: str) -> str:
+    """Turn one string literal into JSON; nothing but a string literal gets here."""
+    from ast import literal_eval
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about escapes that Python does not know
+        value = literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
+    return msgspec.json.encode(value).decode()

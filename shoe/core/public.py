@@ -1,0 +1,128 @@
+"""Arguments of public functions, held to their annotations when a function is called, not deep inside it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, wraps
+from html import escape
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from shoe.core.errors import OptionError, printable, quote
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ACCEPTED: dict[Any, tuple[type, ...]] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (float, int, np.floating, np.integer),
+    Path: (PathLike,),
+}
+"""What else passes for a plain type."""
+_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text", Path: "a path"} | {
+    np.ndarray: "an array",
+    types.NoneType: "None",
+}
+_SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.read_ground_truth(FILE)"}
+"""The calls that give some types, for messages."""
+_EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a function so that an argument of another kind than its annotation is refused in one line.
+
+    The wrapper raises an ``OptionError`` that names argument, what was found, and what was expected.
+    """
+    named = signature(function)
+
+    @cache
+    def hints() -> dict[str, Any]:
+        try:
+            return get_type_hints(function)
+        except NameError:  # a type that is imported for type checkers alone
+            return {}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name, value in named.bind(*args, **kwargs).arguments.items():
+            hint = hints().get(name, Any)
+            if not _fits(value, hint):
+                expected = " or ".join(map(_words, _members(hint)))
+                expected += f", as {_EXAMPLES[name]}" if name in _EXAMPLES else ""
+                plain = type(value).__module__ == "builtins" and not any(word in expected for word in _SOURCES)
+                found = quote(value) if plain else type(value).__name__
+                raise OptionError(f"{name}: found {found}, expected {expected}")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    for kind in _members(hint):
+        origin = get_origin(kind) or kind
+        if kind is Any or not isinstance(origin, type):  # Any, a type variable, a literal: the function's own check
+            return True
+        if not isinstance(value, _ACCEPTED.get(origin, (origin,))) or (isinstance(value, bool) and origin is not bool):
+            continue
+        if issubclass(origin, Mapping | np.ndarray) or not get_args(kind) or not isinstance(value, Collection):
+            return True
+        if not isinstance(value, str) and all(_fits(each, get_args(kind)[0]) for each in value):
+            return True
+    return False
+
+
+def _words(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is tuple and ... not in get_args(kind):
+        return f"({', '.join(map(_words, get_args(kind)))})"
+    if origin is not np.ndarray and get_args(kind) and not issubclass(origin, Mapping):
+        inner = get_args(kind)[0]
+        return "a list of names" if inner is str else f"a list of {_words(inner)}"
+    name: str = _WORDS.get(origin, origin.__name__)
+    return f"{name}, as {_SOURCES[name]} gives it" if name in _SOURCES else name
+
+
+# How results show themselves where they are the last value of a cell or of a prompt: a few lines, never all rows.
+
+Rows = Mapping[str, Mapping[str, float | None]]
+"""Fractions by row and column."""
+_NOTES_SHOWN = 3
+_LONGEST_NOTE = 240
+
+
+def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
+    """A title, and under it a line for each row, figures in percent, and the first notes."""
+    lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
+    return "\n  ".join([title, *lines, *_first(notes)])
+
+
+def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
+    """The same as HTML, for notebooks."""
+    lines = [
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
+        for name, row in rows.items()
+    ]
+    below = (f"<div>{escape(line)}</div>" for line in _first(notes))
+    return f"<table><caption>{escape(title)}</caption>{''.join(lines)}</table>{''.join(below)}"
+
+
+def _first(notes: Sequence[str]) -> list[str]:
+    more = len(notes) - _NOTES_SHOWN
+    return [
+        *(printable(line, _LONGEST_NOTE) for line in notes[:_NOTES_SHOWN]),
+        *([f"and {more} more: to_dict()['notes']"] if more > 0 else []),
+    ]
+
+
+def _cells(row: Mapping[str, float | None]) -> list[str]:
+    return [f"{name} {100 * value:.2f}" for name, value in row.items() if value is not None]

@@ -1,0 +1,314 @@
+"""XML that declares no entities: nothing in a file can make it larger than it is, or have something fetched."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NoReturn
+from xml.parsers import expat
+
+from shoe.core.errors import InputError, MissingExtraError, OptionError, quote
+from shoe.lexicon.building.source import Concept, Source, text_lines
+from shoe.lexicon.compiled import Pos
+
+Attributes = dict[str, str]
+
+
+def parse_xml(
+    path: str,
+    data: bytes,
+    start: Callable[[str, Attributes, int], None] | None = None,
+    end: Callable[[str, str], None] | None = None,
+) -> None:
+    """Read XML, calling back for every element.
+
+    Args:
+        path: of the file, for messages.
+        data: its content.
+        start: called with name, attributes and line of an element that begins; if absent, reading ends at the first.
+        end: called with name and text, without that of elements inside, of one that ends.
+
+    Raises:
+        InputError: naming the line of what is broken, or of an entity that is declared.
+    """
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    texts: list[list[str]] = [[]]
+
+    def declared(name: str, *_: object) -> NoReturn:
+        found, expected = f"the entity {quote(name)} declared", "XML without entities of its own"
+        raise InputError(path, record=f"line {parser.CurrentLineNumber}", found=found, expected=expected)
+
+    def began(name: str, attributes: Attributes) -> None:
+        if start is None:
+            raise _Begun
+        texts.append([])
+        start(name, attributes, parser.CurrentLineNumber)
+
+    def ended(name: str) -> None:
+        text = "".join(texts.pop())
+        if end is not None:
+            end(name, text)
+
+    parser.EntityDeclHandler = declared
+    parser.StartElementHandler, parser.EndElementHandler = began, ended
+    parser.CharacterDataHandler = lambda text: texts[-1].append(text)
+    try:
+        parser.Parse(data, True)
+    except _Begun:
+        return
+    except expat.ExpatError as error:
+        record = f"line {error.lineno}"
+        raise InputError(path, record=record, found=expat.errors.messages[error.code], expected="XML") from None
+    except (ValueError, LookupError) as error:
+        raise InputError(path, found=str(error), expected="XML") from None
+
+
+class _Begun(Exception):  # noqa: N818 - it ends reading, and is no error
+    pass
+
+
+# OBO through fastobo, OWL and SKOS through pyoxigraph (extra ``lexicon``): ontologies' names, definitions, parents.
+
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_OBO = "http://www.geneontology.org/formats/oboInOwl#"
+_NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasExactSynonym")
+_GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
+_PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
+_BASE = "file:///"
+"""What relative addresses are of; of an address its last part counts."""
+
+
+def read_obo(path: str, data: bytes, language: str | None) -> Source:
+    """Read the terms of an OBO file: exact synonyms are names, is_a are parents; obsolete ones are left out.
+
+    Nothing that the file imports is fetched.
+
+    Raises:
+        MissingExtraError: without fastobo.
+        InputError: for what is no OBO.
+    """
+    try:
+        import fastobo
+    except ImportError:
+        raise MissingExtraError("reading OBO", "lexicon") from None
+    text_lines(path, data)
+    try:
+        document = fastobo.load(io.BytesIO(data))
+    except (ValueError, SyntaxError) as error:
+        found = " ".join(str(error).split())[:200]
+        record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
+        raise InputError(path, record=record, found=found, expected="an OBO file") from None
+    source = Source(path, Path(path).name.partition(".")[0], [], language or "en")
+    for frame in document:
+        if not isinstance(frame, fastobo.term.TermFrame):
+            continue
+        said: dict[str, list[Any]] = {}
+        for clause in frame:
+            said.setdefault(clause.raw_tag(), []).append(clause)
+        if "name" not in said or any(clause.obsolete for clause in said.get("is_obsolete", ())):
+            source.leave_out("terms that are obsolete or have no name")
+            continue
+        exact = (one.synonym.desc for one in said.get("synonym", ()) if one.synonym.scope == "EXACT")
+        source.concepts.append(
+            Concept(
+                str(frame.id),
+                tuple(dict.fromkeys([said["name"][0].name, *exact])),
+                gloss=str(said["def"][0].definition) if "def" in said else "",
+                parents=tuple(dict.fromkeys(str(one.term) for one in said.get("is_a", ()))),
+                kind=str(said["namespace"][0].namespace) if "namespace" in said else "",
+                where=f"term {frame.id}",
+            )
+        )
+    return source
+
+
+def read_rdf(path: str, data: bytes, language: str | None) -> Source:
+    """Read the concepts of SKOS, or the classes of OWL: labels are names, broader ones and superclasses parents.
+
+    A concept's id is the last part of its address, the whole where two share it. Labels in other languages are left
+    out. Nothing that the file imports is fetched, and no entity is expanded.
+
+    Raises:
+        MissingExtraError: without pyoxigraph.
+        InputError: for what is no RDF.
+    """
+    try:
+        from pyoxigraph import NamedNode, RdfFormat, parse
+    except ImportError:
+        raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
+    kind = _FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
+    if kind == "RDF_XML":
+        parse_xml(path, data)
+    said: dict[str, dict[str, list[Any]]] = {}  # of each address, by predicate
+    try:
+        for triple in parse(data, format=getattr(RdfFormat, kind), base_iri=_BASE, lenient=True):
+            if isinstance(triple.subject, NamedNode):
+                said.setdefault(triple.subject.value, {}).setdefault(triple.predicate.value, []).append(triple.object)
+    except (ValueError, SyntaxError) as error:
+        raise InputError(path, found=" ".join(str(error).split())[:200], expected="RDF in XML or Turtle") from None
+    language = language or "en"
+    nodes = [
+        node
+        for kind in (f"{_SKOS}Concept", f"{_OWL}Class")
+        for node in sorted(node for node, of in said.items() if any(type_.value == kind for type_ in of.get(_TYPE, ())))
+        if not any(value.value in ("true", "1") for value in said[node].get(f"{_OWL}deprecated", ()))
+    ]
+    for node, of in list(said.items()):
+        for narrower in of.get(f"{_SKOS}narrower", ()):
+            said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
+    short = {node: _last(node) for node in nodes}
+    often = Counter(short.values())
+    ids = {address: last if often[last] == 1 else address for address, last in short.items()}
+    source = Source(path, Path(path).name.partition(".")[0], [], language)
+    for node in nodes:
+        names = tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))
+        if not names:
+            source.leave_out("concepts without a name in the language")
+            continue
+        gloss = next(_texts(said[node], _GLOSSES, language), "")
+        listed = (parent for predicate in _PARENTS for parent in said[node].get(predicate, ()))
+        above = {parent.value for parent in listed if isinstance(parent, NamedNode)}
+        parents = tuple(sorted(ids.get(parent, _last(parent)) for parent in above))
+        source.concepts.append(Concept(ids[node], names, gloss=gloss, parents=parents, where=node))
+    return source
+
+
+def _last(address: str) -> str:
+    return address.rstrip("/#").replace("#", "/").rpartition("/")[2]
+
+
+def _texts(of: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:
+    from pyoxigraph import Literal
+
+    for predicate in predicates:
+        said = (text for text in of.get(predicate, ()) if isinstance(text, Literal))
+        said = (text for text in said if (text.language or language).split("-")[0] == language)
+        yield from sorted(" ".join(text.value.split()) for text in said)
+
+
+# WN-LMF: wordnets as the Global WordNet Association has them exchanged (Open English WordNet, Open Multilingual).
+
+_PARENT = ("hypernym", "instance_hypernym")
+_POS: dict[str, Pos] = {"n": "n", "v": "v"}
+# Open English WordNet writes sense keys as XML ids: so its scripts/wordnet.py.
+_ESCAPES = {"lb": "(", "rb": ")", "ap": "'", "sl": "/", "cn": ":", "cm": ",", "ex": "!", "pl": "+", "pc": "%"}
+_ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u((?!D[89A-F])[0-9A-F]{{4}}|[0-9A-F]{{5}}))-")
+_OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
+
+
+def read_lmf(path: str, data: bytes, language: str | None) -> Source:
+    """Read the nouns and verbs of one wordnet; ``language`` says which of several in the file.
+
+    Raises:
+        InputError: for what is no WN-LMF.
+        OptionError: for a file of several wordnets, if not just one has the language.
+    """
+    reader = _Reader(path, language)
+    parse_xml(path, data, reader.start, reader.end)
+    return reader.source()
+
+
+class _Reader:
+    """Takes elements as they come."""
+
+    def __init__(self, path: str, language: str | None) -> None:
+        self.path, self.language = path, language
+        self.lexicons: list[Attributes] = []
+        self.made = Source(path, "", [])
+        self.root, self.taken = "", True
+        self.entry: tuple[str, Pos] | None = None
+        self.synset: tuple[Attributes, int] | None = None
+        self.gloss, self.parents = "", list[str]()
+        self.names: dict[str, list[str]] = {}
+        self.keys: dict[str, list[str]] = {}
+        self.synsets: list[tuple[Attributes, str, tuple[str, ...], int]] = []
+
+    def start(self, name: str, attributes: Attributes, line: int) -> None:
+        if not self.root:
+            self.root = name
+            if name != "LexicalResource":
+                raise InputError(self.path, found=f"the element {quote(name)}", expected="LexicalResource")
+        elif name == "Lexicon":
+            self.taken = self.language in (None, attributes.get("language"))
+            if self.taken:
+                self.lexicons.append(attributes)
+        elif not self.taken:
+            return
+        elif name == "Lemma":
+            pos = _POS.get(attributes.get("partOfSpeech", ""))
+            self.entry = (self.of(attributes, "writtenForm", name, line), pos) if pos else None
+            self.made.leave_out("words that are neither nouns nor verbs", not pos)
+        elif name == "Form" and self.entry:
+            form, (lemma, pos) = self.of(attributes, "writtenForm", name, line), self.entry
+            self.made.forms[pos].setdefault(form, []).append(lemma)
+        elif name == "Sense" and self.entry:
+            synset = self.of(attributes, "synset", name, line)
+            self.names.setdefault(synset, []).append(self.entry[0])
+            self.made.order.setdefault(self.entry, []).append(synset)
+            if key := attributes.get("dc:identifier") or sense_key(attributes.get("id", "")):
+                self.keys.setdefault(synset, []).append(f"key:{key}")
+        elif name == "Synset":
+            self.synset, self.gloss, self.parents = (attributes, line), "", []
+        elif name == "SynsetRelation" and attributes.get("relType") in _PARENT:
+            self.parents.append(self.of(attributes, "target", name, line))
+
+    def end(self, name: str, text: str) -> None:
+        if not self.taken:
+            return
+        if name == "Definition" and not self.gloss:
+            self.gloss = " ".join(text.split())
+        elif name == "LexicalEntry":
+            self.entry = None
+        elif name == "Synset" and self.synset is not None:
+            attributes, line = self.synset
+            self.synsets.append((attributes, self.gloss, tuple(self.parents), line))
+
+    def of(self, attributes: Attributes, wanted: str, name: str, line: int) -> str:
+        """The value of an attribute that has to be there."""
+        if not (value := attributes.get(wanted, "").strip()):
+            found, expected = f"no {wanted}", f"the attribute {wanted}"
+            raise InputError(self.path, record=f"line {line}", field=name, found=found, expected=expected)
+        return value
+
+    def source(self) -> Source:
+        """All that was read, joined."""
+        if len(self.lexicons) != 1:
+            found = [lexicon.get("language", "?") for lexicon in self.lexicons] or "none"
+            raise OptionError(f"{self.path}: found wordnets {found}, expected one: --language says which")
+        about, made = self.lexicons[0], self.made
+        for synset, gloss, parents, line in self.synsets:
+            pos = _POS.get(synset.get("partOfSpeech", ""))
+            if pos is None:
+                made.leave_out("concepts that are neither nouns' nor verbs'")
+                continue
+            id_ = self.of(synset, "id", "Synset", line)
+            links = [f"ili:{ili}"] if (ili := synset.get("ili", "")) not in ("", "in") else []
+            if offset := _OFFSET.match(id_):
+                links.append(f"wn30:{offset[1]}-{offset[2]}")
+            names = tuple(dict.fromkeys(self.names.get(id_, ())))
+            linked = tuple(dict.fromkeys(chain(links, self.keys.get(id_, ()))))
+            lexfile = synset.get("lexfile", "")
+            made.concepts.append(Concept(id_, names, pos, gloss, parents, lexfile, linked, f"line {line}"))
+        made.title = f"{about.get('label', 'a wordnet')} {about.get('version', '')}".strip()
+        made.language = about.get("language", "en")
+        made.licence = about.get("license", "")
+        return made
+
+
+def sense_key(id_: str) -> str:
+    """The sense key that an id of Open English WordNet stands for: "oewn-ride__2.38.00.."; "" if it stands for none."""
+    lemma, mark, rest = id_.partition("__")
+    if not mark or "-" not in lemma or rest.count(".") != 4:
+        return ""
+    escaped = lemma.partition("-")[2]
+    plain = _ESCAPE.sub(lambda found: _ESCAPES[found[1]] if found[1] else chr(int(found[2], 16)), escaped)
+    return f"{plain}%{rest.replace('.', ':')}"

@@ -1,0 +1,432 @@
+"""A worker of a run, in a process of its own: it keeps each answer in its own ledger before it returns any."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from math import inf
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import ShoeError
+from shoe.engines.base import DEATHS
+from shoe.engines.cluster import SILENCE, Cluster, Lease, is_locked
+from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.ledger import Ledger, Parse
+from shoe.llm.ledger_merge import WORKER
+from shoe.llm.ledger_writer import writing
+from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.request import Recorder, Request
+
+Ask = Callable[[Iterator[Request], Recorder], None]
+"""Makes requests, as :meth:`shoe.maps.config.Backend.rate` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Settings that all workers of one model share.
+
+    Attributes:
+        name: name of the model in messages.
+        make: creates a worker's client or model, and the function that parses its answers.
+        in_flight: largest number of requests that a worker has made without having kept their answers.
+        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
+        price, sampling, asks, hint: as of the run's :class:`~shoe.llm.recorder.LedgerRecorder`.
+        events: events in the run's ledger.
+        is_local: whether the model runs in the worker.
+    """
+
+    name: str
+    make: Callable[[], tuple[Ask, Parse]]
+    in_flight: int
+    identity: Mapping[str, Any]
+    price: Price
+    sampling: Mapping[str, Any]
+    asks: bool
+    hint: str
+    events: Sequence[Mapping[str, Any]]
+    is_local: bool
+
+    @classmethod
+    def from_recorder(
+        cls,
+        recorder: LedgerRecorder,
+        name: str,
+        make: Callable[[], tuple[Ask, Parse]],
+        in_flight: int,
+        *,
+        is_local: bool,
+    ) -> Job:
+        """Create a job from the recorder of a run."""
+        of = recorder
+        events = of.remembered()
+        return cls(name, make, in_flight, of.ledger.identity, of.price, of.sampling, of.asks, of.hint, events, is_local)
+
+    def most(self, request: Request) -> float:
+        """Return the largest cost of one attempt at a request."""
+        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
+
+
+@dataclass(slots=True)
+class BatchResult:
+    """Result of a batch of requests.
+
+    Attributes:
+        answers: (key of the request, raw answer).
+        failures: (key, kind, detail, usage) of attempts without an answer.
+        requests: number of attempts.
+        spent: their cost.
+        reason: why the worker stopped early: its budget or a cancellation; None if all requests had all their tries.
+        is_complete: whether the worker returned with no such reason. False for the result of a dead worker.
+        error: error after which no further request makes sense.
+        end: size of the worker's ledger afterwards, in bytes.
+    """
+
+    answers: list[tuple[bytes, Mapping[str, Any]]] = field(default_factory=list)
+    failures: list[tuple[bytes, str, str, Usage | None]] = field(default_factory=list)
+    requests: int = 0
+    spent: float = 0.0
+    reason: Reason | None = None
+    is_complete: bool = False
+    error: ShoeError | None = None
+    end: int = 0
+
+
+class Worker:
+    """Makes batches of requests, each within a part of the run's budget."""
+
+    def __init__(self, job: Job, path: Path) -> None:
+        """Take the job, and the path of a ledger that no other process writes."""
+        self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
+
+    def ready(self) -> float:
+        """Create the ledger and the client; return what :meth:`renew` returns.
+
+        Raises:
+            ShoeError: if there can be no ledger, or no client.
+        """
+        job = self._job
+        self._ask, parse = job.make()
+        ledger = Ledger(self._path, job.identity, parse)
+        ledger.events.extend(job.events)
+        writer = self._open.enter_context(writing(self._path, job.identity, lambda: False, lambda _: None))
+        assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
+        self._lease = Lease(inf if job.is_local else SILENCE)  # a model that runs here costs no money
+        self._recorder = _BatchRecorder(
+            ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks, hint=job.hint
+        )
+        self._recorder.lease = self._lease
+        return self.renew(0.0)
+
+    def renew(self, time: float) -> float:
+        """Receive a heartbeat; see :meth:`shoe.engines.cluster.Lease.renew`."""
+        return self._lease.renew(time)
+
+    def stop(self) -> None:
+        """Finish the requests in flight, and start no other."""
+        self._budget.stop("interrupted")
+
+    def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
+        """Make requests within a budget; all that is returned lies in the ledger, on the disk."""
+        recorder, budget = self._recorder, Budget(max_cost, max_requests)
+        self._budget = recorder.budget = budget
+        result = recorder.result = BatchResult()
+        try:
+            self._ask(iter(requests), recorder)
+            recorder.check()
+        except ShoeError as error:
+            result.error = error
+        recorder.writer.flush()
+        result.requests, result.spent, result.reason = budget.requests, budget.spent, budget.reason
+        result.end, result.is_complete = recorder.writer.synced, budget.reason is None
+        return result
+
+
+@dataclass(eq=False, slots=True)
+class _BatchRecorder(LedgerRecorder):
+    """Keeps answers and failures in the worker's ledger, and collects them for the run."""
+
+    result: BatchResult = field(default_factory=BatchResult, init=False)
+    lease: Lease = field(init=False)
+
+    def may_ask(self, request: Request) -> bool | None:
+        """Reserve one request if the lease holds."""
+        self.lease.check()
+        return LedgerRecorder.may_ask(self, request)
+
+    def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
+        """Keep one raw answer."""
+        LedgerRecorder.answer(self, request, raw)
+        self.result.answers.append((request.key, raw))
+
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt without an answer."""
+        LedgerRecorder.failure(self, request, kind, detail, usage)
+        self.result.failures.append((request.key, kind, detail, usage))
+
+
+def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
+    """Return the result of a dead worker's batch: what its ledger holds, and the most that the batch may have cost.
+
+    Args:
+        job: job of the worker.
+        path: its ledger; if it lies on another machine's disk, all requests count as unanswered.
+        start: size of the ledger before the batch, in bytes.
+        requests: the batch.
+        lease: budget of the batch.
+    """
+    result, pending = BatchResult(), {request.key: request for request in requests}
+    data = b""
+    with suppress(OSError), path.open("rb") as stream:
+        stream.seek(start)
+        data = stream.read()
+    for line in data.splitlines(keepends=True):
+        entry = msgspec.json.decode(line) if line.endswith(b"\n") else {}
+        key = bytes.fromhex("".join(entry.get("keys", ())))
+        if key in pending and "answer" in entry:
+            result.answers.append((key, entry["answer"]))
+            usage = usage_of(entry["answer"]) or likely_usage(pending[key].characters(), len(pending[key].keys))
+            result.spent += usage.cost(job.price)
+        elif key in pending:
+            result.failures.append((key, entry["failure"], entry["detail"], None))
+    in_flight = max(map(job.most, requests), default=0.0)
+    result.spent += in_flight * (job.in_flight + len(result.failures))
+    result.requests = len(result.answers) + len(result.failures) + job.in_flight
+    if lease.max_cost is not None:
+        result.spent = min(result.spent, lease.max_cost)
+    if lease.max_requests is not None:
+        result.requests = min(result.requests, lease.max_requests)
+    return result
+
+
+# Requests made by several workers of a Ray cluster, each with its own client or model, within one budget.
+#
+# The run's own process gives each worker a batch, about half a minute's work, with a part of the budget, and keeps the
+# results in the run's ledger. A worker or machine that dies costs what it had in flight: what it had kept is read from
+# its ledger, and the rest is given to another worker, by this process alone (Ray itself repeats nothing), and not
+# before
+# the worker has certainly stopped making requests.
+
+_SECONDS = 30.0
+"""Duration of a batch, more or less."""
+_FIRST, _MOST = 4, 10_000
+"""Size of the first batches, per request that may be in flight; and of the largest ones."""
+_POLL, _HEARTBEAT = 0.25, 2.0
+"""Seconds between two looks at the workers, and between two heartbeats to a worker."""
+_TRIES = 2
+"""Attempts per request for which a part of the budget is reserved."""
+
+
+@dataclass(eq=False, slots=True)
+class WorkerHandle:
+    """A worker, as seen by the run.
+
+    Attributes:
+        actor: Ray handle of the worker.
+        path: its ledger.
+        offset: size of the ledger after the latest result, in bytes.
+        requests: its batch.
+        lease: budget of the batch.
+        since: time at which it got the batch.
+        alive: time at which the reply arrived that the latest heartbeat has returned to the worker.
+        heartbeat: the latest heartbeat, whose reply is awaited.
+        is_seen: whether the lock of the ledger can be seen from this machine.
+    """
+
+    actor: Any
+    path: Path
+    offset: int = 0
+    requests: Sequence[Request] = ()
+    lease: Budget = field(default_factory=Budget)
+    since: float = 0.0
+    alive: float = 0.0
+    heartbeat: Any = None
+    is_seen: bool = False
+
+    def send_heartbeat(self, time: float) -> None:
+        """Return the worker's own time to it; see :class:`shoe.engines.cluster.Lease`."""
+        self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
+
+
+@dataclass(eq=False)
+class Spread:
+    """One pass over the requests to one model by several workers.
+
+    Attributes:
+        cluster: cluster on which the workers run.
+        job: settings of the workers.
+        count: number of workers.
+        recorder: recorder of the run's ledger, with the run's budget.
+        beside: path beside which workers have their ledgers, in folders of their own.
+    """
+
+    cluster: Cluster
+    job: Job
+    count: int
+    recorder: LedgerRecorder
+    beside: Path
+    _busy: dict[Any, WorkerHandle] = field(default_factory=dict, init=False)
+    _idle: list[WorkerHandle] = field(default_factory=list, init=False)
+    _lost: list[WorkerHandle] = field(default_factory=list, init=False)
+    _again: deque[Request] = field(default_factory=deque, init=False)
+    _paths: list[Path] = field(default_factory=list, init=False)
+    _deaths: int = field(default=0, init=False)
+    _stalled: bool = field(default=False, init=False)
+    _error: ShoeError | None = field(default=None, init=False)
+
+    def run(self, requests: Iterator[Request]) -> None:
+        """Make all requests; at an early end of the run, requests in flight are awaited and kept.
+
+        Raises:
+            ShoeError: if no further request makes sense, or every worker dies.
+        """
+        self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
+        for _ in range(self.count):
+            self._start()
+        try:
+            while True:
+                self.cluster.connection.check()
+                self._send_batches(requests)
+                if not self._has_batches:
+                    if self._is_over or not (self._busy or self._lost):
+                        break
+                    self._again.extend(() if self._again else islice(requests, 1))
+                    if not self._again:
+                        break
+                elif self._is_over and not is_stopped:
+                    is_stopped = True
+                    for handle in self._busy.values():
+                        handle.actor.stop.remote()
+                if not self._busy:
+                    sleep(_POLL)
+                for reference in self._ready(list(self._busy), _POLL):
+                    self._receive(self._busy.pop(reference), reference)
+                self._send_heartbeats()
+                self._replace_lost()
+        finally:
+            for handle in [*self._busy.values(), *self._idle]:
+                self._ray.kill(handle.actor)
+        if self._error is not None:
+            raise self._error
+        self.recorder.writer.flush()
+        for path in self._paths:  # the run's ledger has all of it
+            with suppress(OSError):
+                path.unlink()
+                path.parent.rmdir()
+
+    @property
+    def _is_over(self) -> bool:
+        return self.recorder.stopping or self._error is not None
+
+    @property
+    def _has_batches(self) -> bool:
+        return any(handle.requests for handle in [*self._busy.values(), *self._lost])
+
+    def _start(self) -> None:
+        place = self.beside.absolute()
+        path = place.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / place.name
+        self._paths.append(path)
+        # Heartbeats and cancellations reach a worker while it makes requests.
+        actor = self.cluster.start(Worker, self.job, path, is_local=self.job.is_local, concurrency=2)
+        self._busy[actor.ready.remote()] = WorkerHandle(actor, path)
+
+    def _ready(self, references: list[Any], seconds: float) -> list[Any]:
+        if not references:
+            return []
+        found: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=seconds)[0]
+        return found
+
+    def _send_heartbeats(self) -> None:
+        for handle in [*self._busy.values(), *self._idle]:
+            sent = handle.heartbeat
+            if sent is not None and monotonic() > handle.alive + _HEARTBEAT and self._ready([sent], 0):
+                with suppress(self._ray.exceptions.RayError):  # the result of its batch reports this, too
+                    handle.send_heartbeat(self._ray.get(sent))
+
+    def _send_batches(self, requests: Iterator[Request]) -> None:
+        """Give each idle worker a batch, and a part of the budget for it."""
+        while self._idle and not self._is_over and not self._stalled:
+            batch = [self._again.popleft() for _ in range(min(len(self._again), self._size))]
+            batch += islice(requests, self._size - len(batch))
+            if not batch:
+                return
+            most = 0.0 if self.job.price.is_free else _TRIES * sum(map(self.job.most, batch))
+            lease = self.recorder.budget.lease(_TRIES * len(batch), most)
+            if lease is None:
+                self._again.extendleft(reversed(batch))
+                return
+            handle = self._idle.pop()
+            handle.requests, handle.lease, handle.since = batch, lease, monotonic()
+            ask = handle.actor.ask.options(name=f"{self.job.name}: {len(batch)} requests")
+            self._busy[ask.remote(batch, lease.max_cost, lease.max_requests)] = handle
+
+    def _receive(self, handle: WorkerHandle, reference: Any) -> None:
+        """Keep what a worker returns; one that died is put aside."""
+        exceptions, job = self._ray.exceptions, self.job
+        try:
+            result = self._ray.get(reference)
+        except exceptions.RayTaskError as error:
+            cause = error.cause
+            self._error = cause if isinstance(cause, ShoeError) else ShoeError(f"{job.name}: {cause!r}")
+            result = recovered(job, handle.path, handle.offset, handle.requests, handle.lease)
+            self._ray.kill(handle.actor)
+        except exceptions.RayError:
+            with suppress(Exception):
+                self._ray.kill(handle.actor)  # a worker that only cannot be reached must not go on
+            self._lost.append(handle)
+            return
+        self._deaths = 0
+        if isinstance(result, float):  # it is ready
+            handle.is_seen = is_locked(handle.path)
+            handle.send_heartbeat(result)
+        else:
+            handle.offset = result.end
+            self._keep(handle, result)
+            seconds = max(monotonic() - handle.since, 0.1)
+            self._size = max(job.in_flight, min(_MOST, int(len(handle.requests) * _SECONDS / seconds)))
+            handle.requests = ()
+        self._idle.append(handle)
+
+    def _replace_lost(self) -> None:
+        """Replace each lost worker that has certainly exited."""
+        for handle in list(self._lost):
+            has_exited = handle.is_seen and not is_locked(handle.path)
+            if handle.requests and not has_exited and monotonic() < handle.alive + SILENCE:
+                continue
+            self._lost.remove(handle)
+            result = recovered(self.job, handle.path, handle.offset, handle.requests, handle.lease)
+            self._deaths = 0 if result.answers else self._deaths + 1
+            if self._deaths >= DEATHS * max(self.count, DEATHS):
+                why = f"{self._deaths} workers died one after the other: is there memory?"
+                self._error = ShoeError(f"{self.job.name}: {why}")
+            self._keep(handle, result)
+            if not self._is_over:
+                self._start()
+
+    def _keep(self, handle: WorkerHandle, result: BatchResult) -> None:
+        """Record the result of a worker's batch, and have the rest of the batch asked again."""
+        if not handle.requests:
+            return
+        pending = {request.key: request for request in handle.requests}
+        for key, kind, detail, usage in result.failures:
+            self.recorder.failure(pending[key], kind, detail, usage)
+        for key, raw in result.answers:
+            self.recorder.answer(pending.pop(key), raw)
+        budget = self.recorder.budget
+        handle.lease.requests, handle.lease.spent = result.requests, result.spent
+        budget.take_back(handle.lease)
+        self.recorder.tally.requests += result.requests
+        failed = {key for key, *_ in result.failures} if result.is_complete else set()
+        self._again.extend(request for key, request in pending.items() if key not in failed)
+        is_empty = result.reason in ("cost", "requests") and not result.requests  # its part was too small
+        self._stalled = is_empty and self._has_batches
+        if is_empty and not self._stalled and result.reason:
+            budget.stop(result.reason)
+        self._error = self._error or result.error

@@ -1,0 +1,169 @@
+"""Reading ratings out of what a model wrote: tolerant of the form, strict about the content.
+
+A rating is found after a word like "rating", or in answers to several pairs after the pair's id. It counts if it is a
+whole number 0 to 4 and nothing else in the text gives the pair another one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shoe.llm.errors import REFUSALS
+from shoe.llm.ledger import State
+
+_LONGEST = 200_000
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE
+)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+
+_QUOTES = r"[\"'`*_\s]{0,6}"
+# A whole number as it stands alone; or anything else made of digits, which gives a rating too, but none that can be.
+_VALUE = (
+    r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
+    r"(?P<more>[ \t]{0,9}(?:-|–|—|~|\.\.+|/|to|or|and|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
+    r"(?:(?:a|maybe|perhaps)[ \t]+)?(?P<other>\d[\d.]*))?"
+)
+_LABEL = r"\b(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
+_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:is|are|of|as|at|[:=]|->|→)"
+_OPEN = r"[\"'`*_\s(\[]{0,8}"
+_LABELLED = re.compile(f"{_LABEL}{_QUOTES}(?:{_OF}{_OPEN}|[(\\[ \t]{{1,2}})(?=[-+\\d]){_VALUE}", re.IGNORECASE)
+_ANOTHER = re.compile(r"[ \t]{0,9},[ \t]{0,9}\d")
+_BOXED = re.compile(rf"\\boxed\{{\s*(?=[-+\d]){_VALUE}\s*\}}")
+_ALONE = re.compile(
+    rf"^[ \t>*_`\"'#]{{0,20}}(?=[-+\d]){_VALUE}[*_`\"' \t]{{0,20}}(?:[.!]?[ \t]*$|(?:[-–—:=][ \t]|\().*$)", re.MULTILINE
+)
+_BY_ID = re.compile(
+    rf"(?<![\w.])(?P<id>\w{{1,40}}){_QUOTES}(?:[:=|]|->|→|=>|[-–—](?=[ \t*\"'])){_QUOTES}"
+    rf"(?:\{{[^{{}}]{{0,300}}?\"(?:rating|score)\"\s*:\s*\"?|(?:{_LABEL}{_QUOTES}[:=]?{_QUOTES})?)(?=[-+\d]){_VALUE}",
+    re.IGNORECASE,
+)
+_SAID = re.compile(
+    r"\b(?:i|we)(?:['’](?:d|ll)|\s+(?:would|will))?\s+(?:say|rate|give|choose|pick|go\s+with|settle\s+on)"
+    rf"(?:\s+(?:it(?:['’]s)?|this|that|them|this pair|a|an))*[ \t\"'`*_:]{{1,8}}(?=[-+\d]){_VALUE}"
+    r"(?![.,]?\w)(?=[ \t\"'`*_)]{0,9}(?:[.,;:!(–—-]|$|(?:as|because|since)\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,40})", re.IGNORECASE)
+_OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
+# The look behind has each run of characters be looked at once, not once from each of them.
+_CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
+_OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
+_WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
+
+_PLAIN = re.compile(r'\s{0,9}\{\s{0,9}"rating"\s{0,9}:\s{0,9}([0-4])\s{0,9}\}\s{0,9}')
+
+_DECLINED = re.compile(
+    r"\b(?:i|we)\s+(?:really\s+|just\s+|simply\s+)?(?:can['’]?t|can ?not|could ?not|couldn['’]?t|won['’]?t|will not)\s+"
+    r"(?:help|assist|comply|rate|judge|provide|answer|do|fulfill?|complete|continue|engage|discuss|evaluate|compare|give"
+    r"|support|respond|participate|offer|process|generate)\b"
+    r"|\b(?:i|we)(?:['’]m|['’]re| am| are)\s+(?:unable|not able|not comfortable|not willing)\b"
+    r"|\b(?:i|we)\s+(?:must|have to|need to|am going to|would)?\s?(?:decline|refuse)\b"
+    r"|\b(?:i|we)\s+(?:do not|don['’]t)\s+feel\s+comfortable\b"
+    r"|\b(?:this|the|your)\s+(?:request|content|prompt|question)\s+"
+    r"(?:violates|goes against|is against|was blocked|was flagged|cannot be)\b",
+    re.IGNORECASE,
+)
+_LOOK_FOR_DECLINING = 300
+
+
+def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
+    """Read a rating 0 to 4, or a state as of ``Backend.parse``, per id out of the first choice of a chat completion."""
+    choices = raw.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    found = choice.get("message")
+    message: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    reason = choice.get("finish_reason")
+    refusal = message.get("refusal")
+    refuses = isinstance(refusal, str) and refusal.strip() != ""
+    if refuses or reason == "content_filter" or _is_filtered(raw.get("error")):
+        return _declined(ids)
+    text = _content(message.get("content"))
+    if reason == "length":
+        text = _CUT.sub("", text)
+    return read_text(text, ids)
+
+
+def read_text(text: str, ids: Sequence[str]) -> list[int]:
+    """Read a rating per id, as :func:`read_chat`, in a model's words; of a single id, one without it counts too."""
+    if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
+        return [int(plain[1])]  # what nearly all answers are
+    written = _without_thoughts(text) if len(text) <= _LONGEST else ""
+    given: dict[str, set[int | None]] = defaultdict(set)
+    for name, rating in _given_by_id(written, frozenset(ids)):
+        given[name].add(rating)
+    if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(written)):
+        given[ids[0]].update(_given(written, ids[0]))
+    if not any(given.values()) and _DECLINED.search(written.strip()[:_LOOK_FOR_DECLINING]):
+        return _declined(ids)
+    agreed = (given[name].pop() if len(given[name]) == 1 else None for name in ids)
+    return [State.UNPARSED_ONCE if rating is None else rating for rating in agreed]
+
+
+def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
+    """Read what a rater that writes no text was kept with: ``{"ratings": {id: rating}}``."""
+    ratings: Mapping[str, int] = raw["ratings"]
+    return [ratings[name] for name in ids]
+
+
+def _declined(ids: Sequence[str]) -> list[int]:
+    return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
+
+
+def _given(text: str, own_id: str) -> Iterator[int | None]:
+    """Every rating that a text about one pair gives it, its id aside; None for one that cannot be."""
+    labelled = [
+        None if _ANOTHER.match(text, found.end()) else _rating(found)
+        for pattern in (_LABELLED, _BOXED)
+        for found in pattern.finditer(text)
+    ]
+    said = labelled or [_rating(found) for found in _SAID.finditer(text)]
+    yield from said or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
+
+
+def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
+    """Every rating that a text gives one of its pairs by id."""
+    for part in _OBJECT.findall(text):
+        named = {found["id"] for found in _OBJECT_ID.finditer(part)}
+        if len(named) == 1 and named <= ids:
+            name = named.pop()
+            yield from ((name, _rating(found)) for found in _OBJECT_RATING.finditer(part))
+    for found in _BY_ID.finditer(text):
+        if found["id"] in ids:
+            yield found["id"], _rating(found)
+
+
+def _rating(found: re.Match[str]) -> int | None:
+    """The rating that a match stands for; "3/4" and "3 out of 4" are 3."""
+    whole = _WHOLE.fullmatch(found["value"])
+    if whole is None:
+        return None
+    if found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None:
+        return None
+    return int(whole[1])
+
+
+def _without_thoughts(text: str) -> str:
+    """Leave out what a model thought before it answered; of thoughts that never end, all that follows."""
+    text = _THOUGHT.sub(" ", text)
+    *_, text = _THOUGHT_END.split(text)
+    return _THOUGHT_START.split(text)[0]
+
+
+def _content(content: Any) -> str:
+    """The text of a message: a string, or a list of parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return ""
+
+
+def _is_filtered(error: Any) -> bool:
+    return isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS

@@ -1,0 +1,210 @@
+"""A map in formats that other tools read: dense arrays, or one long table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses, class_table
+from shoe.core.errors import OptionError, quote
+from shoe.core.io.delimited import delimited_text
+from shoe.core.io.files import replacing
+from shoe.lexicon.building.compare import bridge
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.labels import ENGLISH
+from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import Lexicon, lexicon, names_of, using
+from shoe.similarity.ensemble import MISSING
+from shoe.similarity.maps import SimilarityMap
+from shoe.similarity.pairs import RatedPairs, pair_keys
+from shoe.similarity.whole import FILE as WHOLE
+from shoe.similarity.writing import write_map
+
+
+def export(similarity: SimilarityMap, target: Path) -> None:
+    """Write a map, in the format that the target's ending names: .npz, .csv or .tsv; whole or not at all.
+
+    Raises:
+        OptionError: for another ending, or a table of senses where the map has ratings of whole interactions.
+        InputError: if the file cannot be written.
+    """
+    ending = target.suffix.lower()
+    if ending not in (".npz", ".csv", ".tsv"):
+        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv, .tsv")
+    if similarity.wholes and ending != ".npz":
+        raise OptionError(
+            f"OUT: found {quote(target.name)}, a table of senses, which has no room for this map's ratings of whole "
+            f"interactions (its {WHOLE} is such a table); expected a name that ends in .npz"
+        )
+    with replacing(target) as stream:
+        if ending == ".npz":
+            _write_dense(similarity, stream)
+        else:
+            _write_long(similarity, stream, ending)
+
+
+def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
+    """One part of speech as C classes x S synsets, R raters.
+
+    Returns:
+        ``classes`` (C,) and ``synsets`` (S,) names, sorted, the classes among the synsets; ``values`` (C, S) 0..1 as
+        scoring looks them up, 1 for a sense and itself, NaN for what nobody rated; ``ratings`` (C, S, R) int8, 0..4 or
+        -1 for what the rater has not rated.
+    """
+    table = similarity.tables[part]
+    groups = (table.classes, {*table.classes, *table.sense.tolist()})
+    row, column = (np.array(sorted(senses, key=lexicon().name), np.int32) for senses in groups)
+    index = np.zeros(len(lexicon()), np.int64)
+    index[column] = np.arange(len(column))
+    rows = np.repeat(np.arange(len(row)), [of.stop - of.start for of in table.classes.values()])
+    ratings = np.full((len(row), len(column), len(similarity.raters)), MISSING, np.int8)
+    ratings[rows, index[table.sense]] = table.ratings
+    return {
+        "classes": np.array(names_of(row), np.str_),
+        "synsets": np.array(names_of(column), np.str_),
+        "values": similarity.values(part, row, column),
+        "ratings": ratings,
+    }
+
+
+def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
+    arrays = {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
+    about = {name: np.array(getattr(similarity, name)) for name in ("name", "dataset", "digest", "ensemble")}
+    raters = np.array([rater.name for rater in similarity.raters], np.str_)
+    if similarity.whole is not None:
+        rated, values = similarity.whole
+        arrays |= {"interaction_rows": np.array(rated.rows, np.str_), "interaction_values": values}
+        arrays["interaction_ratings"] = rated.ratings
+    np.savez_compressed(stream, allow_pickle=False, raters=raters, **about, **arrays)
+
+
+def _write_long(similarity: SimilarityMap, stream: IO[bytes], ending: str) -> None:
+    lines: list[list[object]] = [["part", "class_synset", "synset", "value", *(r.name for r in similarity.raters)]]
+    for part, table in similarity.tables.items():
+        values = ["" if np.isnan(value) else str(value) for value in similarity.pair_values(part).tolist()]
+        ratings = (["" if rating == MISSING else rating for rating in row] for row in table.ratings.tolist())
+        rows = zip(table.names(), values, ratings, strict=True)
+        lines += ([part, *names, value, *given] for names, value, given in rows)
+    stream.write(delimited_text(lines, "\t" if ending == ".tsv" else ",").encode())
+
+
+# A similarity map from one lexicon's senses to another's, and what of it has no counterpart there.
+
+CLASSES = "classes.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What became of the pairs of a table.
+
+    Attributes:
+        pairs: there were.
+        kept: of them.
+        without_class: whose class's sense has no counterpart.
+        without_sense: whose other sense has none.
+        met: that became a pair which another one had become before: two senses there are one here.
+        classes_lost: names of class senses without counterpart.
+    """
+
+    pairs: int
+    kept: int
+    without_class: int
+    without_sense: int
+    met: int
+    classes_lost: tuple[str, ...]
+
+
+def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, Carried]:
+    """Write a map again for another lexicon, with the class table in its names beside it.
+
+    Where two pairs become one, each rater's higher rating counts, as the sense there means what either meant. What was
+    predicted for unrated pairs, and whole interactions, stay behind.
+
+    Args:
+        similarity: of the lexicon in use.
+        to: the other one.
+        folder: where to.
+        classes: of the map's dataset.
+
+    Raises:
+        OptionError: if both have the same concepts, or share none.
+        InputError: if the folder cannot be written.
+    """
+    source = lexicon()
+    if source.concepts.digest == to.concepts.digest:
+        raise OptionError(f"both lexicons have the concepts of {to.concepts.title}: the map needs no carrying")
+    number = np.array(bridge(source, to), np.int32)
+    tables = {part: _moved(table, number, to) for part, table in similarity.tables.items()}
+    if not any(len(table) for table, _ in tables.values()):
+        raise OptionError(f"{to.title} shares no sense with the map: no link leads from one to the other")
+    found = {part: counts for part, (_, counts) in tables.items()}
+    prose: Mapping[str, Any] = similarity.provenance | {
+        "carried": {
+            "from": {"map": similarity.name, "digest": similarity.digest, "lexicon": source.label},
+            **{f"{part}s": asdict(counts) for part, counts in found.items()},
+        }
+    }
+    table = carried_classes(classes, number, to)
+    with using(to):
+        write_map(
+            folder,
+            dataset=similarity.dataset,
+            raters=similarity.raters,
+            pairs={part: table for part, (table, _) in tables.items()},
+            ensemble=similarity.ensemble,
+            prose=prose,
+        )
+    (folder / CLASSES).write_text(table, "utf-8")
+    return found
+
+
+def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to: Lexicon) -> str:
+    """A class table with the names of another lexicon's senses; empty where there is no counterpart."""
+    lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
+    for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
+        for column, sense in ((3, verb), (4, object_)):
+            moved = int(number[sense]) if sense >= 0 else -1
+            line[column] = to.name(moved) if moved >= 0 else ""
+    return class_table(lines)
+
+
+def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) -> tuple[RatedPairs, Carried]:
+    class_sense, sense = number[table.class_sense], number[table.sense]
+    no_class = class_sense < 0
+    there = ~no_class & (sense >= 0) & (class_sense != sense)
+    with using(to):
+        keys = pair_keys(class_sense[there], sense[there])
+        distinct, first, of = np.unique(keys, return_index=True, return_inverse=True)
+        ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
+        np.maximum.at(ratings, of, table.ratings[there])
+        moved = RatedPairs(class_sense[there][first], sense[there][first], ratings).by_name()
+    lost = sorted({lexicon().name(one) for one in np.unique(table.class_sense[no_class]).tolist()})
+    counts = Carried(
+        pairs=len(table),
+        kept=len(distinct),
+        without_class=int(no_class.sum()),
+        without_sense=int((~no_class & ~there).sum()),
+        met=len(keys) - len(distinct),
+        classes_lost=tuple(lost),
+    )
+    return moved, counts
+
+
+def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
+    """Verbs and objects of a dataset for which the lexicon in use has no sense; of another language, no word."""
+    store = lexicon()
+    if store.language == ENGLISH:
+        words: dict[Part, tuple[str, ...]] = {"verb": classes.verbs, "object": classes.objects}
+        return {
+            part: [word for word in of if word != "no_interaction" and not resolve(word, part).candidates]
+            for part, of in words.items()
+        }
+    senses: dict[Part, list[int]] = {"verb": classes.verb_sense.tolist(), "object": classes.object_sense.tolist()}
+    return {
+        part: sorted({store.name(sense) for sense in of if sense >= 0 and not store.lemmas(sense)})
+        for part, of in senses.items()
+    }

@@ -1,0 +1,290 @@
+"""Rating whole plans: the first rater, what goes on to the others, and all of them at the same time.
+
+What comes out follows from the ledgers alone, not from the order in which answers came. The prefilter is that of the
+SHOE paper, which had Qwen3-32B rate all verb pairs and showed the other four models only those that were not 0; a
+sample of the zeros goes on all the same, and tells how wrong that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Event, Thread
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices, Mask, mixed
+from shoe.core.errors import ShoeError
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.llm.budget import Budget
+from shoe.llm.ledger import State, pending
+from shoe.llm.progress import Progress, watch
+from shoe.llm.recorder import Tally
+from shoe.maps.planning import Plan, Plans, plan_pairs
+from shoe.maps.prompts import Subject
+from shoe.maps.session import Raters
+from shoe.similarity import RatedPairs
+from shoe.similarity.ensemble import MISSING
+
+PAPER = (0.00245, 0.01318)
+"""Lowest and highest share of the paper's sample that a model did not rate 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How often one rater gave 1 or more to pairs of the sample, all of which the first rater rated 0.
+
+    Attributes:
+        rated: pairs of the sample that it rated; those that it refused, say, are not among them.
+        not_zero: of those, rated 1 or more.
+    """
+
+    rated: int
+    not_zero: int
+
+    @property
+    def share(self) -> float:
+        """``not_zero`` of ``rated``; 0 to 1."""
+        return self.not_zero / self.rated
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the share among all zeros, by Wilson's score (1927)."""
+        from scipy.stats import binomtest
+
+        found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+
+@dataclass(slots=True, eq=False)
+class Rated:
+    """What is known of one plan.
+
+    Attributes:
+        plan: its n questions.
+        states: (n, C) per column of the map.
+        asked: (n, C) whether the column's rater is to be asked at all: the prefilter spares it the rest.
+        sampled: rows of the plan that the first rater rated 0 and the others are shown all the same; None without
+            prefilter.
+        zeros: how many pairs it rated 0.
+        disagreements: per column of the others, how often they did not rate those 0; none for one without ratings.
+    """
+
+    plan: Plan
+    states: NDArray[np.int8]
+    asked: NDArray[np.bool_]
+    sampled: Indices | None = None
+    zeros: int = 0
+    disagreements: Mapping[str, Disagreement] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        parts: per part of speech.
+        tallies: what each rater did in this run.
+    """
+
+    parts: Mapping[Subject, Rated]
+    tallies: Sequence[Tally]
+
+
+def rate(
+    raters: Raters,
+    plans: Plans,
+    budget: Budget,
+    display: Progress | None = None,
+    *,
+    sample: int | None = None,
+) -> Outcome:
+    """Have all raters rate plans, as far as the budget allows.
+
+    Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
+
+    Args:
+        raters: all of them, ready.
+        plans: per part of speech.
+        budget: of the run.
+        display: shows how it goes.
+        sample: how many of the first rater's zeros the others are shown; as raters.toml says if None.
+
+    Returns:
+        All that the ledgers hold of the plans, what this run added included.
+
+    Raises:
+        ShoeError: when a rater cannot go on; what others had in flight is kept.
+        MissingExtraError: if WordNet's glosses cannot be read.
+        KeyboardInterrupt: at the second interruption.
+    """
+    columns = len(raters.columns)
+    parts = {
+        part: Rated(plan, np.full((len(plan), columns), State.UNRATED, np.int8), np.zeros((len(plan), columns), bool))
+        for part, plan in plans.items()
+    }
+    outcome = Outcome(parts, [Tally(session.config.name) for session in raters.sessions])
+    if any(len(plan) for plan in plans.values()):
+        _Run(raters, outcome, budget, display).work(raters.file.ensemble.sample if sample is None else sample)
+    return outcome
+
+
+def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
+    """Return what the ledgers hold of plans, asking nobody; otherwise as :func:`rate`."""
+    return rate(raters, plans, Budget(reason="requests"), sample=sample)
+
+
+def rate_pairs(
+    raters: Raters,
+    pairs: Mapping[Part, Sequence[tuple[str, str]]],
+    budget: Budget,
+    display: Progress | None = None,
+) -> dict[Part, RatedPairs]:
+    """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
+
+    Args:
+        raters: all of them, ready.
+        pairs: per part of speech (class synset, synset), by name; a synset with itself is not rated.
+        budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
+        display: shows how it goes.
+
+    Returns:
+        Per part, the ratings of ``raters.columns``. A pair without any is left out if a later run may have it answered.
+
+    Raises:
+        OptionError: for a name that is no synset's.
+        ShoeError: as :func:`rate`.
+    """
+    plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
+    outcome = rate(raters, plans, budget, display, sample=0)
+    found = {}
+    for part in pairs:
+        rated = outcome.parts[part]
+        open_, without = rated.asked & pending(rated.states), rated.states < 0
+        waits: Mask = np.logical_or.reduce(open_, axis=1) & np.logical_and.reduce(without, axis=1)
+        found[part] = rated_pairs(rated)[~waits[rated.plan.question]]
+    return found
+
+
+def rated_pairs(rated: Rated) -> RatedPairs:
+    """Return the rows of a plan of senses with their ratings, those that nobody rated among them."""
+    ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
+    return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
+
+
+class _Run:
+    """One run: a thread for each rater; the first one's ratings decide what goes on to the others."""
+
+    def __init__(self, raters: Raters, outcome: Outcome, budget: Budget, display: Progress | None) -> None:
+        self._raters, self._tallies, self._budget, self._display = raters, outcome.tallies, budget, display
+        self._parts = {part: rated for part, rated in outcome.parts.items() if len(rated.plan)}
+        ensemble = raters.file.ensemble
+        self._filtered = [part for part in self._parts if part in ensemble.prefilter and len(raters.sessions) > 1]
+        self._onward: dict[Subject, Indices] = {}
+        self._first_ended, self._all_ended = Event(), Event()
+
+    def work(self, sample: int) -> None:
+        """Start all raters, show how they go until the last has ended, and compare them on the sample."""
+        for rated in self._parts.values():
+            _ = rated.plan.texts  # read once, before threads would do so
+        quiet, errors, left = self._budget.stopping, list[BaseException](), list(range(len(self._raters.sessions)))
+
+        def work(number: int) -> None:
+            try:
+                if number == 0:
+                    self._work_of_first(sample)
+                else:
+                    self._work_of_other(number)
+            except BaseException as error:  # ends the work of all
+                errors.append(error)
+                self._budget.stop("failed")
+            finally:
+                if number == 0:
+                    self._first_ended.set()
+                left.remove(number)
+                if not left:
+                    self._all_ended.set()
+
+        for number, session in enumerate(self._raters.sessions):
+            Thread(target=work, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
+        watch(self._all_ended, self._tallies, self._budget, self._display, quiet=quiet)
+        if errors:
+            raise next((error for error in errors if isinstance(error, ShoeError)), errors[0])
+        others = range(self._raters.sessions[0].columns.stop, len(self._raters.columns))
+        for rated in self._parts.values():
+            if rated.sampled is not None:
+                given = {self._raters.columns[column]: rated.states[rated.sampled, column] for column in others}
+                rated.disagreements = {
+                    name: Disagreement(count, int((states > 0).sum()))
+                    for name, states in given.items()
+                    if (count := int((states >= 0).sum()))
+                }
+
+    def _work_of_first(self, sample: int) -> None:
+        self._rate(0, {part: np.arange(len(rated.plan)) for part, rated in self._parts.items()})
+        for part in self._filtered:
+            rated = self._parts[part]
+            first = rated.states[:, self._raters.sessions[0].columns]
+            onward, zero = goes_on(first)
+            zeros = np.flatnonzero(zero)
+            rated.zeros = len(zeros)
+            rated.sampled = sample_of(rated.plan, zeros, sample, self._raters.file.ensemble.seed)
+            onward[rated.sampled] = True
+            if self._raters.shard and pending(first).any():
+                onward[:] = False  # one part of a job knows what goes on once all parts have the first rater's answers
+            self._onward[part] = np.flatnonzero(onward)
+
+    def _work_of_other(self, number: int) -> None:
+        whole = {p: np.arange(len(rated.plan)) for p, rated in self._parts.items() if p not in self._filtered}
+        self._rate(number, whole)
+        if self._filtered:
+            self._first_ended.wait()
+            self._rate(number, self._onward)
+
+    def _rate(self, number: int, rows: Mapping[Subject, Indices]) -> None:
+        """Have a rater answer rows of the plans, and note its answers."""
+        session = self._raters.sessions[number]
+        for part, some in rows.items():
+            self._parts[part].asked[some, session.columns] = True
+        if self._budget.stopping and not session.ledger.exists():
+            return  # there is nothing to look up
+        wanted = [(self._parts[part].plan, some) for part, some in rows.items()]
+        found = session.rate(
+            wanted, self._budget, self._tallies[number], self._display.say if self._display else lambda _: None
+        )
+        for (part, some), states in zip(rows.items(), found, strict=True):
+            self._parts[part].states[some, session.columns] = states
+
+
+def goes_on(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
+    """Return which of n pairs the other raters are shown, by the first one's (n, repeats) states.
+
+    Returns:
+        (n,) whether a pair goes on: rated above 0 in some repeat, or refused or unparsable, which are no zeros; and
+        (n,) whether it is a zero: rated 0 in all. A pair that the first rater has still to rate is neither.
+    """
+    zero: Mask = (states == 0).all(axis=1)
+    onward: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
+    return onward, zero
+
+
+def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
+    """Draw some of the zeros, at random by the seed and the pairs' names alone: each pair has a rank of its own.
+
+    Args:
+        plan: the pairs.
+        zeros: rows of the plan, ascending.
+        count: of pairs to draw.
+        seed: of the draw.
+
+    Returns:
+        Rows of the plan, ascending.
+    """
+    if len(zeros) <= count:
+        return zeros
+    names = lexicon().keys
+    rank = mixed(mixed(names[plan.first[zeros]]) ^ names[plan.second[zeros]]) ^ np.uint64(seed)
+    drawn: Indices = np.sort(zeros[np.argsort(mixed(rank), kind="stable")[:count]])
+    return drawn

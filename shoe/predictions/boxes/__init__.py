@@ -1,0 +1,1 @@
+"""Box conventions, and the check that compares them with the ground truth."""

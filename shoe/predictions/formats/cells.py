@@ -1,0 +1,137 @@
+"""The official Matlab format: ``all_boxes``, a cell per class and test image, n x 9: two boxes and a score.
+
+One file with all classes, or a folder of one per object (HICO-DET: 80, in COCO's order) with the classes of that
+object. Boxes hold pixel indices from 0; the official script adds 1 to each number. Structure as HICO-DET's
+``eval_one.m`` reads it. Nothing in a file names its images: as many columns as the test set has are the test set, in
+the order of its list.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.benchmarks.base import Benchmark
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.core.io.files import read_bytes, replacing
+from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
+from shoe.core.rows import Rows
+from shoe.predictions.record_fields import hoi_classes_of
+from shoe.predictions.source import Source
+
+_VARIABLE = "all_boxes"
+_FILE = re.compile(r"detections_(\d\d)\.mat")
+
+
+def is_cells(source: Source) -> bool:
+    """Tell whether this is a Matlab file, or a folder with files named as the official ones."""
+    if source.kind == "folder":
+        return any(_FILE.fullmatch(entry.name) for entry in source.path.iterdir())
+    return source.kind == "matlab"
+
+
+def read_cells(source: Source) -> Rows:
+    """Read official detections; rows of an image come in order of their class.
+
+    Raises:
+        InputError: naming the class and image that break the format.
+    """
+    classes = source.benchmark.classes
+    everything = np.arange(len(classes))
+    files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, everything)]
+    columns = set()
+    parts, image, hoi = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for path, rows in files:
+        cells = _cells(path, source.data or read_bytes(path), len(rows))
+        columns.add(len(cells) // len(rows))
+        for index, cell in enumerate(cells):
+            if not isinstance(cell, np.ndarray) or cell.size:
+                column, row = divmod(index, len(rows))  # Matlab's order: down each column
+                parts.append(_detections(path, cell, f"class {rows[row] + 1}: image {column + 1}"))
+                image.append(np.full(len(parts[-1]), column))
+                hoi.append(np.full(len(parts[-1]), rows[row]))
+    if len(columns) != 1:
+        raise InputError(source.path, found="files with different numbers of images", expected="one number")
+    table, hoi_of = np.concatenate(parts), np.concatenate(hoi)
+    return Rows(
+        images=_images(source, columns.pop()),
+        image=np.concatenate(image),
+        human_boxes=table[:, :4],
+        object_boxes=table[:, 4:8],
+        **classes.columns_of(hoi_of),
+        score=table[:, 8],
+    )
+
+
+def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write one file with all classes and all test images, numbers as the table has them.
+
+    Raises:
+        InputError: naming a word that is no label, a pair that is no class, or an image that is not in the test set.
+    """
+    classes = benchmark.classes
+    hoi = hoi_classes_of(table, classes, path, "mat")
+    column_of = {name: i for i, name in enumerate(_test_images(benchmark))}
+    for name in table.images:
+        if name not in column_of:
+            raise InputError(path, field="image", found=quote(name), expected=f"a test image of {benchmark.name}")
+    column = np.array([column_of[name] for name in table.images], np.int64)[table.image]
+    index = column * len(classes) + hoi  # Matlab's order: down each column
+    order = np.argsort(index, kind="stable")
+    filled, starts = np.unique(index[order], return_index=True)
+    rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
+    with replacing(path) as stream:
+        stream.writelines(cell_file(_VARIABLE, (len(classes), len(column_of)), filled, np.split(rows, starts[1:])))
+
+
+def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
+    """The files of a folder, one an object, and the classes in each."""
+    of = benchmark.classes.object
+    return [
+        (folder / f"detections_{number:02d}.mat", np.flatnonzero(of == object_))
+        for number, object_ in enumerate(benchmark.object_order.tolist(), start=1)
+    ]
+
+
+def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
+    """The cells of a file, which has one row per class."""
+    if not is_matlab(data):
+        raise InputError(path, found="no Matlab file", expected=f"one with {_VARIABLE}")
+    cells = load_matlab(path, data, [_VARIABLE]).get(_VARIABLE)
+    if not isinstance(cells, list) or not cells or len(cells) % classes:
+        found = f"{len(cells):,} cells" if isinstance(cells, list) else "no cells"
+        raise InputError(path, field=_VARIABLE, found=found, expected=f"cells, {classes} classes x images")
+    return cells
+
+
+def _detections(path: Path, cell: Any, place: str) -> Floats:
+    try:
+        array = matrix(cell)
+        found = f"a matrix of shape {array.shape}"
+    except ValueError:
+        array, found = np.zeros(0), "no matrix"
+    if array.ndim != 2 or array.shape[1] != 9:
+        raise InputError(path, record=place, found=found, expected="n x 9: two boxes and a score")
+    return array
+
+
+def _images(source: Source, count: int) -> list[str]:
+    """Names of the columns: the test set's; of as many columns as the ground truth has images, its images."""
+    official = _test_images(source.benchmark)
+    if official and count == len(official):
+        return official
+    if source.sizes is None or len(source.sizes) != count:
+        expected = "as many as the ground truth has images"
+        expected = f"{len(official):,}, the test images, or {expected}" if official else expected
+        raise InputError(source.path, field=_VARIABLE, found=f"{count:,} columns", expected=expected)
+    source.notes.add("columns_by_truth", count=count)
+    return list(source.sizes)
+
+
+def _test_images(benchmark: Benchmark) -> list[str]:
+    return list(benchmark.test_images()) if benchmark.test_images else []

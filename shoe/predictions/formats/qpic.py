@@ -1,0 +1,330 @@
+"""The QPIC family: per image a list of boxes, and a list of triplets that point to two of them.
+
+Three dialects, told apart by their keys:
+
+- QPIC, CDN, Diag-HOI: ``filename``; labelled boxes, objects by index (HICO-DET: 80 in COCO's order), verbs from 0.
+- GEN-VLKT: the same keys, but boxes have no label; the triplet's id is an HOI class, from 0.
+- PPDM: ``file_name``; objects by id (HICO-DET: COCO's, 1 to 90), verbs from 1; numbers may be written as text.
+
+Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict with ``preds`` all come here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import PlaceOf, check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.image_lists import BoxLists
+from shoe.core.arrays import Floats, Indices
+from shoe.core.interactions import Interactions
+from shoe.core.io.files import read_bytes, replacing
+from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
+from shoe.core.roles import RolePredictions
+from shoe.core.rows import Rows
+from shoe.predictions.record_fields import image_names, in_all_or_none, labels_of
+from shoe.predictions.source import Source, collection_paused, open_source
+
+_HOIS = "hoi_prediction"
+_LIST = "preds"
+_PERSON = "person"
+
+
+B = TypeVar("B")
+N = TypeVar("N")
+
+
+class _Unlabelled(Struct, gc=False):
+    bbox: Box
+
+
+class _Labelled(Struct, Generic[B, N], gc=False):
+    bbox: B
+    category_id: N
+
+
+class _Hoi(Struct, Generic[N], gc=False):
+    subject_id: Whole
+    object_id: Whole
+    category_id: N
+    score: Number | UnsetType = UNSET
+
+
+class _Lists(Struct, Generic[B, N], gc=False):
+    predictions: Annotated[list[B], Meta(extra={"item": "box"})]
+    hoi_prediction: Annotated[list[_Hoi[N]], Meta(extra={"item": "triplet"})]
+
+
+class _QpicImage(_Lists[_Labelled[Box, Whole], Whole], gc=False):
+    filename: ImageName
+
+
+class _GenVlktImage(_Lists[_Unlabelled, Whole], gc=False):
+    filename: ImageName
+
+
+class _PpdmImage(_Lists[_Labelled[BoxOrText, WholeOrText], WholeOrText], gc=False):
+    file_name: ImageName
+
+
+class _ActionHoi(Struct, gc=False):
+    action_score: Finite | UnsetType = UNSET
+
+
+class _ActionImage(Struct, gc=False):
+    hoi_prediction: Annotated[list[_ActionHoi], Meta(extra={"item": "triplet"})]
+
+
+def is_qpic(source: Source) -> bool:
+    """Tell whether a document is QPIC's, CDN's or Diag-HOI's; one without any box or image is taken for it."""
+    if not source.head:
+        return bool(source.document == [])
+    return _HOIS in _first(source) and not is_ppdm(source) and not is_gen_vlkt(source)
+
+
+def is_gen_vlkt(source: Source) -> bool:
+    """Tell whether a document is GEN-VLKT's: the boxes have no label."""
+    records = source.first.get(_LIST, source.head)
+    if not isinstance(records, list) or _HOIS not in _first(source) or is_ppdm(source):
+        return False
+    lists = (record.get("predictions") for record in records[:1000] if isinstance(record, dict))
+    box = next(chain.from_iterable(boxes for boxes in lists if isinstance(boxes, list)), None)
+    return isinstance(box, dict) and "bbox" in box and "category_id" not in box
+
+
+def is_ppdm(source: Source) -> bool:
+    """Tell whether a document is PPDM's."""
+    first = _first(source)
+    return _HOIS in first and "file_name" in first and "filename" not in first
+
+
+def read_qpic(source: Source) -> Rows:
+    """Read predictions of QPIC, CDN or Diag-HOI.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    of = source.benchmark
+    expected = f"0 to {len(of.object_order) - 1}, objects in {of.object_numbers}'s order (qpic ids)"
+    order = of.object_order
+    if len(of.actions):  # a number beyond the last object is QPIC's "no object"
+        order = np.append(order, len(of.objects))
+    return _rows(source, "qpic", _QpicImage, order, expected)
+
+
+def read_gen_vlkt(source: Source) -> Rows:
+    """Read predictions of GEN-VLKT; errors as :func:`read_qpic`."""
+    return _rows(source, "gen-vlkt", _GenVlktImage)
+
+
+def read_ppdm(source: Source) -> Rows:
+    """Read predictions of PPDM; errors as :func:`read_qpic`."""
+    of = source.benchmark
+    ids = list(of.object_ids)
+    expected = f"one of {of.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)} (ppdm ids)"
+    return _rows(source, "ppdm", _PpdmImage, of.object_of_id, expected, first=1)
+
+
+def _rows(
+    source: Source,
+    name: str,
+    kind: type[_Lists[Any, Any]],
+    object_of: Indices | None = None,
+    expected: str = "",
+    first: int = 0,
+) -> Rows:
+    """Put the columns of all records together.
+
+    Args:
+        source: the file.
+        name: the dialect's, for messages.
+        kind: the type of a record.
+        object_of: object of each category of a box; without it, triplets have HOI classes.
+        expected: what categories there are, for messages.
+        first: where the ids of triplets count from.
+    """
+    path, classes, records = source.path, source.benchmark.classes, source.typed(kind, _LIST)
+    named_by = "file_name" if first else "filename"
+    images = image_names(source, (getattr(record, named_by) for record in records), named_by)
+    counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
+    lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
+    boxes = list(chain.from_iterable([record.predictions for record in records]))
+    hois = list(chain.from_iterable([record.hoi_prediction for record in records]))
+    corners = np.fromiter(chain.from_iterable([box.bbox for box in boxes]), np.float64, 4 * len(boxes)).reshape(-1, 4)
+    human = np.fromiter([hoi.subject_id for hoi in hois], np.int64, len(hois))
+    target = np.fromiter([hoi.object_id for hoi in hois], np.int64, len(hois))
+    number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
+    image = np.repeat(np.arange(len(records)), lengths)
+    start = (np.cumsum(counts) - counts)[image]
+    by_person = len(source.benchmark.actions) > 0  # there, a person may do something without an object
+    check_boxes(path, (images, image), "subject_id", human, counts)
+    outside = (target < -by_person) | (target >= counts[image])
+    check_boxes(path, (images, image), "object_id", target, counts, outside)
+    human += start
+    target = np.where(target < 0, -1, target + start)
+    objects = np.zeros(0, np.int64)
+    if object_of is not None:
+        category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
+        objects = objects_of(path, images, counts, category, object_of, expected)
+    if by_person and object_of is not None:
+        score = in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
+        return _of_persons(source, (images, image), corners, human, target, objects, number, score)
+    known = len(classes) if object_of is None else len(classes.verbs)
+    check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
+    if object_of is None:
+        words = classes.columns_of(number)
+    else:
+        verb = source.benchmark.verb_order[number - first]
+        words = {"verbs": classes.verbs, "objects": classes.objects, "verb": verb, "object": objects[target]}
+
+    def place(row: int) -> str:
+        return triplet_name((images, image), row)
+
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=corners.take(human, axis=0),
+        object_boxes=corners.take(target, axis=0),
+        **words,
+        score=in_all_or_none(source, "score", [hoi.score for hoi in hois], place),
+    )
+
+
+def _of_persons(
+    source: Source,
+    place: PlaceOf,
+    corners: Floats,
+    human: Indices,
+    target: Indices,
+    objects: Indices,
+    number: Indices,
+    score: Floats | None,
+) -> Rows:
+    """Make rows of n triplets; those without an object are only said of persons.
+
+    Args:
+        source: the file.
+        place: names of images, and the (n,) image of each triplet.
+        corners: (b, 4) boxes.
+        human: (n,) row of the person's box.
+        target: (n,) row of the object's; -1 for none.
+        objects: (b,) what each box shows; the number after the last object's for none.
+        number: (n,) verb as the file has it: QPIC's 29, from 0.
+        score: (n,) how sure; None where the file does not say.
+
+    Raises:
+        InputError: for a number that is none.
+    """
+    of, (images, image) = source.benchmark, place
+    actions = of.actions
+    numbered = np.array(actions.numbered, np.int32)
+    meaning = ": qpic ids are actions in the official order, those with two roles twice"
+    check_range(source.path, place, "category_id", number, len(numbered), meaning=meaning)
+    action, entry = numbered[number].T
+    has_object = (target >= 0) & (objects[target] < len(of.objects)) if len(objects) else np.zeros(len(target), bool)
+    object_boxes = np.where(has_object[:, None], corners[target], np.nan)
+    detected = RolePredictions.of_triplets(
+        tuple(images),
+        human * (len(corners) + 1) + np.where(has_object, target, -1),
+        image.astype(np.int32),
+        corners[human].astype(np.float32),
+        object_boxes.astype(np.float32),
+        action,
+        entry,
+        (np.ones(len(human)) if score is None else score).astype(np.float32),
+        (len(actions), len(actions.entries)),
+    )
+    # A pair of boxes is one triplet of an action: that of the role in which its object takes part.
+    names = (*of.objects, "")
+    roles = np.array([[actions.entry_of(number, name) for name in names] for number in range(len(actions))], np.int32)
+    shown = np.where(has_object, objects[target], -1) if len(objects) else np.full(len(target), -1)
+    kept = np.flatnonzero(has_object & (entry >= 0) & (entry == roles[action, shown]))
+    return Rows(
+        images=images,
+        image=image[kept],
+        human_boxes=corners[human[kept]],
+        object_boxes=corners[target[kept]],
+        verbs=actions.names,
+        objects=of.objects,
+        verb=action[kept].astype(np.int64),
+        object=objects[target[kept]],
+        score=None if score is None else score[kept],
+        detected=detected,
+    )
+
+
+def _first(source: Source) -> dict[str, Any]:
+    """The first image's record; empty where there is none."""
+    records = source.first.get(_LIST, [source.first])
+    return records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
+
+
+def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) -> Floats | None:
+    """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
+
+    Diag-HOI's toolbox asks for it: what a model thinks of the verb *given the boxes*, without scores of detection.
+
+    Returns:
+        (n,) in the order of the rows that ``read_predictions`` gives; None where the file has none, or another format.
+
+    Raises:
+        InputError: naming the triplet that has no score, or one that is no finite number, while others have one.
+    """
+    if Path(path).is_dir() or b"action_score" not in read_bytes(path):
+        return None
+    with collection_paused():
+        source = open_source(path, benchmark(dataset))
+        if source.kind != "document" or _HOIS not in _first(source):
+            return None
+        records = source.typed(_ActionImage, _LIST)
+        image = np.repeat(np.arange(len(records)), [len(record.hoi_prediction) for record in records])
+        values = [hoi.action_score for record in records for hoi in record.hoi_prediction]
+
+        def place(row: int) -> str:
+            name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
+            return f"{name}: triplet {row - int(np.searchsorted(image, image[row]))}"
+
+        return in_all_or_none(source, "action_score", values, place)
+
+
+def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write JSON as QPIC's: each image's distinct boxes, human boxes labelled as person, and its triplets.
+
+    Raises:
+        InputError: naming a word that is no label of the benchmark.
+    """
+    classes = replace(benchmark.classes, objects=benchmark.objects)  # with those that are in no class
+    verb, object_ = labels_of(table, classes, path, "qpic")
+    names = list(benchmark.object_ids.values())
+    person = names.index(_PERSON) if _PERSON in names else 0
+    lists = BoxLists.of(table, person, np.argsort(benchmark.object_order)[object_])
+    if len(benchmark.actions):
+        number = benchmark.actions.numbers_of(classes.verbs, classes.objects, verb, object_)
+    else:
+        number = np.argsort(benchmark.verb_order)[verb]
+    ids, scores = number.tolist(), table.score.tolist()
+    with replacing(path) as stream:
+        stream.write(b"[")
+        for i, name in enumerate(table.images):
+            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
+            record = {
+                "filename": name,
+                "predictions": [
+                    {"bbox": b, "category_id": c} for b, c in zip(lists.boxes[mine], lists.labels[mine], strict=True)
+                ],
+                _HOIS: [
+                    {"subject_id": s, "object_id": o, "category_id": v, "score": p}
+                    for s, o, v, p in zip(lists.human[rows], lists.object[rows], ids[rows], scores[rows], strict=True)
+                ],
+            }
+            stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
+        stream.write(b"\n]\n")

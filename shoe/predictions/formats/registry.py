@@ -1,0 +1,263 @@
+"""The registry of prediction formats: how to recognise, read and write each, and what a file of no format is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import benchmark_of_truth
+from shoe.core.boxes import Coordinates
+from shoe.core.errors import InputError, OptionError, flag, near, printable, quote, unknown_name
+from shoe.core.interactions import Interactions
+from shoe.core.io.files import seen
+from shoe.core.rows import Rows
+from shoe.predictions import vlm
+from shoe.predictions.formats import cells, flat, hoidet, mllms, qpic, thid, v_coco
+from shoe.predictions.formats.flat import COLUMNS
+from shoe.predictions.source import Kind, Source
+from shoe.predictions.vlm.keys import ANSWERS, USUAL, is_truth, role
+
+BONGARD = "Bongard problems"
+SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
+PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
+Writer = Callable[[Interactions, str | Path, Benchmark], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of prediction files.
+
+    Attributes:
+        name: what users call it.
+        description: one line.
+        kinds: the kinds of file it comes as.
+        fits: tells whether an opened file has this format.
+        read: reads it.
+        write: writes it; None where only reading is supported.
+        suffix: the file ending that stands for this format where one is written, if there is one.
+        boxes: name of its box convention.
+    """
+
+    name: str
+    description: str
+    kinds: tuple[Kind, ...]
+    fits: Callable[[Source], bool]
+    read: Callable[[Source], Rows]
+    write: Writer | None = None
+    suffix: str | None = None
+    boxes: str = "xyxy"
+
+
+_DOCUMENT: tuple[Kind, ...] = ("document",)
+
+# In the order in which they are tried.
+FORMATS = {
+    known.name: known
+    for known in (
+        Format("qpic", "QPIC, CDN, Diag-HOI: JSON, CDN's results.json, or a pickle", _DOCUMENT, qpic.is_qpic,
+               qpic.read_qpic, qpic.write_qpic),
+        Format("gen-vlkt", "GEN-VLKT: as qpic, with HOI classes and unlabelled boxes", _DOCUMENT, qpic.is_gen_vlkt,
+               qpic.read_gen_vlkt),
+        Format("ppdm", "PPDM's best_predictions.json", _DOCUMENT, qpic.is_ppdm, qpic.read_ppdm),
+        Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, hoidet.is_hoidet,
+               hoidet.read_hoidet),
+        Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, thid.is_thid, thid.read_thid),
+        Format("thid-images", "THID, INP-CC: {image: [[class, score, 8 numbers]]}, as their evaluators are given it",
+               _DOCUMENT, thid.is_thid_images, thid.read_thid_images, thid.write_thid_images),
+        Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
+               mllms.read_mllms, mllms.write_mllms),
+        Format("v-coco", "V-COCO's official detections by person: a pickle", _DOCUMENT, v_coco.is_v_coco,
+               v_coco.read_v_coco),
+        Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
+               flat.write_flat_lines, ".jsonl"),
+        Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),
+        Format("vlm", "free text of vision-language models: JSON Lines or JSON", ("document", "text"), vlm.is_vlm,
+               vlm.read_vlm, vlm.write_vlm),
+        Format("parquet", "flat columns as Parquet", ("parquet",), flat.is_parquet, flat.read_parquet,
+               flat.write_parquet, ".parquet"),
+        Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),
+               cells.is_cells, cells.read_cells, cells.write_cells, ".mat", "pixels-0"),
+    )
+}  # fmt: skip
+NATIVE = "native"
+_NATIVE_SUFFIX = ".npz"
+_WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
+
+_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
+_VLM = ("image", "human_box", "object_box")
+_NEAR = 0.75
+_MOST_SHOWN = 8
+_LOOKED_AT = 100
+
+
+def format_named(name: str) -> Format:
+    """Return a format by name.
+
+    Raises:
+        OptionError: for an unknown name.
+    """
+    if name not in FORMATS:
+        raise unknown_name("format", name, [*FORMATS, NATIVE])
+    return FORMATS[name]
+
+
+def writable(name: str) -> str:
+    """Return the name of a format if it can be written.
+
+    Raises:
+        OptionError: for an unknown format, or one that is only read.
+    """
+    if name != NATIVE and format_named(name).write is None:
+        raise OptionError(f"the format {name} is only read; written are: {', '.join(_WRITTEN)}")
+    return name
+
+
+def format_of_name(path: Path) -> str:
+    """Name the format that a file's ending stands for where one is written.
+
+    Raises:
+        OptionError: where the ending stands for none.
+    """
+    suffixes = {_NATIVE_SUFFIX: NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
+    if path.suffix.lower() not in suffixes:
+        raise OptionError(
+            f"{path}: the ending {quote(path.suffix)} does not say which format to write; name it with --to: "
+            f"{', '.join(_WRITTEN)}"
+        )
+    return suffixes[path.suffix.lower()]
+
+
+def zero_based(table: Interactions) -> Interactions:
+    """Move boxes that count pixels from 1 so that they count from 0; all other numbers stay as they are."""
+    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
+    if not ones.any():
+        return table
+    return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
+
+
+def recognised(source: Source) -> Format:
+    """Tell the format of an opened file by its content.
+
+    Raises:
+        InputError: for a file of no known format, saying what it looks like, and what it lacks where it comes near one.
+    """
+    refuse_others(source, "predictions")
+    for known in FORMATS.values():
+        if source.kind in known.kinds and known.fits(source):
+            return known
+    if not _nameless(source.first) and any(is_truth(key, value) for key, value in source.first.items()):
+        raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
+    expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
+    if source.kind == "document":
+        hint = _near_keys(list(source.first)) or _nameless(source.first)
+        raise InputError(source.path, found=_document(source), expected=expected, hint=hint)
+    if source.kind != "text":
+        raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
+    raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=expected)
+
+
+def refuse_others(source: Source, expected: str) -> None:
+    """Refuse a file that is something else.
+
+    Args:
+        source: the file, opened.
+        expected: what it should be.
+
+    Raises:
+        InputError: naming what it is, and what is done with that.
+    """
+    is_map = {
+        "folder": (source.path / "map.json").is_file(),
+        "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
+        "npz": source.kind == "npz" and "verb_classes.npy" in source.members,
+    }
+    found = hint = None
+    if is_map.get(source.kind):
+        found, hint = "a similarity map", "a map is given with --similarity; shoe map import makes one of ratings"
+    elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first) and (
+        truth := benchmark_of_truth(source.data, marked=True)
+    ):
+        found = f"{truth[1].name}, ground truth of {truth[0].name}"
+        hint = f"give {flag('dataset', truth[0].name)}"
+        if truth[0].name == source.benchmark.name:
+            found, hint = found if expected == "predictions" else None, SWAPPED
+    elif PROBLEMS.match(source.data):
+        found, hint = BONGARD, "shoe bongard score answers them from predictions"
+    if found:
+        raise InputError(source.path, found=found, expected=expected, hint=hint)
+
+
+def _document(source: Source) -> str:
+    keys = source.first
+    if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
+        return "object detections (boxes, labels, scores) without interactions"
+    if keys:
+        return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
+    return f"a document that is {type(source.document).__name__}"
+
+
+def _nameless(keys: Mapping[str, object]) -> str | None:
+    """What a record lacks that has the key of an answer and none of an image; None for any other."""
+    if not any(key in ANSWERS or key == "interactions" for key in keys) or any(role(key) == "image" for key in keys):
+        return None
+    return "an answer needs the file name of its image beside it, under the key 'image'"
+
+
+def misspelt(source: Source, known: Sequence[str]) -> str | None:
+    """Say which known keys those not read, of records or columns, may have been meant to be; None for none."""
+    records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
+    names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
+    return _meant(list(source.notes.examples("columns_unread") or names), known)
+
+
+def _near_keys(keys: Sequence[object]) -> str | None:
+    """What is wrong with the keys of a record that comes near flat columns or free text; None if it comes near none."""
+    names = [key for key in keys if isinstance(key, str)][:100]
+    missing = [column for column in COLUMNS if column not in names]
+    if 2 * len(missing) <= len(COLUMNS):
+        return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
+    if meant := _meant([name for name in names if role(name) is None], [*USUAL, *COLUMNS]):
+        return meant
+    roles = {role(name) for name in names}
+    absent = [name for name in _VLM if name not in roles]
+    if len(absent) == len(_VLM) or not absent:
+        return None
+    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
+
+
+def _meant(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Name what the first names were meant to be, e.g. "did you mean human_box for 'humanbox'?"."""
+    nearest = [(name, near(printable(name.lower()), known, likeness=_NEAR)) for name in names]
+    meant = [f"{similar[0]} for {quote(name)}" for name, similar in nearest if similar]
+    return f"did you mean {', '.join(meant[:3])}?" if meant else None
+
+
+def _flat_text(source: Source) -> InputError | None:
+    """The error for a table whose separator or columns are others; None if the text is not like one."""
+    first = source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0].strip()
+    is_named_csv = source.path.suffix.lower() == ".csv"
+    for separator, shown in _SEPARATORS.items():
+        is_like_csv = set(_cells(first, separator)) & set(COLUMNS) or (is_named_csv and "," not in first)
+        if separator in first and is_like_csv:
+            found, hint = f"fields separated by {shown}", "write it with commas"
+            return InputError(source.path, record="line 1", found=found, expected="CSV with commas", hint=hint)
+    names = _cells(first, ",")
+    if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
+        return None
+    missing = [column for column in COLUMNS if column not in names]
+    return InputError(
+        source.path,
+        record="line 1",
+        found=f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}",
+        expected=f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}",
+        hint=_meant([name for name in names if name not in COLUMNS], missing),
+    )
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return [cell.strip(' "\r').lower() for cell in line.split(separator)]

@@ -1,0 +1,124 @@
+"""V-COCO's official detections: a pickle with a record for each person that is predicted.
+
+A record has ``image_id`` (COCO's), ``person_box``, for each action ``hold_agent``, how sure the model is that the
+person does it, and for each of its roles ``hold_obj``: box and score. NaN for a score says nothing; a box of zeros or
+of NaN says that there is none. All 26 and 25 keys have to be there. It does not hold what objects are: there are no
+triplets in it, and what is scored of it is scored by person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.core.errors import InputError
+from shoe.core.io.json import shown
+from shoe.core.roles import RolePredictions, Single
+from shoe.core.rows import Rows
+from shoe.predictions.record_fields import image_names
+from shoe.predictions.source import Source
+
+_BOX = "[x1, y1, x2, y2]"
+_ROLE = "[x1, y1, x2, y2, score]"
+
+
+def is_v_coco(source: Source) -> bool:
+    """Tell whether a document is V-COCO's official one."""
+    return "person_box" in source.first and any(str(key).endswith("_agent") for key in source.first)
+
+
+def read_v_coco(source: Source) -> Rows:
+    """Read official detections.
+
+    Raises:
+        InputError: naming the record and field that break the format, or for a benchmark that does not score by person.
+    """
+    actions, records = source.benchmark.actions, source.records_within(None)
+    if not len(actions):
+        hint = "give --dataset v-coco"
+        raise InputError(source.path, found="V-COCO's official detections", expected="triplets", hint=hint)
+    images: dict[str, int] = {}
+    ids: dict[Any, int] = {}
+    for number, record in enumerate(records):
+        if not isinstance(record, dict) or "image_id" not in record:
+            found, expected = shown(record), "an object with image_id, person_box and all actions"
+            raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
+        key = record["image_id"]
+        if type(key) not in (int, str):
+            raise InputError(
+                source.path, record=f"record {number}", field="image_id", found=shown(key), expected="a COCO image id"
+            )
+        if key not in ids:
+            (name,) = image_names(source, [key], "image_id", lambda _, at=number: f"record {at}")  # type: ignore[misc]
+            ids[key] = images.setdefault(name, len(images))
+    agent = [_column(source, records, f"{name}_agent", 1, "a number") for name in actions.names]
+    roles = [_column(source, records, f"{actions.names[action]}_{role}", 5, _ROLE) for action, role in actions.entries]
+    person = _column(source, records, "person_box", 4, _BOX)
+    if not np.isfinite(person).all():
+        row = int(np.argmin(np.isfinite(person).all(axis=1)))
+        found = shown(person[row].tolist())
+        raise InputError(
+            source.path, record=source.record_name(row, records[row]), field="person_box", found=found, expected=_BOX
+        )
+    score = np.stack([column[:, 4] for column in roles], axis=1)
+    boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
+    return Rows(
+        images=list(images),
+        image=np.zeros(0, np.int64),
+        human_boxes=np.zeros((0, 4)),
+        object_boxes=np.zeros((0, 4)),
+        verbs=(),
+        objects=(),
+        verb=np.zeros(0, np.int64),
+        object=np.zeros(0, np.int64),
+        detected=RolePredictions(
+            images=tuple(images),
+            image=np.array([ids[record["image_id"]] for record in records], np.int32),
+            person_boxes=person,
+            agent=np.concatenate(agent, axis=1),
+            score=score,
+            role=role,
+            boxes=boxes,
+        ),
+    )
+
+
+def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:
+    """(n, width) numbers that all records have under a key, in single precision as the official script takes them."""
+    values = [record.get(key, ()) for record in records]  # no number: None would pass for NaN
+    try:
+        rows: Any = values if width == 1 else chain.from_iterable(values)
+        found: Floats = np.fromiter(rows, np.float64, width * len(values))
+        if width > 1 and set(map(len, values)) - {width}:
+            raise ValueError
+    except (TypeError, ValueError):
+        number = next(i for i, value in enumerate(values) if not _is_row(value, width))
+        field_found = "no such key" if key not in records[number] else shown(values[number])
+        name = source.record_name(number, records[number])
+        raise InputError(
+            source.path, record=f"record {number} ({name})", field=key, found=field_found, expected=expected
+        ) from None
+    with np.errstate(over="ignore"):
+        return found.astype(np.float32).reshape(-1, width)
+
+
+def _is_row(value: Any, width: int) -> bool:
+    numbers = [value] if width == 1 else value
+    return (
+        isinstance(numbers, list | tuple)
+        and len(numbers) == width
+        and all(isinstance(number, int | float | None) for number in numbers)
+    )
+
+
+def _run_lengths(boxes: Single) -> tuple[Single, Any]:
+    """(n, R, 4) boxes as those that differ from the one before, and (n, R) which each is: a person mostly has one."""
+    flat = boxes.reshape(-1, 4)
+    bits = np.ascontiguousarray(flat).view(np.uint32)
+    new = np.ones(len(flat), bool)
+    new[1:] = (bits[1:] != bits[:-1]).any(axis=1)
+    return flat[new], (np.cumsum(new, dtype=np.int32) - 1).reshape(boxes.shape[:2])

@@ -1,1 +1,0 @@
-"""Every choice that can move a figure, named protocols, and the signature that says which were made."""

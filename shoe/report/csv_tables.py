@@ -1,0 +1,127 @@
+"""The figures of each class, as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from shoe.core.arrays import Floats
+from shoe.core.io.delimited import delimited_text
+from shoe.core.io.files import replacing
+from shoe.report.text import count, fixed, table, words
+from shoe.scoring.evidence.distance import distance
+from shoe.scoring.evidence.wordings import PartReading, Wording
+from shoe.scoring.score import Report
+
+
+def write_classes(report: Report, path: str | Path) -> None:
+    """Write one class a line; the file appears whole or not at all.
+
+    Columns: class, verb, object, rare ("rare" or nothing), ground_truths, predictions (whose words are exactly those of
+    the class); with a split of the classes, nearest_seen and nearest_similarity of each unseen one; average precision
+    and largest recall by each strict protocol as ``PROTOCOL_ap`` and ``PROTOCOL_recall``, of SHOE ``PROTOCOL_ap`` and
+    ``PROTOCOL_f1``. Fractions 0..1, nothing for a class that is not in the mean: the mean
+    of a column is the report's figure.
+    """
+    task, classes = report.task, report.truth.classes
+    columns: dict[str, list[str] | list[int]] = {
+        "class": classes.labels,
+        "verb": [classes.verbs[verb] for verb in classes.verb],
+        "object": [classes.objects[object_] for object_ in classes.object],
+        "rare": ["rare" if rare else "" for rare in classes.rare],
+        "ground_truths": report.truth.triplets_per_class.tolist(),
+        "predictions": np.bincount(task.hoi[task.hoi >= 0], minlength=len(classes)).tolist(),
+    }
+    if (near := distance(report)) is not None:
+        seen, similarity = [""] * len(classes), np.full(len(classes), np.nan)
+        for unseen, nearest in zip(near.unseen.tolist(), near.seen.tolist(), strict=True):
+            seen[unseen] = classes.labels[nearest]
+        similarity[near.unseen] = near.similarity
+        columns |= {"nearest_seen": seen, "nearest_similarity": _cells(similarity)}
+    for result in report.strict_results:
+        columns[f"{result.options.protocol}_ap"] = _cells(result.ap)
+        columns[f"{result.options.protocol}_recall"] = _cells(result.recall)
+    if semantic := report.semantic:
+        columns[f"{semantic.options.protocol}_ap"] = _cells(semantic.ap)
+        columns[f"{semantic.options.protocol}_f1"] = _cells(semantic.f1)
+    with replacing(path) as stream:
+        stream.write(delimited_text([columns, *zip(*columns.values(), strict=True)]).encode())
+
+
+def _cells(values: Floats) -> list[str]:
+    return ["" if np.isnan(value) else f"{value:.6f}" for value in values.tolist()]
+
+
+# What the words of predictions were taken to say, in the terminal and as CSV.
+
+_NARROW_ROWS = 10
+
+
+def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
+    """One wording a row; where it is narrow, the first ten, what they were compared with, and what they cost."""
+    rows: list[list[str | Text]] = [
+        [
+            words(_said(wording), 44),
+            words(f"{wording.verb.word} · {wording.object.word}" if wording.verb.word else "–", 40),
+            words(wording.compared_with, 30),
+            fixed(wording.verb.similarity, 2),
+            fixed(wording.object.similarity, 2),
+            count(wording.count),
+            fixed(wording.earned, 1),
+            fixed(wording.lost, 1),
+        ]
+        for wording in wordings
+    ]
+    headings = ("what was said", "read as verb · object", "compared with", "verb", "object", "times", "earns", "lacks")
+    kept = [0, 2, 5, 7] if narrow else list(range(len(headings)))
+    shown = [[row[i] for i in kept] for row in (rows[:_NARROW_ROWS] if narrow else rows)]
+    names = 2 if narrow else 3
+    made = table(*(headings[i] for i in kept), names=names, rows=shown)
+    for column in made.columns[:names]:
+        column.no_wrap, column.overflow = False, "fold"  # a narrow terminal has several lines a row
+    return made
+
+
+def _said(wording: Wording) -> str:
+    if wording.phrases:
+        return wording.phrases[0]
+    spoken = f"{wording.verb.word} {wording.object.word}".strip()
+    return spoken or "phrases without a verb and an object"
+
+
+def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
+    """Write wordings as CSV, one a line; the file appears whole or not at all.
+
+    Columns are the fields of :class:`~shoe.scoring.evidence.wordings.Wording`, those of verb and object under
+    ``verb_`` and
+    ``object_``; several phrases have " | " between them. A phrase that was not read stands alone in its line, with how
+    often it came.
+
+    Args:
+        wordings: all of a report.
+        unread: phrases in which no verb and object were found, and how often each came.
+        path: the file.
+    """
+    read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
+    rows = [_flat(wording.to_dict()) for wording in read]
+    rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
+    text = delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)])
+    with replacing(path) as stream:
+        stream.write(text.encode())
+
+
+_PARTS = tuple(name for name in PartReading.__struct_fields__ if name != "word")
+_OWN = tuple(name for name in Wording.__struct_fields__ if name not in ("verb", "object"))
+_COLUMNS = ("verb", "object", *_OWN, *(f"{part}_{name}" for part in ("verb", "object") for name in _PARTS))
+
+
+def _flat(wording: dict[str, Any]) -> dict[str, Any]:
+    parts = {part: wording.pop(part) for part in ("verb", "object")}
+    words = {part: found.pop("word") for part, found in parts.items()}
+    details = {f"{part}_{name}": value for part, found in parts.items() for name, value in found.items()}
+    return {**words, **wording, "phrases": " | ".join(wording["phrases"]), **details}

@@ -1,0 +1,439 @@
+"""The semantic part of a diagnosis in the terminal: relations of wrong words, and what explains the vocabulary gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import asdict
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.documents import Document
+from shoe.core.errors import many, printable
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
+from shoe.diagnosis.localisation import PairFigures
+from shoe.diagnosis.pairs import PairDiagnosis
+from shoe.diagnosis.record import ModelFigures
+from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
+from shoe.diagnosis.sweeps import Sweep
+from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
+from shoe.report.text import fixed, percent, points, say, table, table_of_models, words
+
+RELATIONS = {
+    "same": "same meaning",
+    "more_general": "more general",
+    "more_specific": "more specific",
+    "opposite": "opposite",
+    "sibling": "sibling",
+    "similar": "similar",
+    "unrelated": "unrelated",
+    "unresolved": "not in WordNet",
+}
+"""How semantic relations are called."""
+_WIDE_SEMANTICS = 140
+"""Columns from which on there is room for the commonest confusions and for senses."""
+_SHOWN, _EXAMPLES = 10, 5
+_NO_WORD = "(nothing)"
+
+
+def print_semantics(found: SemanticDiagnosis, to: Console) -> None:
+    """Print what one model's words cost it."""
+    wide, gap = to.width >= _WIDE_SEMANTICS, found.vocabulary_gap
+    if gap is not None:
+        say(to, _sum(gap, found.source.name), "bold")
+    to.print(_relation_table(found, wide=wide))
+    if gap is None or not gap.confusions:
+        return
+    to.print(_confusion_table(gap, wide=wide))
+    rest = len(gap.confusions) - _SHOWN + gap.further
+    if rest > 0:
+        left = 1 - sum(confusion.share for confusion in gap.confusions[:_SHOWN])
+        say(to, f"and {rest:,} further confusions, which have {percent(max(left, 0.0))} % of the credit")
+    for number, confusion in enumerate(gap.confusions[:_EXAMPLES], 1):
+        say(to, f"{number}. {_example(confusion.examples[0])}")
+    say(to, "")
+
+
+def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
+    """One row per model: SHOE-mAP, what explains its gain over exact matches, and how many wrong words are related."""
+    headings = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
+    made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
+    for model, found in models.items():
+        gap = found.vocabulary_gap
+        parts = ["–"] * 5
+        if gap is not None:
+            steps = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit)
+            parts = [percent(gap.exact_map), *map(points, steps)]
+        shares = (percent(_share_related(wrong)) for wrong in (found.interaction, found.object_class))
+        made.add_row(words(model), percent(found.means.map), *parts, *shares)
+    return made
+
+
+def _sum(gap: VocabularyGap, similarity: str) -> str:
+    """Add up the gain in one line."""
+    credit = f"{points(gap.credit)} credit for meaning (verbs {points(gap.verb_credit)}, objects "
+    return (
+        f"SHOE-mAP {percent(gap.map)} under {similarity} = {percent(gap.exact_map)} with exact matches of words, "
+        f"{points(gap.matching)} other matches, {points(gap.false_positives)} further false positives, {credit}"
+        f"{points(gap.object_credit)})"
+    )
+
+
+def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
+    """Wrong verbs of localised pairs and wrong objects between right boxes, by their relation to the right word."""
+    made = table("semantic relation", "verbs", "%", "similarity", "objects", "%", "similarity")
+    if wide:
+        made.add_column("commonest verb ← predicted", no_wrap=True)
+        made.add_column("commonest object ← predicted", no_wrap=True)
+    parts = (found.interaction, found.object_class)
+    for relation, label in RELATIONS.items():
+        cases = [wrong.by_relation.get(relation) for wrong in parts]
+        if any(cases):
+            figures = [cell for case in cases for cell in _figures(case)]
+            made.add_row(label, *figures, *([_commonest(case) for case in cases] if wide else []))
+    made.add_section()
+    totals = [cell for wrong in parts for cell in (f"{len(wrong.prediction):,}", "", "")]
+    made.add_row("all wrong words", *totals, *(["", ""] if wide else []))
+    return made
+
+
+def _figures(of: Related | None) -> tuple[str, str, str]:
+    return ("", "", "") if of is None else (f"{of.count:,}", percent(of.share), fixed(of.similarity, 2))
+
+
+def _commonest(of: Related | None) -> Text:
+    if of is None:
+        return Text("")
+    most = of.commonest[0]
+    return Text(f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}")
+
+
+def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:
+    """What explains the credit, the largest first."""
+    made = table("word", "gain", "%", "matches", "similarity")
+    made.add_column("true ← predicted", overflow="fold")
+    made.add_column("relation", no_wrap=True)
+    if wide:
+        made.add_column("senses (true ← predicted)", no_wrap=True)
+    for confusion in gap.confusions[:_SHOWN]:
+        word = confusion.word
+        figures = (points(confusion.gain), percent(confusion.share), f"{confusion.matches:,}", f"{word.similarity:.2f}")
+        pair = Text(f"{printable(word.label, 24)} ← {printable(word.predicted, 30) or _NO_WORD}")
+        senses = [Text(f"{word.label_sense or '–'} ← {word.sense or '–'}")] if wide else []
+        made.add_row(confusion.part, *figures, pair, RELATIONS[word.relation], *senses)
+    return made
+
+
+def _example(found: ConfusionExample) -> str:
+    true, predicted = f"{found.verb.label} {found.object.label}", f"{found.verb.predicted} {found.object.predicted}"
+    return (
+        f"{found.image}: {true} ← {predicted}, similarity {found.similarity:.2f}, score {found.score:.2f}, "
+        f"human {_numbers(found.human_box)}, object {_numbers(found.object_box)}, pair IoU {found.iou:.2f}"
+    )
+
+
+def _numbers(box: Sequence[float]) -> str:
+    return f"[{' '.join(f'{edge:.0f}' for edge in box)}]"
+
+
+def _share_related(wrong: WrongWords) -> float | None:
+    """Share of wrong words that have a relation to the right one."""
+    if not len(wrong.prediction):
+        return None
+    related = sum(each.count for name, each in wrong.by_relation.items() if name not in ("unrelated", "unresolved"))
+    return related / len(wrong.prediction)
+
+
+# A diagnosis in the terminal: what costs most first, then what it rests on.
+
+_WIDE = 126
+"""Columns from which on there is room to say what each error is,"""
+_ROOMY = 100
+"""and to give the deltas of several models with two digits."""
+_BAR = 14
+_PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
+_NARROW = (
+    *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
+    *("false\npos.", "false\nneg."),
+)
+"""Headings of ``NAMES`` for tables that have a column each."""
+_RULES = {
+    "paper": (
+        "this mAP: Diag-HOI's papers, IoU above 0.5, area under the curve, a mean over all classes with ground truth",
+        "other mAPs of one file: --variant released, as score --protocol diag (11 points); score (the benchmark's own)",
+    ),
+    "released": (
+        "this mAP: Diag-HOI's toolbox, as score --protocol diag: IoU of 0.5, 11 points, without classes never hit",
+        "other mAPs of one file: --variant paper (area under the curve); score (the benchmark's own protocol)",
+    ),
+    "role": (
+        "this mAP: of actions with a role, whatever the object, as role AP of scenario 1; area under the curve",
+        "other mAPs of one file: --by class (action and object); score (the benchmark's own protocols)",
+    ),
+}
+"""Which mAP it is, by variant or ``role``: three commands say one of their own for the same file."""
+SWEEPS = {
+    "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
+    "detection": "without pairs whose detection scores less than a threshold",
+    "score": "without triplets that score less than a threshold",
+}
+
+
+def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False) -> None:
+    """Print all that was found out about one model, or several models side by side.
+
+    Args:
+        models: one or several.
+        truth: the ground truth of all.
+        to: where.
+        sweeps: whether to thin out pairs at several thresholds too.
+    """
+    first = next(iter(models.values()))
+    counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
+    say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
+    for line in _of_models({name: found.warnings for name, found in models.items()}):
+        say(to, line, "bold")
+    several = len(models) > 1
+    (_print_several if several else _print_one)(models, to)
+    if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
+        _print_semantics_of_several(semantics, to)
+    for name, found in models.items():
+        for curve in found.sweeps if sweeps else ():
+            say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
+            to.print(_sweep_table(curve))
+    for line in _notes(models):
+        say(to, line)
+    for name, found in models.items():
+        whose = f"{name}: " if several else ""
+        say(to, f"signature  {whose}{found.signature.short()}")
+        if found.semantic is not None:
+            say(to, f"           {whose}{found.semantic.signature.short()}")
+    say(to, "           in full: --json -", "dim")
+
+
+def verdict(found: ErrorAnalysis) -> str:
+    """Say which error costs most; nothing if none costs anything."""
+    for error in ERRORS:
+        if error.name == found.worst:
+            gain = points(found.deltas[error.name].map)
+            return f"costs most: {error.label} ({error.meaning}): {gain} mAP if fixed alone"
+    return ""
+
+
+def _print_one(models: Models, to: Console) -> None:
+    ((name, found),) = models.items()
+    if isinstance(found, Diagnosis):
+        right = found.counts["true_positive"]
+        counted = right + found.counts["false_positive"]
+        part = f"{counted:,} of " if counted != len(found.table) else ""
+        total, hits = many(len(found.table), "prediction"), many(right, "true positive")
+        say(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
+        parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
+        means = [*parts, *((part, mean.map) for part, mean in found.parts.items())]
+        say(to, "   ".join(f"{part} {percent(value)}" for part, value in means), "bold")
+        for line in _RULES["role" if found.variant.by == "role" else found.variant.name]:
+            say(to, line, "dim")
+        say(to, verdict(found), "bold")
+        to.print(_error_table(found, wide=to.width >= _WIDE))
+        to.print(_progression_table(found))
+    else:
+        say(to, f"{name} · {many(len(found.table), 'pair')}")
+    to.print(_sub_task_table(models))
+    if found.semantic is not None:
+        print_semantics(found.semantic, to)
+
+
+def _print_several(models: Models, to: Console) -> None:
+    found = {name: each for name, each in models.items() if isinstance(each, Diagnosis)}
+    if found:
+        how = _how(next(iter(found.values())))
+        say(to, f"mAP, and what fixing one error alone would add to it ({how}); * costs most")
+        to.print(_deltas_table(found, to))
+        say(to, "number of cases")
+        made = table_of_models("model", *_NARROW)
+        for name, each in found.items():
+            made.add_row(words(name), *(_short(each.counts[error]) for error in NAMES))
+        to.print(made)
+    to.print(_sub_task_table(models))
+
+
+def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Console) -> None:
+    drawn = next((of.analysis for of in models.values() if of.analysis.drawn), None)
+    seed = f" (seed {drawn.seed} alone)" if drawn else ""
+    say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
+    to.print(_deltas_table(models, to))
+    say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
+    to.print(semantic_table(models))
+
+
+def _how(found: Diagnosis) -> str:
+    """The choices that the short signature does not show."""
+    if found.variant.name == "released":
+        return "as Diag-HOI's toolbox"
+    if found.choice == "greedy":
+        return "as Diag-HOI's paper, greedy fixes"
+    if not found.drawn:
+        return f"as Diag-HOI's paper, seed {found.seed}"
+    # What meaning makes of the fixes is scored anew for each state, so for one seed alone.
+    semantic = f"; Δ SHOE: seed {found.seed}" if found.semantic and found.semantic.deltas else ""
+    return f"as Diag-HOI's paper, mean ± sd over seeds {found.seed} to {found.seed + found.seeds - 1}{semantic}"
+
+
+def _error_table(found: Diagnosis, *, wide: bool) -> Table:
+    """Error types by what they cost, and the same errors in two groups."""
+    by_meaning = found.semantic.deltas if found.semantic is not None else {}
+    spread = ["±"] if found.drawn else []
+    made = table(
+        "error", "cases", "Δ mAP", *spread, "rare", "non-rare", *found.parts, *(["Δ SHOE"] if by_meaning else [])
+    )
+    made.add_column("")
+    if wide:
+        made.add_column("what is wrong", no_wrap=True)
+    most = max(found.deltas[error.name].map or 0.0 for error in ERRORS)
+    for group in (ERRORS, GROUPS):
+        ranked = sorted(group, key=lambda error: -(found.deltas[error.name].map or 0.0))
+        for error in ranked:
+            delta = found.deltas[error.name]
+            cells = [error.label, f"{found.counts[error.name]:,}", points(delta.map)]
+            cells += [percent(found.spreads[error.name].map)] if spread else []
+            cells += map(points, [*delta[1:], *(found.part_deltas[part][error.name] for part in found.parts)])
+            cells += [points(by_meaning[error.name].map)] if by_meaning else []
+            cells += [_bar(delta.map, most) if group is ERRORS else "", *([error.meaning] if wide else [])]
+            made.add_row(*cells, end_section=group is ERRORS and error is ranked[-1])
+    return made
+
+
+def _progression_table(found: Diagnosis) -> Table:
+    made = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
+    made.add_row("none", *map(percent, found.means), "")
+    for error, step in zip(ERRORS, found.progression, strict=True):
+        made.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
+    return made
+
+
+def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnosis], to: Console) -> Table:
+    """One row per model: its mean, and what each oracle adds."""
+    digits = 2 if to.width >= _ROOMY else 1
+    made = table_of_models("model", "mAP", *_NARROW)
+    for name, found in models.items():
+        gains = [found.deltas[error].map if error in found.deltas else None for error in NAMES]
+        cells: list[str | Text] = [points(gain, digits) for gain in gains]
+        worst = max(range(len(ERRORS)), key=lambda k: gains[k] or 0.0)
+        if (gains[worst] or 0.0) > 0:
+            cells[worst] = Text(f"{cells[worst]}*", style="bold")
+        made.add_row(words(name), percent(found.means.map), *cells)
+    return made
+
+
+def _sub_task_table(models: Models) -> Table:
+    """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
+    headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "human\nrecall", "object\nrecall")
+    several = len(models) > 1
+    made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
+    for name, found in models.items():
+        named, negative = found.interaction_map, found.negative_ap
+        parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
+        whole = _number(found.pairs.per_image), percent(negative.all_points if negative else None)
+        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *whole)
+        if not several:
+            _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
+            _add_sub_tasks(made, "non-rare", found.pairs_non_rare, parts[2])
+    return made
+
+
+def _add_sub_tasks(
+    to: Table, name: str, pairs: PairFigures, interaction: float | None, per_image: str = "", negative: str = ""
+) -> None:
+    shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
+    to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
+
+
+def _sweep_table(curve: Sweep) -> Table:
+    made = table(
+        "threshold", "pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare"
+    )
+    for point in curve.points:
+        shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
+        made.add_row(f"{point.threshold:g}", _number(point.per_image), *map(percent, shares))
+    return made
+
+
+def _notes(models: Models) -> list[str]:
+    """Why parts are absent, and the notes that are no warnings."""
+    said: dict[str, list[str]] = {}
+    for name, found in models.items():
+        absent = {**found.absent, **(found.semantic.absent if found.semantic else {})}
+        said[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
+        said[name] += [line for line in found.notes if line not in found.warnings]
+    return _of_models(said)
+
+
+def _of_models(said: Mapping[str, Iterable[str]]) -> list[str]:
+    """Lines, each once, with the models that it is about where it is not about all."""
+    names: dict[str, list[str]] = {}
+    for name, lines in said.items():
+        for line in lines:
+            names.setdefault(line, []).append(name)
+    return [line if len(of) == len(said) else f"{', '.join(of)}: {line}" for line, of in names.items()]
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _bar(value: float | None, most: float) -> str:
+    eighths = round(8 * _BAR * value / most) if value and value > 0 else 0
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def _short(count: int) -> str:
+    """A count in at most six characters."""
+    return f"{count:,}" if count < 10_000 else f"{count / 1000:,.0f}k"
+
+
+# A diagnosis as JSON (docs/diagnosis.md): fractions 0..1, absent parts absent, never null.
+
+Models = Mapping[str, Diagnosis | PairDiagnosis]
+"""Diagnoses by what the models are called."""
+
+
+class Model(ModelFigures, frozen=True):
+    """The diagnosis of one of several models; its name is that of its file, without the ending."""
+
+    name: str
+
+
+class OneModel(ModelFigures, frozen=True):
+    """The diagnosis of one model, and what it was diagnosed on."""
+
+    dataset: str
+    split: str
+    name: str
+
+
+class SeveralModels(Document, frozen=True):
+    """The diagnoses of several models, and what they were diagnosed on."""
+
+    dataset: str
+    split: str
+    models: list[Model]
+
+
+def document(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> OneModel | SeveralModels:
+    """Collect the figures of one model, or of several.
+
+    Args:
+        models: one or several.
+        truth: the ground truth of all.
+        sweeps: whether to thin out pairs at several thresholds too.
+    """
+    where = truth.classes.name, truth.split
+    figures = {name: asdict(found.figures(sweeps=sweeps)) for name, found in models.items()}
+    if len(figures) > 1:
+        return SeveralModels(*where, [Model(name, **of) for name, of in figures.items()])
+    ((name, of),) = figures.items()
+    return OneModel(*where, name, **of)

@@ -1,0 +1,385 @@
+"""Bars: what fixing each error gains, and how well pairs are found (IJCV paper, Figures 7 and 8, Table 2).
+
+Panels are of horizontal bars with their figures beside them: names stay readable, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from math import log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.error_types import ERRORS, GROUPS
+from shoe.diagnosis.pairs import PairDiagnosis
+from shoe.diagnosis.semantics import SemanticDiagnosis
+from shoe.diagnosis.sweeps import Sweep, SweepPoint
+from shoe.report.diagnosis import SWEEPS, Models
+from shoe.report.figures.style import (
+    BLUE,
+    GREY,
+    GRID,
+    INK,
+    MARKERS,
+    ORANGE,
+    SERIES,
+    beside_right,
+    file_name,
+    label,
+    new_figure,
+    save,
+    width_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_ROOM = 0.04
+"""Share of an axis that is left free beyond the longest bar."""
+_NAME, _TITLE = 1.6, 5.5
+"""Inches of a line of a name beside bars, and of a title."""
+_BAR = 0.16
+"""Height of a bar in inches."""
+_COLUMNS = 3
+_GAIN = "gain in mAP if fixed alone, in points"
+_SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
+    "pair recall": lambda model: model.pairs.recall,
+    "pair precision": lambda model: model.pairs.precision,
+    "human recall": lambda model: model.pairs.human_recall,
+    "object recall": lambda model: model.pairs.object_recall,
+    "negative AP": lambda model: model.negative_ap.all_points if model.negative_ap else None,
+    "interaction mAP": lambda model: model.interaction_map.map if model.interaction_map else None,
+}
+
+
+class Bar(NamedTuple):
+    """One bar: its length, its figure in words, its colour, and what else is marked in its row, by mark."""
+
+    value: float | None
+    text: str
+    colour: str
+    marks: tuple[tuple[str, float | None], ...] = ()
+
+
+_RARE, _NON_RARE = "^", "o"
+"""Marks of the mean over rare and over non-rare classes."""
+
+
+def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
+    """Draw the deltas: one panel for all errors of one model, or a panel per error where there are several models."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if len(models) == 1:
+        ((name, found),) = models.items()
+        errors = (*sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0)), *GROUPS)
+        bars = [_delta_bar(found, error.name) for error in errors]
+        figure = _single(name, f"mAP {_bar_points(found.means.map)}", bars, 0.95)
+        _panel(figure.axes[0], [error.label for error in errors], bars, _limits_of(bars), gap=len(GROUPS))
+        figure.axes[0].set_xlabel(_GAIN)
+    else:
+        panels = []
+        for group in (ERRORS, GROUPS):
+            bars_of = {error.label: [_delta_bar(found, error.name) for found in models.values()] for error in group}
+            limits = _limits_of([bar for bars in bars_of.values() for bar in bars])
+            panels += [(title, bars, limits) for title, bars in bars_of.items()]
+        figure = _grid(models, panels, 0.6, 0.5)
+        figure.supxlabel(_GAIN, fontsize=8)
+    colours = [Patch(color=ORANGE, label="costs most"), Patch(color=BLUE, label="other errors")]
+    marks = ((_RARE, "rare classes"), (_NON_RARE, "non-rare"))
+    lines = [Line2D([], [], marker=mark, linestyle="", label=text, **_mark(mark)) for mark, text in marks]
+    figure.legend(handles=[*colours, *lines], loc="outside upper right", ncols=4)
+    return figure
+
+
+def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
+    delta = found.deltas[name]
+    colour = GREY if name in {error.name for error in GROUPS} else ORANGE if name == found.worst else BLUE
+    full, rare, non_rare = (None if value is None else 100 * value for value in delta)
+    return Bar(full, _bar_points(delta.map, "+"), colour, ((_RARE, rare), (_NON_RARE, non_rare)))
+
+
+def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
+    """Draw the figures of both sub-tasks that some model has, in percent."""
+    numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
+    found = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
+    shares = {
+        title: [Bar(None if value is None else 100 * value, _bar_points(value), BLUE) for value in values]
+        for title, values in found.items()
+        if any(value is not None for value in values)
+    }
+    if len(models) == 1:
+        bars = [bar for (bar,) in shares.values()]
+        figure = _single(next(iter(models)), f"{numbers[0]} pairs per image", bars, 0.7)
+        _panel(figure.axes[0], list(shares), bars, (0, 100))
+        figure.axes[0].set_xlabel("%")
+        return figure
+    counts = [Bar(model.pairs.per_image, text, BLUE) for model, text in zip(models.values(), numbers, strict=True)]
+    panels = {"pairs per image": counts} | {f"{title}, %": bars for title, bars in shares.items()}
+    return _grid(models, [(title, bars, _limits_of(bars)) for title, bars in panels.items()], 0.2, 0.55)
+
+
+def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
+    """A figure of one panel with room for bars, under a model's name and a line."""
+    figure = new_figure(above + 0.28 * len(bars))
+    figure.subplots().set_title(f"{label(name, _TITLE, lines=1)}\n{line}", loc="left")
+    return figure
+
+
+def _grid(
+    models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
+) -> Figure:
+    """Draw panels with a bar a model.
+
+    Args:
+        models: their names.
+        panels: title, bars, and limits of the values of each.
+        above: inches beyond the panels.
+        title: inches of a panel beyond its bars.
+    """
+    labels = [label(name, _NAME) for name in models]
+    rows = -(-len(panels) // _COLUMNS)
+    figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
+    grid = figure.subplots(rows, _COLUMNS, sharey=True).ravel()
+    for axes, (text, bars, limits) in zip(grid, panels, strict=False):
+        _panel(axes, labels, bars, limits)
+        axes.set_title(text, loc="left", fontweight="bold")
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    return figure
+
+
+def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[float, float], gap: int = 0) -> None:
+    """Draw bars from the top down.
+
+    Args:
+        axes: where.
+        names: one per bar, in lines.
+        bars: what to draw; a missing value leaves its row empty.
+        limits: of the values, the same for all panels that are to be compared.
+        gap: the last so many bars stand apart from the others.
+    """
+    rows = [k + (0.5 if k >= len(bars) - gap else 0.0) for k in range(len(bars))]
+    height = _BAR / _row_height(names)
+    for y, bar in zip(rows, bars, strict=True):
+        if bar.value is not None:
+            axes.barh(y, bar.value, height=height, color=bar.colour)
+        for mark, value in bar.marks:
+            if value is not None:
+                axes.plot([value], [y], mark, **_mark(mark))
+        beside_right(axes, y, bar.text)
+    axes.set_yticks(rows, names)
+    axes.set_ylim(rows[-1] + 0.6, -0.6)
+    axes.set_xlim(*limits)
+    axes.tick_params(axis="y", length=0, pad=6)
+    axes.spines["left"].set_visible(False)
+    axes.axvline(0, color=GREY, linewidth=0.6)
+    axes.grid(axis="x", **GRID)
+    axes.set_axisbelow(True)
+    if gap:
+        axes.axhline(len(bars) - gap - 0.25, color=GREY, linewidth=0.6)
+
+
+def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
+    """Limits that show all of some bars and their marks, and 0."""
+    values = (value for bar in bars for value in (bar.value, *(marked for _, marked in bar.marks)))
+    known = [0.0, *(value for value in values if value is not None)]
+    room = _ROOM * (max(known) - min(known)) or 1.0
+    return min(known) - (room if min(known) < 0 else 0.0), max(known) + room
+
+
+def _row_height(names: Sequence[str]) -> float:
+    """Inches that a row needs, so that names of several lines do not touch."""
+    return 0.12 + 0.135 * max(name.count("\n") + 1 for name in names)
+
+
+def _mark(mark: str) -> dict[str, Any]:
+    look = {"color": INK, "markersize": 3.6, "markeredgewidth": 0.8, "clip_on": False}
+    return look | {"markerfacecolor": INK if mark == _RARE else "white"}
+
+
+def _bar_points(value: float | None, sign: str = "") -> str:
+    return "–" if value is None else f"{100 * value:{sign}z.1f}"
+
+
+# All figures of a diagnosis that there is something to show in: its curves, and heat maps of wrong words.
+
+_MOST_WORDS = 18
+"""Rows and columns at most."""
+_CELL = 0.32
+"""Inches."""
+_LONGEST = 1.5
+"""Inches of a word."""
+_DARKEST = (0.0, 0.27, 0.48)
+_FAINTEST = 0.12
+"""Share of the darkest colour that the smallest value has, so that it can be told from nothing."""
+_LIGHT_TEXT = 0.65
+"""Depth from which on white can be read better than black."""
+_LEGEND = 1.9
+"""Inches of a line of the legend."""
+_MOST_TICKS = 5
+_HEADROOM = 1.08
+"""What an axis has beyond its highest point."""
+_CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
+    "pair recall, %": lambda point: _in_percent(point.recall),
+    "pair precision, %": lambda point: _in_percent(point.precision),
+    "pairs per image": lambda point: point.per_image,
+    "mAP, %": lambda point: _in_percent(point.map),
+}
+
+
+class Cell(NamedTuple):
+    """One confusion: the word that is true, the one that was predicted, and how much that matters (above 0)."""
+
+    truth: str
+    predicted: str
+    value: float
+
+
+def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
+    """Write each figure as PDF and PNG.
+
+    Args:
+        models: one or several.
+        folder: where to; it is made if it does not exist.
+        sweeps: whether to thin out pairs at several thresholds too.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    diagnosed = {name: found for name, found in models.items() if isinstance(found, Diagnosis)}
+    paths = save(lambda: error_bars(diagnosed), folder, "errors") if diagnosed else []
+    paths += save(lambda: pair_bars(models), folder, "pairs")
+    if sweeps:
+        paths += save(lambda: sweep_curves(models), folder, "sweeps")
+    for name, found in models.items():
+        if found.semantic is not None:
+            paths += _confusions(name, found.semantic, folder, "" if len(models) == 1 else f"-{file_name(name)}")
+    return paths
+
+
+def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) -> list[Path]:
+    """Heat maps of wrong verbs and objects, by number and by what meaning gives for them."""
+    paths = []
+    gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
+    for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
+        cells = [Cell(word.label, word.predicted, word.times) for word in wrong.words]
+        title = f"{name}: wrong {part}s of right {where}, number of predictions"
+        if cells:
+            paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")
+        cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
+        title = f"{name}: what meaning adds to SHOE-mAP for {part}s in other words, in points"
+        if cells:
+            paths += save(partial(confusion_map, cells, title, _points), folder, f"{part}s_gain{ending}")
+    return paths
+
+
+def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
+    """Draw confusions: a row a true word, a column a predicted word, both by what they sum up to.
+
+    Args:
+        cells: all confusions; those of the words with the largest are drawn.
+        title: what the numbers are.
+        show: a number in a few characters.
+    """
+    from matplotlib.patches import Rectangle
+
+    rows, columns = _words(cells)
+    values = {(truth, word): value for truth, word, value in cells if truth in rows and word in columns}
+    names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
+    aside = [0.35 + max(map(width_of, words)) for words in names]
+    width = max(4.0, aside[0] + _CELL * len(columns) + 0.6)
+    heading = label(title, width - 0.2, bold=True)
+    figure = new_figure(0.4 + 0.14 * heading.count("\n") + _CELL * len(rows) + 0.75 * aside[1], width)
+    axes = figure.subplots()
+    top, bottom = max(values.values()), min(values.values())
+    for (truth, predicted), value in values.items():
+        x, y = columns.index(predicted), rows.index(truth)
+        depth = log(value / bottom) / log(top / bottom) if top > bottom else 1.0
+        depth = _FAINTEST + (1 - _FAINTEST) * depth
+        colour = tuple(1 - depth * (1 - channel) for channel in _DARKEST)
+        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="none"))
+        axes.text(x, y, show(value), ha="center", va="center", size=6, color="white" if depth > _LIGHT_TEXT else INK)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_aspect("equal", anchor="NW")
+    axes.set_xticks(range(len(columns)), names[1], rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), names[0])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks([k + 0.5 for k in range(-1, len(columns))], minor=True)
+    axes.set_yticks([k + 0.5 for k in range(-1, len(rows))], minor=True)
+    axes.grid(which="minor", color="#EBEBEB", linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
+    axes.set_xlabel("predicted", color=GREY)
+    axes.set_ylabel("true", color=GREY)
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=8, fontweight="bold")
+    return figure
+
+
+def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """The words of the largest confusions, as many as there is room for; those with the largest sums first."""
+    truths: dict[str, float] = {}
+    words: dict[str, float] = {}
+    for cell in sorted(cells, key=lambda each: (-each.value, each)):
+        if max(len({*truths, cell.truth}), len({*words, cell.predicted})) <= _MOST_WORDS:
+            truths[cell.truth] = words[cell.predicted] = 0.0
+    for truth, predicted, value in cells:
+        if truth in truths and predicted in words:
+            truths[truth] += value
+            words[predicted] += value
+    rows, columns = (sorted(sums, key=lambda word: (-sums[word], word)) for sums in (truths, words))
+    return rows, columns
+
+
+def sweep_curves(models: Models) -> Figure:
+    """Draw the curves: a row for each way of thinning out, from all pairs on the left to the fewest on the right."""
+    kinds = [by for by in SWEEPS if any(curve.by == by for model in models.values() for curve in model.sweeps)]
+    legend_rows = -(-len(models) // 3) * max(label(name, _LEGEND).count("\n") + 1 for name in models)
+    figure = new_figure(0.15 * legend_rows + 0.1 + 2.0 * len(kinds))
+    parts = figure.subfigures(len(kinds), 1, squeeze=False)[:, 0]
+    for by, part in zip(kinds, parts, strict=True):
+        part.suptitle(SWEEPS[by], x=0.01, ha="left", fontsize=8, fontweight="bold")
+        panels = part.subplots(1, len(_CURVES))
+        for axes, (title, value) in zip(panels, _CURVES.items(), strict=True):
+            for k, (name, model) in enumerate(models.items()):
+                look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
+                for curve in model.sweeps:
+                    if curve.by == by:
+                        _draw(axes, curve, value, look | {"label": label(name, _LEGEND)})
+            axes.set_title(title, loc="left")
+            axes.set_xlabel("threshold")
+            axes.grid(**GRID)
+            axes.set_ylim(0, _HEADROOM * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1)
+            if not axes.lines:
+                axes.remove()
+    figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+    return figure
+
+
+def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
+    """Draw one line; thresholds stand at equal distances, however they are chosen."""
+    index = range(len(curve.points))
+    known = [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]
+    if known:
+        axes.plot([x for x, _ in known], [y for _, y in known], linewidth=1, markersize=3.2, **look)
+    every = -(-len(index) // _MOST_TICKS)
+    axes.set_xticks(index[::every], [f"{point.threshold:g}" for point in curve.points[::every]])
+
+
+def _in_percent(value: float | None) -> float | None:
+    return None if value is None else 100 * value
+
+
+def _short(count: float) -> str:
+    """A count in at most four characters, up to a million."""
+    thousands = count / 1000
+    return f"{count:.0f}" if count < 1000 else f"{thousands:.1f}k" if count < 10_000 else f"{thousands:.0f}k"
+
+
+def _points(gain: float) -> str:
+    return f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01"

@@ -1,0 +1,265 @@
+"""Cases of each error on their pictures, a grid an error (first version of the paper, Figures 9 and 11).
+
+The truth and the prediction differ in colour, in the width of their lines and in the words at their boxes; people's
+boxes are drawn through, objects' are dashed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from shoe.core.errors import MissingExtraError
+from shoe.core.io.files import replacing
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.error_types import ERRORS
+from shoe.diagnosis.examples import ErrorExample, Shown, examples
+from shoe.report.figures.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont
+
+WIDTH, HEIGHT = 480, 360
+"""Pixels of one picture in the grid."""
+_COLUMNS = 3
+_GAP, _LINE = 12, 19
+_HEAD = 62
+_NO_PICTURE = "#DDDDDD"
+_FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+_SMALL = 6000
+"""Square pixels of a box that a word could hide."""
+
+
+def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
+    """Write a grid for each error that there is, as PNG.
+
+    Args:
+        found: of one model.
+        name: what the model is called.
+        folder: where to.
+        pictures: folder of the dataset's images; without it, or where one is missing, boxes stand on grey.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    make_folder(folder)
+    paths = []
+    for error in ERRORS:
+        chosen = examples(found, error.name)
+        if not chosen:
+            continue
+        paths.append(folder / f"{error.name}.png")
+        count = f"{len(chosen)} of {found.counts[error.name]:,}"
+        count += f", truths by seed {found.seed}" if found.drawn else ""
+        image = grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures)
+        with replacing(paths[-1]) as stream:
+            image.save(stream, format="PNG")
+    return paths
+
+
+def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | None) -> Image:
+    """Draw cases side by side, under a title and a key to the lines."""
+    from PIL import Image, ImageDraw
+
+    columns = min(_COLUMNS, len(cases))
+    rows = -(-len(cases) // columns)
+    cell = WIDTH + _GAP, HEIGHT + 3 * _LINE + 2 * _GAP
+    width = max(2, columns) * cell[0] + _GAP
+    image = Image.new("RGB", (width, _HEAD + rows * cell[1]), "white")
+    draw = ImageDraw.Draw(image)
+    draw.text((_GAP, 10), cut(title, font_of(18, bold=True), width - 2 * _GAP), INK, font_of(18, bold=True))
+    end = _key(draw, width - _GAP)
+    draw.text((_GAP, 36), cut(line, font_of(13), end - 2 * _GAP), INK, font_of(13))
+    for k, case in enumerate(cases):
+        left, top = _GAP + k % columns * cell[0], _HEAD + k // columns * cell[1]
+        image.paste(draw_case(case, pictures), (left, top))
+        for number, text in enumerate(_caption(case)):
+            font = font_of(14, bold=number == 0)
+            draw.text((left, top + HEIGHT + 4 + number * _LINE), cut(text, font, WIDTH), INK, font)
+    return image
+
+
+def _caption(case: ErrorExample) -> list[str]:
+    lines = []
+    if case.predicted is not None:
+        lines.append(f"predicted: {case.predicted.verb} {case.predicted.noun} ({case.score:.2f})")
+    if case.truth is not None:
+        found = "" if case.found is None else f", found at {case.found:.2f}"
+        lines.append(f"{'truth' if case.about else 'nearest truth'}: {case.truth.verb} {case.truth.noun}{found}")
+    overlap = "" if case.overlap is None else "IoU human {:.2f}, object {:.2f} · ".format(*case.overlap)
+    return [*lines, f"{overlap}{case.image}"]
+
+
+def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
+    """The picture with both pairs on it."""
+    from PIL import Image, ImageDraw
+
+    pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
+    picture, why = read_picture(case.image, pictures)
+    size = case.size
+    if min(size) <= 0:  # unknown: that of the picture, or one that all boxes fit into
+        corners = [box[2:4] for pair, _ in pairs for box in (pair.human, pair.object)]
+        width, height = (max(1, *(int(edge) + 1 for edge in edges)) for edges in zip(*corners, strict=True))
+        size = picture.size if picture else (width, height)
+    scale = min(WIDTH / size[0], HEIGHT / size[1])
+    shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+    corner = (WIDTH - shown[0]) // 2, (HEIGHT - shown[1]) // 2
+    cell = Image.new("RGB", (WIDTH, HEIGHT), "white")
+    canvas = picture.resize(shown, Image.Resampling.LANCZOS) if picture else Image.new("RGB", shown, _NO_PICTURE)
+    cell.paste(canvas, corner)
+    draw = ImageDraw.Draw(cell)
+    placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
+    for boxes, _, colour in placed:
+        _outline(draw, boxes[0], colour, dashed=False)
+        _outline(draw, boxes[1], colour, dashed=True)
+        middles = [((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in boxes]
+        for width, fill in ((4 if colour == BLUE else 3, "white"), (2 if colour == BLUE else 1, colour)):
+            draw.line(middles, fill, width)
+        for x, y in middles:
+            draw.ellipse((x - 4, y - 4, x + 4, y + 4), colour, "white")
+    small = [box for boxes, _, _ in placed for box in boxes if box.overlap(box) < _SMALL]
+    taken: list[Box] = []
+    if picture is None:
+        left, bottom = corner[0], corner[1] + shown[1]
+        taken.append(draw_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
+    for boxes, pair, colour in placed:
+        word = "truth" if colour == BLUE else "predicted"
+        for box, text in zip(boxes, (f"{word}: human", f"{word}: {pair.noun}"), strict=True):
+            taken.append(draw_tag(draw, box, text, colour, taken, small))
+    return cell
+
+
+class Box(NamedTuple):
+    """Edges in pixels of the cell."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlap(self, other: Box) -> float:
+        """Area of the intersection."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(width, 0) * max(height, 0)
+
+
+def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
+    """A pair's boxes in the cell; what leaves it is cut off at its edge."""
+
+    def moved(box: Sequence[float]) -> Box:
+        edges = [min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
+        return Box(*edges)
+
+    return moved(pair.human), moved(pair.object)
+
+
+def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
+    """A picture; or none, and why not.
+
+    Raises:
+        MissingExtraError: without Pillow.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("reading pictures", "plots") from None
+
+    if folder is None:
+        return None, "no folder of pictures given"
+    path = folder / Path(name).name
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=_FORMATS) as picture:
+                return picture.convert("RGB"), ""
+    except FileNotFoundError:
+        return None, "no such picture"
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
+        return None, "picture not readable"
+
+
+def _outline(draw: ImageDraw, box: Box, colour: str, *, dashed: bool) -> None:
+    """Draw edges with a white rim, so that they stand out from any picture; the truth's are the wider ones."""
+    width = 5 if colour == BLUE else 2
+    corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+    sides = list(zip(corners, [*corners[1:], corners[0]], strict=True))
+    for line_width, fill in ((width + 2, "white"), (width, colour)):
+        for start, end in sides:
+            for a, b in _dashes(start, end) if dashed else [(start, end)]:
+                draw.line([a, b], fill, line_width)
+
+
+def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[tuple[float, float], ...]]:
+    on, off = 11.0, 7.0
+    length = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
+    direction = [(b - a) / length if length else 0.0 for a, b in zip(start, end, strict=True)]
+    pieces = []
+    at = 0.0
+    while at < length:
+        stop = min(at + on, length)
+        pieces.append(tuple((start[0] + t * direction[0], start[1] + t * direction[1]) for t in (at, stop)))
+        at += on + off
+    return pieces
+
+
+def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
+    """Write a word at a box: inside the cell, on no other word, and beside small boxes, if there is room anywhere."""
+    font = font_of(12, bold=True)
+    text = cut(text, font, WIDTH // 2)
+    width, height = font.getlength(text) + 6, 17.0
+    rows, columns = (box.top - height, box.top, box.bottom, box.bottom - height), (box.left, box.right - width)
+    corners = [(x, y) for y in rows for x in columns]
+    anywhere = [(float(x), float(y)) for y in range(0, HEIGHT - 16, 6) for x in range(0, WIDTH, 12)]
+    anywhere.sort(key=lambda at: abs(at[0] - box.left) + abs(at[1] - box.top))
+    spots = [
+        Box(x, y, x + width, y + height)
+        for x, y in (*corners, *anywhere)
+        if x >= 0 and y >= 0 and x + width <= WIDTH and y + height <= HEIGHT
+    ]
+
+    def hidden(spot: Box) -> tuple[float, float]:
+        return sum(spot.overlap(other) for other in taken), sum(spot.overlap(other) for other in small)
+
+    spot = min(spots, key=hidden)
+    draw.rectangle(spot, colour)
+    draw.text((spot.left + 3, spot.top + 1), text, "white", font)
+    return spot
+
+
+def _key(draw: ImageDraw, right: float) -> float:
+    """Explain the lines, at the right under the title; gives its left end."""
+    font, x = font_of(13), right
+    for text, colour in {"object": INK, "human": INK, "prediction": ORANGE, "ground truth": BLUE}.items():
+        x -= font.getlength(text)
+        draw.text((x, 36), text, INK, font)
+        x -= 36
+        for a, b in _dashes((x, 44), (x + 29, 44)) if text == "object" else [((x, 44), (x + 29, 44))]:
+            draw.line([a, b], colour, 5 if colour == BLUE else 2)
+        x -= 16
+    return x
+
+
+def cut(text: str, font: FreeTypeFont, width: float) -> str:
+    """A text without what the font cannot show, as much of it as fits."""
+    text = in_font(text)
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+@cache
+def font_of(size: int, *, bold: bool = False) -> FreeTypeFont:
+    """Load matplotlib's own font, in pixels: it is the same on every machine."""
+    from matplotlib import get_data_path
+    from PIL import ImageFont
+
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(Path(get_data_path(), "fonts", "ttf", name), size, layout_engine=ImageFont.Layout.BASIC)

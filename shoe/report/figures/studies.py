@@ -1,0 +1,169 @@
+"""Figures of a rating study: what each rater gave, a map beside people, the ceiling beside each rater, and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, beside_right, label, new_figure, save
+from shoe.report.study_metric import HEADINGS, HEADLINE, KINDS
+from shoe.similarity.ensemble import HIGHEST, MISSING
+from shoe.study.agreement import LEVELS, mean_ratings
+from shoe.study.analysis import Analysis
+from shoe.study.map_raters import Beside
+from shoe.study.metric.result import Against
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_NAME = 1.6
+"""Inches of a line of a rater's name."""
+_ROW, _ABOVE = 0.24, 0.9
+_MOST = 40
+"""Raters that are shown one by one."""
+_SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
+
+
+def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Path]:
+    """Write the figures that there is something to show in, as PDF and PNG.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
+    if found.whole.reference is not None:
+        made["study_reference"] = partial(reference, found)
+    if any(of is not None for of in found.ceilings):
+        made["study_ceiling"] = partial(ceilings, found, beside)
+    if found.picture is not None:
+        made["study_picture"] = partial(pictures, found)
+    return [path for name, draw in made.items() for path in save(draw, folder, name)]
+
+
+def levels(found: Analysis) -> Figure:
+    """Draw which share of their ratings each rater gave each level; of very many raters the first."""
+    given = found.levels[:_MOST]
+    shares = 100 * given / np.maximum(given.sum(axis=1, keepdims=True), 1)
+    figure = new_figure(_ABOVE + _ROW * len(given))
+    axes = figure.subplots()
+    before = np.zeros(len(given))
+    for level, shade in enumerate(_SHADES):
+        axes.barh(range(len(given)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
+        before += shares[:, level]
+    _names(axes, found.study.raters[:_MOST])
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% of the rater's ratings")
+    figure.legend(loc="outside upper right", ncols=LEVELS, title=None)
+    return figure
+
+
+def reference(found: Analysis) -> Figure:
+    """Draw the other measure against people's means, an item a dot, with the line of equal ones."""
+    study, of = found.study, found.whole.reference
+    figure = new_figure(3.6, 3.9)
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, HIGHEST], color=GREY, linewidth=0.8)
+    axes.scatter(study.reference, mean_ratings(study.first), s=9, color=BLUE, alpha=0.45, linewidths=0, clip_on=False)
+    axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="map or other measure", ylabel="mean rating of people")
+    if of is not None and of.spearman.value is not None:
+        axes.set_title(f"rho {of.spearman.value:.3f} on {of.items:,} items", loc="left")
+    axes.grid(**GRID)
+    axes.set_axisbelow(True)
+    return figure
+
+
+def ceilings(found: Analysis, beside: Beside | None) -> Figure:
+    """Draw how well each rater predicts the others' mean, people and a map's raters, and the mean of people's."""
+    if beside is None:
+        rows = [(name, True, rho) for name, rho in zip(found.study.raters, found.ceilings, strict=True)]
+    else:
+        rows = [(rater.name, rater.person, rater.rho) for rater in beside.raters]
+    people = [row for row in rows if row[1]][:_MOST]
+    rows = people + [row for row in rows if not row[1]]
+    figure = new_figure(_ABOVE + _ROW * len(rows))
+    axes = figure.subplots()
+    value, interval = found.whole.ceiling.value, found.whole.ceiling.interval
+    if interval is not None:
+        axes.axvspan(*interval, color=GRID["color"], linewidth=0)
+    if value is not None:
+        axes.axvline(value, color=GREY, linewidth=0.8)
+    for y, (_, person, rho) in enumerate(rows):
+        if rho is not None:
+            axes.plot([rho], [y], "o" if person else "D", color=BLUE if person else ORANGE, markersize=4)
+    _names(axes, [name for name, _, _ in rows])
+    axes.grid(axis="x", **GRID)
+    axes.set_xlabel("Spearman's rho with the mean of the (other) people; band: people's mean and its 95 % interval")
+    return figure
+
+
+def pictures(found: Analysis) -> Figure:
+    """Draw how many ratings of each level became which when the picture was shown."""
+    study = found.study
+    both = (study.first != MISSING) & (study.picture != MISSING)
+    counts = np.zeros((LEVELS, LEVELS), np.int64)
+    np.add.at(counts, (study.first[both], study.picture[both]), 1)
+    moved = np.where(np.eye(LEVELS, dtype=bool), 0, counts)
+    figure = new_figure(3.3, 3.6)
+    axes = figure.subplots()
+    axes.imshow(moved, cmap="Blues", vmin=0, vmax=max(1, 2 * int(moved.max())))
+    for (first, then), number in np.ndenumerate(counts):
+        axes.text(then, first, f"{number:,}", ha="center", va="center", color=GREY if first == then else INK)
+    axes.set(xticks=range(LEVELS), yticks=range(LEVELS), xlabel="with the picture", ylabel="by the words alone")
+    axes.tick_params(length=0)
+    return figure
+
+
+def _names(axes: Axes, names: Sequence[str]) -> None:
+    """Write names beside rows, the first on top."""
+    axes.set_yticks(range(len(names)), [label(name, _NAME, lines=1) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+# Measures on a line: how near each ranks to people, with its interval, a panel for each kind of thing.
+
+_RANKING_NAME = 2.2
+"""Inches of a line of a measure's name."""
+
+
+def draw_against(found: Against, folder: Path) -> list[Path]:
+    """Write the figure as PDF and PNG.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    return save(partial(ranking_lines, found), folder, "metric_against_people")
+
+
+def ranking_lines(found: Against) -> Figure:
+    """Draw a panel a level: a dot and its interval for each measure; those not told from the nearest in orange."""
+    levels = {name: level for name, level in found.levels.items() if level.figures}
+    rows = [max(1, len(level.figures)) for level in levels.values()]
+    figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))
+    panels = figure.subplots(len(levels), 1, squeeze=False, height_ratios=rows)[:, 0]
+    for (name, level), axes in zip(levels.items(), panels, strict=True):
+        nearest = level.nearest.get(HEADLINE[name])
+        closest = [nearest.measure, *nearest.not_told_apart] if nearest else []
+        for y, (measure, of) in enumerate(level.figures.items()):
+            value, interval = of[HEADLINE[name]].value, of[HEADLINE[name]].interval
+            colour = ORANGE if measure in closest else BLUE
+            if interval is not None:
+                axes.plot(interval, [y, y], color=colour, linewidth=1.4)
+            if value is not None:
+                axes.plot([value], [y], "o", color=colour, markersize=4)
+            else:
+                beside_right(axes, y, "undefined", 0, color=GREY)
+        axes.set_yticks(range(len(level.figures)), [label(measure, _RANKING_NAME) for measure in level.figures])
+        axes.set_ylim(len(level.figures) - 0.5, -0.5)
+        axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")
+        axes.grid(axis="x", **GRID)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+    figure.supxlabel("nearness to people; orange: cannot be told from the nearest", fontsize=8)
+    return figure

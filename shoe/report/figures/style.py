@@ -1,0 +1,171 @@
+"""How all figures look, and how they get to disk: the same bytes for the same figures, whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoe.core.errors import InputError, MissingExtraError, printable
+from shoe.core.io.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
+"""Two colours that everyone can tell apart, also in grey, and two that say nothing (Okabe and Ito's palette)."""
+SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Eight series differ in colour and in marker."""
+GRID: dict[str, Any] = {"color": "#E3E3E3", "linewidth": 0.6}
+WIDTH = 7.2
+"""Inches: the two columns of a paper."""
+_UNKNOWN = "□"
+_MISSING = "…"
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "axes.linewidth": 0.6,
+    "text.parse_math": False,  # a name with dollar signs is no formula
+    "pdf.fonttype": 42,  # so that text in a paper can be searched
+    "savefig.dpi": 200,
+}
+
+
+def check_plots() -> None:
+    """Fail early.
+
+    Raises:
+        MissingExtraError: without matplotlib.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("drawing", "plots") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it.
+
+    Raises:
+        InputError: if that cannot be.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be made") from None
+
+
+def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
+    """Draw a figure in the common style, whatever the user's own is, and write it as PDF and PNG.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    from matplotlib import style
+
+    make_folder(folder)
+    paths = []
+    with style.context(["default", STYLE]):
+        figure = draw()
+        for ending, facts in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
+            paths.append(folder / f"{name}.{ending}")
+            with replacing(paths[-1]) as stream:
+                figure.savefig(stream, format=ending, metadata=facts)
+    return paths
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure, in inches, that makes room for its labels."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
+    """Write a text at row ``y``, right of ``x`` as a fraction of the width of the axes."""
+    to_the_right = axes.get_yaxis_transform()
+    axes.annotate(text, (x, y), (4, 0), xycoords=to_the_right, textcoords="offset points", va="center", size=7, **look)
+
+
+def file_name(name: str) -> str:
+    """A model's name as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
+
+
+def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
+    """Make a name from a file fit for a figure: only characters that the font has, in lines of bounded width.
+
+    Lines break where words of file names end; what does not fit loses its middle.
+
+    Args:
+        text: any text.
+        inches: width of a line.
+        lines: how many.
+        bold: whether it will be written in bold.
+    """
+    clean = in_font(text).strip() or '""'
+    wrapped, kept = _wrapped(clean, inches, bold=bold), len(clean)
+    while len(wrapped) > lines:
+        kept -= 1 + kept // 40
+        wrapped = _wrapped(f"{clean[: kept - kept // 2]}{_MISSING}{clean[len(clean) - kept // 2 :]}", inches, bold=bold)
+    return "\n".join(line.strip() for line in wrapped)
+
+
+def in_font(text: str) -> str:
+    """Text in one line, with a sign for what the font does not have."""
+    return "".join(c if ord(c) in _characters() else _UNKNOWN for c in printable(text, longest=1000))
+
+
+def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:
+    lines, used = [""], 0.0
+    for word in re.findall(r"[^\s_/.-]*[\s_/.-]?", text):
+        whole = width_of(word.rstrip(), bold)
+        for part in [word] if whole <= inches else word:
+            width = width_of(part.rstrip(), bold)
+            if lines[-1] and used + width > inches:
+                lines.append("")
+                used = 0.0
+            lines[-1] += part
+            used += width_of(part, bold)
+    return lines
+
+
+def width_of(text: str, bold: bool = False) -> float:
+    """Inches of a text in the common size."""
+    return sum(_advance(character, bold) for character in text)
+
+
+@lru_cache(4096)
+def _advance(character: str, bold: bool) -> float:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")))
+    font.set_size(STYLE["font.size"], 72)
+    advance: float = font.load_char(ord(character)).linearHoriAdvance
+    return advance / 65536 / 72
+
+
+@cache
+def _characters() -> frozenset[int]:
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())

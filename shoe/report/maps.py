@@ -1,0 +1,251 @@
+"""What a map holds, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from shoe.core.errors import printable
+from shoe.maps.ablate import Ablation, Subset, SubsetSpread, agreement_with
+from shoe.maps.diff import MapDiff
+from shoe.maps.info import MapInfo
+from shoe.maps.learn import MapLearned
+from shoe.report.text import count, fixed, percent, say, table, words
+from shoe.scoring.score import Report
+from shoe.similarity import SimilarityMap
+from shoe.similarity.ensemble import HIGHEST
+
+_FEWEST = 5
+_LONGEST = 2000
+_DEEPEST = 6
+_MOST_ITEMS = 50
+
+
+def heading(similarity: SimilarityMap) -> str:
+    """A map in one line: name, content, and how its raters are combined."""
+    pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
+    raters = "1 rater" if len(similarity.raters) == 1 else f"{len(similarity.raters)} raters"
+    return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"
+
+
+def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
+    """Print a description; every class of the dataset is in the JSON alone."""
+    say(to, heading(similarity), style="bold")
+    say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
+    to.print(_rater_table(info))
+    for rater in similarity.raters:
+        say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
+        for line in _prose_lines(dict(rater.details), 1):
+            say(to, line)
+    if len(similarity.raters) > 1:
+        to.print(_agreement_table(info))
+    else:
+        say(to, "")
+    to.print(_coverage_table(info))
+    covered = f"covered: class senses of {similarity.dataset} with a rated synset"
+    say(to, f"{covered}; fewest to most: synsets rated with one")
+    for part, of_part in info.parts.items():
+        if of_part.coverage:
+            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:_FEWEST]
+            say(to, f"{part}s with the fewest: {', '.join(f'{sense} {rated:,}' for sense, rated in fewest)}")
+    for line in _prose_lines(similarity.provenance):
+        say(to, line)
+    for line in info.warnings:
+        say(to, f"warning: {line}", style="yellow")
+
+
+def _rater_table(info: MapInfo) -> Table:
+    made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
+    for rater in info.raters:
+        for part, given in (("verbs", rater.verbs), ("objects", rater.objects)):
+            total = sum(rating * number for rating, number in enumerate(given.histogram))
+            mean = fixed(total / given.rated if given.rated else None, 2)
+            made.add_row(words(rater.name), part, *map(count, (given.rated, given.missing, *given.histogram)), mean)
+    return made
+
+
+def _agreement_table(info: MapInfo) -> Table:
+    made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
+    for part, of_part in info.parts.items():
+        for found in of_part.agreement:
+            equal = fixed(None if found.exact is None else 100 * found.exact, 1)
+            figures = (count(found.pairs), equal, fixed(found.pearson), fixed(found.quadratic_weighted_kappa))
+            made.add_row(*map(words, found.raters), f"{part}s", *figures)
+    return made
+
+
+def _coverage_table(info: MapInfo) -> Table:
+    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
+    for part, of_part in info.parts.items():
+        cells = ["–"] * 4
+        if of_part.coverage:
+            rated = list(of_part.coverage.values())
+            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
+            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
+        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated_pairs, of_part.class_senses)), *cells)
+    return made
+
+
+def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
+    """Lay any JSON out for reading, two spaces a level; what is too deep or too long is cut, and says so."""
+    indent = "  " * depth
+    if depth > _DEEPEST:
+        yield f"{indent}…"
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            shown = printable(str(key))
+            if isinstance(below, (dict, list)):
+                yield f"{indent}{shown}"
+                yield from _prose_lines(below, depth + 1)
+            else:
+                yield f"{indent}{shown}: {printable(str(below), longest=_LONGEST)}"
+    elif isinstance(value, list):
+        for item in value[:_MOST_ITEMS]:
+            lines = list(_prose_lines(item, depth + 1))
+            yield f"{indent}- {lines[0].strip()}" if lines else f"{indent}-"
+            yield from lines[1:]
+        if len(value) > _MOST_ITEMS:
+            yield f"{indent}- and {len(value) - _MOST_ITEMS:,} more"
+    else:
+        yield f"{indent}{printable(str(value), longest=_LONGEST)}"
+
+
+# Two maps beside each other, and a map's subsets of raters, in the terminal.
+
+_MOST_ROWS = 64
+
+
+def print_diff(
+    maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
+) -> None:
+    """Print a comparison."""
+    for side, similarity in zip("AB", maps, strict=True):
+        say(to, f"{side}  {heading(similarity)}", style="bold")
+    say(to, f"value of a pair: {found.ensemble} of the raters that rated it, 0 to 1")
+    rows = (
+        (
+            f"{part}s",
+            *map(count, (d.shared, d.only_a, d.only_b)),
+            *map(fixed, (d.pearson, d.spearman, d.mean_difference)),
+        )
+        for part, d in found.parts.items()
+    )
+    to.print(table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|", rows=rows))
+    for part, diff in found.parts.items():
+        if diff.largest:
+            largest = table("A", "B", names=0)
+            largest.add_column(f"largest disagreements, {part}s: class")
+            largest.add_column("other sense")
+            for pair in diff.largest:
+                senses = zip((pair.class_synset, pair.synset), pair.lemmas, pair.glosses or ("", ""), strict=True)
+                said = (f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses)
+                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *(words(text, longest=300) for text in said))
+            to.print(largest)
+    if found.score and reports:
+        a, b = found.score.a, found.score.b
+        scores = (("SHOE-mAP", a.map, b.map), ("SHOE-mF1", a.mf1, b.mf1))
+        to.print(table("score", "A", "B", "B - A", rows=((title, *_beside(*figures)) for title, *figures in scores)))
+        if moves := found.score.classes:
+            moved = ((words(m.label), count(m.ground_truths), *_beside(m.a, m.b)) for m in moves)
+            to.print(table("classes that move most", "ground truths", "AP under A", "AP under B", "B - A", rows=moved))
+        for side, report in zip("AB", reports, strict=True):
+            say(to, f"signature {side}  {report.signature.short()}")
+
+
+def _beside(a: float | None, b: float | None) -> tuple[str, str, str]:
+    """Two fractions in percent, and their difference."""
+    return percent(a), percent(b), "–" if a is None or b is None else f"{100 * (b - a):+.2f}"
+
+
+def print_ablation(ablation: Ablation, to: Console) -> None:
+    """Print an ablation; of many subsets the smallest and the whole map."""
+    similarity, more = ablation.similarity, len(ablation.subsets) - _MOST_ROWS
+    say(to, heading(similarity), style="bold")
+    say(to, f"value of a pair: {similarity.ensemble} of the raters of the subset that rated it, 0 to 1")
+    for kind, ratings in ablation.human.items():
+        say(to, f"human ratings: {len(ratings.values):,} pairs of {kind}, {ratings.lines:,} ratings")
+    if len(similarity.raters) > 1:
+        to.print(_correlation_table(ablation))
+    scores: dict[str, Callable[[Subset], float | None]] = {}
+    if ablation.report:
+        scores = {"SHOE-mAP": lambda subset: subset.map, "SHOE-mF1": lambda subset: subset.mf1}
+
+    def rated_and_scores(subset: Subset) -> list[str]:
+        return [*map(count, subset.rated.values()), *(percent(figure(subset)) for figure in scores.values())]
+
+    def agreement(subset: Subset) -> list[str]:
+        found = (subset.human or {})[kind]
+        nearest = {True: "yes", False: "no", None: "–"}[found.among_best]
+        return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs), nearest]
+
+    columns = (*(f"{part}s rated" for part in similarity.tables), *scores)
+    to.print(_table_of_subsets(ablation, "raters", columns, rated_and_scores))
+    for kind, people in ablation.human.items():
+        columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}", "among nearest")
+        to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, agreement))
+    if more > 0:
+        say(to, f"{more:,} more subsets: --json -")
+    figures = scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}
+    if figures:
+        rows = (
+            (str(size), count(subsets), *(_mean(ablation.spread(figure, size)) for figure in figures.values()))
+            for size, subsets in ablation.sizes.items()
+        )
+        to.print(table("raters", "subsets", *figures, rows=rows))
+        say(to, "by number of raters: mean ± standard deviation (of a sample)")
+    for title, figure in figures.items():
+        single, whole = ablation.spread(figure, 1), ablation.spread(figure)
+        if single and whole:
+            say(to, f"{title}: single raters {_range(single)}; all subsets {_range(whole)}")
+    if ablation.report:
+        say(to, f"signature  {ablation.report.signature.short()}")
+
+
+def _correlation_table(ablation: Ablation) -> Table:
+    columns = (column for part in ablation.correlations for column in (f"{part} pairs of both", "Pearson"))
+    made = table("raters", "", *columns, names=2)
+    for found in zip(*ablation.correlations.values(), strict=True):
+        figures = [text for each in found for text in (count(each.pairs), fixed(each.pearson))]
+        made.add_row(*map(words, found[0].raters), *figures)
+    return made
+
+
+def _table_of_subsets(
+    ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
+) -> Table:
+    """A row for each subset; of very many for the smallest, and for the whole map."""
+    subsets = ablation.subsets
+    made = table("#", title, *columns, names=2)
+    made.columns[1].no_wrap = False
+    for subset in subsets if len(subsets) <= _MOST_ROWS else [*subsets[: _MOST_ROWS - 1], subsets[-1]]:
+        names = words(" + ".join(subset.raters), longest=300)
+        made.add_row(str(len(subset.raters)), names, *cells(subset))
+    return made
+
+
+def _mean(spread: SubsetSpread | None) -> str:
+    deviation = spread.standard_deviation if spread else None
+    return percent(spread.mean if spread else None) + ("" if deviation is None else f" ± {100 * deviation:.2f}")
+
+
+def _range(spread: SubsetSpread) -> str:
+    return (
+        f"{percent(spread.lowest)} to {percent(spread.highest)} (spread {100 * (spread.highest - spread.lowest):.2f})"
+    )
+
+
+# What a map's ratings teach about pairs that it does not rate, in the terminal.
+
+
+def learned_table(found: MapLearned) -> Table:
+    """One line for each part of speech and what was held out: how well its ratings were predicted."""
+    made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
+    for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
+        for what, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
+            shown = map(fixed, (figures.rho, figures.kappa, figures.off_by, figures.bias))
+            made.add_row(part, what, count(figures.pairs), *shown)
+    return made

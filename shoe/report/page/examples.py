@@ -1,0 +1,236 @@
+"""Images on which models can be looked at: ground truth, predictions, and why a word counts what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.core.arrays import Floats, Indices
+from shoe.core.boxes import CommonCoordinates
+from shoe.core.interactions import Interactions
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import lexicon
+from shoe.report.page.rendering import picture
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Boxes
+from shoe.scoring.score import Report
+from shoe.scoring.semantic import SemanticResult
+from shoe.similarity import Basis, SimilarityMap
+from shoe.similarity.explain import reason_of
+
+# Why a class and a predicted word are as similar as they are, for each pair that a page shows.
+
+
+class Words:
+    """Explanations of one model's words, each listed once: words, senses, value, and who rated the senses how.
+
+    Attributes:
+        listed: of all models, in the keys that ``static/examples.js`` reads.
+    """
+
+    def __init__(self, listed: list[dict[str, Any]], report: Report, options: SemanticOptions) -> None:
+        """List what is new after what other models have listed."""
+        self.listed, self._classes, self._options = listed, report.truth.classes, options
+        self._known: dict[tuple[Part, int, int], int] = {}
+
+    def of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
+        """Indices of the explanations of a class's verb and object against those of a predicted triplet."""
+        classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
+        labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
+        rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
+        return [
+            self._index(similarities, "verb", labels[0], rows[0], verb, table.verbs[verb]),
+            self._index(similarities, "object", labels[1], rows[1], object_, table.objects[object_]),
+        ]
+
+    def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
+        """Index of the explanation of a class's word, at a row of the similarities, and a predicted word's column."""
+        key = part, row, column
+        if key in self._known:
+            return self._known[key]
+        verb, source = part == "verb", similarities.source
+        table = similarities.verbs if verb else similarities.objects
+        senses = similarities.verb_senses if verb else similarities.object_senses
+        wanted, found = _name(int(senses[row])), _name(int(table.sense[row, column]))
+        ratings = source.ratings(part, wanted, found) if isinstance(source, SimilarityMap) and wanted and found else {}
+        reasons = (
+            reason_of(candidate, part, (label, wanted), word, self._options)
+            for candidate in resolve(word, part, self._options.object_words).candidates
+            if candidate.name == found
+        )
+        self._known[key] = len(self.listed)
+        self.listed.append(
+            {
+                "label": label,
+                "sense": wanted,
+                "word": word,
+                "found": found,
+                "reason": next(reasons, ""),
+                "value": round(float(table.values[row, column]), 4),
+                "basis": Basis(table.basis[row, column]).name.lower().replace("_", " "),
+                "ratings": {rater: rating for rater, rating in (ratings or {}).items() if rating is not None},
+            }
+        )
+        return self._known[key]
+
+
+def _name(sense: int) -> str:
+    return lexicon().name(sense) if sense >= 0 else ""
+
+
+_OF_EACH_KIND = 8
+_MOST_TRUTHS = 12
+"""In an image that is shown: more boxes are a crowd in which nothing can be told apart."""
+_MATCHED, _UNMATCHED = 12, 5
+"""Predictions shown of a model on an image: matched ones, and the most confident of the others."""
+
+
+def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
+    """Choose images and collect what stands on them, in the keys of ``static/examples.js``; None where there are none.
+
+    Args:
+        names: of the models.
+        reports: of all of them and of one ground truth, or none.
+        images: folder of the dataset's images, for small pictures; without it boxes stand on an empty canvas.
+    """
+    words: list[dict[str, Any]] = []
+    models = [
+        _Model.of(report, report.semantic, report.similarities, Words(words, report, report.semantic.options))
+        for report in reports
+        if report.semantic is not None and report.similarities is not None
+    ]
+    if not models or len(models) < len(names):
+        return None
+    legible = np.diff(reports[0].truth.interactions.offsets) <= _MOST_TRUTHS
+    shown: dict[int, str] = {}
+    for kind, value in _kinds(models, [*names]):
+        value = np.where(legible, value, 0)
+        order = np.argsort(-value, kind="stable")
+        fresh = [
+            image for image in order[: len(shown) + _OF_EACH_KIND].tolist() if image not in shown and value[image] > 0
+        ]
+        shown |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
+    truth = reports[0].truth
+    made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
+    if not made:
+        return None
+    labels, options = truth.classes.labels, models[0].options
+    return {"images": made, "labels": labels, "words": words, "combine": options.combine, "weight": options.weight}
+
+
+def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """Reasons to look at an image, and how much of a reason each image is."""
+    credit = np.stack([model.credit for model in models])
+    if len(models) > 1:
+        yield "models differ", np.ptp(credit, axis=0)
+    yield "right by meaning, not by label", np.stack([model.by_meaning for model in models]).max(axis=0)
+    yield "missed by all", np.stack([model.missed for model in models]).min(axis=0)
+    for name, model in zip(names, models, strict=True):
+        yield f"confident and wrong: {name}", model.wrong
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """What one model did on each of m images.
+
+    Attributes:
+        report, options, similarities: of the model.
+        words: explanations of its words.
+        truth_of: (n,) the ground truth that a prediction is matched with, -1 for none.
+        false_of: (n,) the class that it is a false positive of, -1 for none.
+        credit, by_meaning, missed, wrong: (m,) reasons to look at an image.
+    """
+
+    report: Report
+    options: SemanticOptions
+    similarities: HoiSimilarity
+    words: Words
+    truth_of: Indices
+    false_of: Indices
+    credit: Floats
+    by_meaning: Floats
+    missed: Floats
+    wrong: Floats
+
+    @classmethod
+    def of(cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: Words) -> _Model:
+        task, images, matches = report.task, len(report.truth.interactions.images), result.matches
+        of_truth = report.truth.interactions.image
+        truth_of, false_of = np.full((2, len(task.predictions)), -1, np.int64)
+        matched = np.flatnonzero(matches.prediction >= 0)
+        truth_of[matches.prediction[matched]] = matched
+        false_of[matches.unmatched] = matches.false_positive_of
+        other = task.hoi[matches.prediction[matched]] != report.truth.hoi[matched]
+        near = matched[other & (matches.sigma[matched] >= result.options.delta)]
+        wrong = np.zeros(images)
+        false = matches.unmatched[matches.false_positive_of >= 0]
+        np.maximum.at(wrong, task.image[false], task.predictions.score[false])
+        return cls(
+            report=report,
+            options=result.options,
+            similarities=similarities,
+            words=words,
+            truth_of=truth_of,
+            false_of=false_of,
+            credit=np.bincount(of_truth, matches.sigma, minlength=images).astype(np.float64),
+            by_meaning=np.bincount(of_truth[near], minlength=images).astype(np.float64),
+            missed=np.bincount(of_truth[matches.prediction < 0], minlength=images).astype(np.float64),
+            wrong=wrong,
+        )
+
+    def predictions(self, image: int) -> list[dict[str, Any]]:
+        """What it said of an image: matched predictions, and the most confident of the others."""
+        task = self.report.task
+        first, count = (int(column[image]) for column in task.image_rows)
+        rows = np.arange(first, first + count)
+        rows = rows[np.argsort(-task.predictions.score[rows], kind="stable")]
+        hit = self.truth_of[rows] >= 0
+        rows = np.concatenate([rows[hit][:_MATCHED], rows[~hit][:_UNMATCHED]])
+        return [self._prediction(row, int(task.truth.interactions.offsets[image])) for row in rows.tolist()]
+
+    def _prediction(self, row: int, first: int) -> dict[str, Any]:
+        table, truth = self.report.predictions, int(self.truth_of[row])
+        hoi = int(self.report.truth.hoi[truth]) if truth >= 0 else int(self.false_of[row])
+        verb, object_ = int(table.verb[row]), int(table.object[row])
+        found: dict[str, Any] = {
+            "verb": table.verbs[verb],
+            "object": table.objects[object_],
+            "score": float(f"{table.score[row]:.4g}"),
+            "boxes": _boxes(table, row),
+            "truth": truth - first if truth >= 0 else -1,
+        }
+        if hoi >= 0:
+            sigma = self.similarities.sigma(np.array([hoi]), np.array([verb]), np.array([object_]))
+            why = self.words.of(self.similarities, hoi, table, row)
+            found |= {"class": hoi, "sigma": round(float(sigma[0]), 4), "why": why}
+        return found
+
+
+def _image(image: int, kind: str, report: Report, models: Sequence[_Model], folder: Path | None) -> dict[str, Any]:
+    table = report.truth.interactions
+    rows = range(int(table.offsets[image]), int(table.offsets[image + 1]))
+    truths = [{"class": int(report.truth.hoi[row]), "boxes": _boxes(table, row)} for row in rows]
+    of_models = [model.predictions(image) for model in models]
+    width, height = table.sizes[image].tolist()
+    if min(width, height) <= 0:  # unknown: as much as all boxes need
+        boxes = [box for each in (truths, *of_models) for triplet in each for box in triplet["boxes"]]
+        width, height = (int(max([1.0, *(box[side] for box in boxes)])) + 1 for side in (2, 3))
+    return {
+        "name": table.images[image],
+        "kind": kind,
+        "size": [width, height],
+        "truths": truths,
+        "models": of_models,
+        "picture": picture(table.images[image], folder),
+    }
+
+
+def _boxes(table: Interactions, row: int) -> list[list[float]]:
+    rows, boxes = np.array([row]), Boxes(table, CommonCoordinates.EDGES)
+    return [np.round(side(rows)[0], 1).tolist() for side in (boxes.human, boxes.object)]

@@ -1,0 +1,216 @@
+"""Jinja2 environment of all pages: templates escape every value, and show control and bidi characters as U+FFFD."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+
+from shoe.core.errors import many, visible
+from shoe.core.io.files import replacing
+from shoe.report.figures.pictures import read_picture
+from shoe.report.text import fixed, percent, points
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+# The command that made a page, without the folders of the machine that it ran on.
+
+
+def shown(words: Sequence[str], folder: Path) -> str:
+    """Write a command as it would be typed, its files by their paths below a folder, or by their names alone.
+
+    >>> shown(["shoe", "compare", "/data/a.json", "--html=/data/out/page.html", "../b c.json"], Path("/data"))
+    "shoe compare a.json --html=out/page.html 'b c.json'"
+
+    Args:
+        words: of the command line.
+        folder: in which it was typed.
+    """
+    return shlex.join(_shown(word, folder) for word in words)
+
+
+def _shown(word: str, folder: Path) -> str:
+    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+    path = Path(value)
+    if not path.is_absolute() and ".." not in path.parts:
+        return word
+    return option + equals + (str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name)
+
+
+# Small pictures that a page holds itself.
+
+Box = tuple[float, float, float, float]
+
+_QUALITY = 70
+
+
+def picture(name: str, folder: Path | None) -> str | None:
+    """A picture as a ``data:`` address, at most 480 pixels wide and high; None without a folder or a readable file."""
+    found, _ = read_picture(name, folder)
+    return address(small(found)) if found else None
+
+
+def part(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
+    """A part of a picture as a ``data:`` address, and what of it there is: the part cut at the picture's edges.
+
+    None without a folder or a readable file, and where nothing of the part is in the picture.
+    """
+    found, _ = read_picture(name, folder)
+    cut = found and cut_out(found, crop)
+    return (address(small(cut[0])), cut[1]) if cut else None
+
+
+def cut_out(found: Image, crop: Box) -> tuple[Image, Box] | None:
+    """What of a part there is in a picture, and where; None if nothing is."""
+    low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), found.size)
+    left, top, right, bottom = *low, *high
+    if left >= right or top >= bottom:
+        return None
+    return found.crop((left, top, right, bottom)), (left, top, right, bottom)
+
+
+def small(found: Image, largest: int = 480) -> bytes:
+    """A copy as JPEG, no wider and no higher than it may be; ``found`` itself is made as small."""
+    found.thumbnail((largest, largest))
+    stream = BytesIO()
+    found.save(stream, format="JPEG", quality=_QUALITY, optimize=True)
+    return stream.getvalue()
+
+
+def address(jpeg: bytes) -> str:
+    """A picture as a ``data:`` address, which a page holds itself."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+
+
+_FOLDER = Path(__file__).parent
+_MODULE_LINKS = re.compile(r"^import .*;\n|^export (?=class|const|function|async)", re.MULTILINE)
+
+
+@cache
+def environment(*folders: Path) -> jinja2.Environment:
+    """Return the environment whose templates lie in ``folders`` and in ``shoe/report/page/templates``."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, _FOLDER / "templates"]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters |= {
+        "percent": percent,
+        "points": points,
+        "fixed": fixed,
+        "count": lambda value: "–" if value is None else f"{int(value):,}",
+        "many": many,
+        "size": size,
+        "moment": moment,
+        "lasting": lasting,
+        "lines": lambda text: Markup("\n").join(visible(line) for line in text.split("\n")),
+    }
+    return made
+
+
+def _finalize(value: Any) -> Any:
+    if value is None:
+        return ""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def render(template: str, /, **values: Any) -> Markup:
+    """Render a template of ``shoe/report/page/templates``."""
+    return Markup(environment().get_template(template).render(values))  # noqa: S704 - the template escapes
+
+
+def document(
+    template: str, title: str, styles: Sequence[str], modules: Sequence[str] = (), connect: str = "", **values: Any
+) -> tuple[str, str]:
+    """Render a page that works from disk and requests nothing from any network.
+
+    Args:
+        template: template that extends ``document.html``.
+        title: window title.
+        styles: names of the style sheets in ``static``.
+        modules: names of the script's modules in ``static``, each after the modules that it imports.
+        connect: further directive of the Content-Security-Policy.
+        values: values of the template.
+
+    Returns:
+        The page, and its Content-Security-Policy.
+    """
+    style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
+    script = bundle(modules)
+    allowed = f"script-src '{_digest(script)}' blob:; worker-src blob:; " if modules else ""
+    policy = (
+        f"default-src 'none'; {allowed}style-src '{_digest(style)}'; "
+        f"img-src data:; base-uri 'none'; form-action 'none'{connect}"
+    )
+    return str(render(template, title=title, policy=policy, style=style, script=script, **values)), policy
+
+
+def bundle(modules: Sequence[str]) -> Markup:
+    """Return modules of ``static`` as one script without imports: a page opened from disk loads no others."""
+    sources = ((_FOLDER / "static" / f"{name}.js").read_text("utf-8") for name in modules)
+    return Markup("".join(_MODULE_LINKS.sub("", source) for source in sources))  # noqa: S704 - ours
+
+
+def _digest(source: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
+
+
+def write_document(path: str | Path, page: str) -> None:
+    """Write a page as UTF-8.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    with replacing(path) as stream:
+        stream.write(page.encode("utf-8", "replace"))
+
+
+def size(octets: int) -> str:
+    """Format a file size.
+
+    >>> [size(number) for number in (999, 17_009, 55_000_000)]
+    ['999 B', '17 kB', '55 MB']
+    """
+    number, unit = float(octets), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, larger
+    return f"{number:.0f} {unit}" if number >= 10 or unit == "B" else f"{number:.1f} {unit}"
+
+
+def moment(seconds: float | None) -> Markup:
+    """Format a Unix time as a ``time`` element in UTC."""
+    if seconds is None:
+        return Markup("–")
+    at = datetime.fromtimestamp(seconds, UTC)
+    return Markup('<time datetime="{}">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%-d %b %Y, %H:%M} UTC")
+
+
+def lasting(seconds: float) -> str:
+    """Format a duration.
+
+    >>> [lasting(number) for number in (0.26, 14.2, 75, 7260)]
+    ['0.3 s', '14 s', '1 min 15 s', '2 h 1 min']
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,254 @@
+"""What a page needs to score models again under another weight, delta or ensemble (``static/rescore.js``).
+
+Boxes, images and scores are not needed for that: which boxes overlap does not change, and of scores only their order
+and their ties count. So what is kept is, per model, the words of its predictions by falling score, and the candidate
+pairs in the order in which equally similar ones are matched; and, once for all models, the tables of similarities.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.benchmarks.protocol_options import SemanticOptions, settings
+from shoe.core.arrays import Floats, Indices, falling_order
+from shoe.core.errors import visible
+from shoe.core.io.json import encode
+from shoe.scoring.evidence.facts import rated_by
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.semantic import SemanticResult
+from shoe.similarity import Similarity, SimilarityMap
+from shoe.similarity.ensemble import ENSEMBLES
+
+# Values with columns of numbers as text that a page can hold: base64 of gzip of a JSON head and the columns.
+#
+# What is packed cannot end the element that it stands in, whatever labels it has, nor steer the text around a label.
+
+_WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
+_ALIGNED = 8
+
+
+def pack(value: Any) -> str:
+    """Pack a JSON value in which any arrays of numbers stand; ``unpack`` of ``static/packed.js`` restores it.
+
+    Whole numbers take the smallest type that holds them; others are float64.
+    """
+    columns: list[NDArray[Any]] = []
+    head = _without_columns(value, columns)
+    ends = np.cumsum([column.nbytes + -column.nbytes % _ALIGNED for column in columns], dtype=np.int64).tolist()
+    listed = [
+        (column.dtype.str.lstrip("<|"), start, len(column)) for column, start in zip(columns, [0, *ends], strict=False)
+    ]
+    content = encode({"columns": listed, "value": head})
+    parts = [len(content).to_bytes(4, "little"), content, b"\0" * (-(4 + len(content)) % _ALIGNED)]
+    for column in columns:
+        parts += [column.tobytes(), b"\0" * (-column.nbytes % _ALIGNED)]
+    return base64.b64encode(gzip.compress(b"".join(parts), 9, mtime=0)).decode()
+
+
+def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
+    if isinstance(value, np.ndarray):
+        columns.append(_small(value.ravel()))
+        return {"$column": len(columns) - 1}
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(name): _without_columns(each, columns) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_columns(each, columns) for each in value]
+    return value
+
+
+def _small(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind == "f":
+        return column.astype("<f8")
+    low, high = int(column.min(initial=0)), int(column.max(initial=0))
+    fits = (name for name in _WHOLE if np.iinfo(name).min <= low and high <= np.iinfo(name).max)
+    return column.astype(f"<{next(fits)}")
+
+
+_KNOWN = {
+    "assign": ("best-first",),
+    "fp-scope": ("dataset",),
+    "repeats": ("near", "matched"),
+    "compare": ("components",),
+    "ap": ("all-points",),
+    "ties": ("expected",),
+    "tau-by": ("dataset", "score"),
+}
+"""What the page can do of the options that it reads otherwise; all that are not named here make no difference to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ensemble:
+    """A way to combine raters: an option of the command line, or one rater alone."""
+
+    label: str
+    option: str | None
+    similarity: Similarity
+
+
+class _Scored(NamedTuple):
+    """The parts of a report that scoring again rests on."""
+
+    report: Report
+    result: SemanticResult
+    similarities: HoiSimilarity
+    source: Similarity
+
+    @classmethod
+    def of(cls, report: Report) -> _Scored | None:
+        similarities = report.similarities
+        if report.semantic is None or similarities is None or similarities.source is None:
+            return None
+        return cls(report, report.semantic, similarities, similarities.source)
+
+
+class Rescoring(NamedTuple):
+    """What a page scores by, in the keys of ``static/rescore.js``.
+
+    Attributes:
+        shared: what all models share.
+        models: what is each model's own.
+    """
+
+    shared: dict[str, Any]
+    models: list[dict[str, Any]]
+
+
+def rescoring(reports: Sequence[Report]) -> Rescoring | str:
+    """Prepare models for a page, or say why they cannot be scored again there.
+
+    Args:
+        reports: of one ground truth.
+    """
+    found = [scored for report in reports if (scored := _Scored.of(report))]
+    if len(found) < len(reports):
+        return "a model has no semantic figures"
+    chosen = settings(found[0].result.options)
+    if any(settings(each.result.options) != chosen or each.source.digest != found[0].source.digest for each in found):
+        return "the models were scored under different options or maps"
+    for name, known in _KNOWN.items():
+        if chosen[name] not in known:
+            return f"the page can score with {name}={' or '.join(known)}, and these figures rest on {chosen[name]}"
+    return _rescoring(found)
+
+
+def _rescoring(models: Sequence[_Scored]) -> Rescoring:
+    report, result, similarities, source = models[0]
+    options, truth = result.options, report.truth
+    ensembles = _ensembles(source, options)
+    tables = [each.report.predictions for each in models]
+    said = (
+        tuple(dict.fromkeys(word for table in tables for word in table.verbs)),
+        tuple(dict.fromkeys(word for table in tables for word in table.objects)),
+    )
+    found = [HoiSimilarity.of_words(truth.classes, *said, each.similarity, options) for each in ensembles]
+    verbs = _Words.of(said[0], [each.verbs.values for each in found])
+    objects = _Words.of(said[1], [each.objects.values for each in found])
+    values = np.unique(np.concatenate([verbs.columns.ravel(), objects.columns.ravel()]))
+    shared = {
+        "options": settings(options),
+        "settings": {"weight": options.weight, "delta": options.delta, "ensemble": 0},
+        "hoi": truth.hoi,
+        "counted": Scorer(report.task, similarities, options, result.near).counted.astype(np.uint8),
+        "verb_row": similarities.verb_row,
+        "object_row": similarities.object_row,
+        "verb_words": verbs.columns.shape[2],
+        "object_words": objects.columns.shape[2],
+        "values": values,
+        "ensembles": [
+            {
+                "label": each.label,
+                "option": each.option,
+                "verbs": np.searchsorted(values, verbs.columns[e]),
+                "objects": np.searchsorted(values, objects.columns[e]),
+            }
+            for e, each in enumerate(ensembles)
+        ],
+    }
+    return Rescoring(shared, [_model(each, ensembles, verbs, objects) for each in models])
+
+
+def _ensembles(source: Similarity, options: SemanticOptions) -> list[_Ensemble]:
+    """The ensemble that was scored by, all others, and each rater alone."""
+    if not isinstance(source, SimilarityMap):
+        return [_Ensemble(source.name, None, source)]
+    names = [options.ensemble, *(name for name in ENSEMBLES if name != options.ensemble)]
+    together = [_Ensemble(name, name, replace(source, ensemble=name)) for name in names]
+    if len(source.raters) == 1:
+        return together[:1]
+    alone = [_Ensemble(rater.name, None, rated_by(source, column)) for column, rater in enumerate(source.raters)]
+    return together + alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Words:
+    """Words of all models; those that differ in no ensemble share a column.
+
+    Attributes:
+        columns: (ensembles, rows, distinct columns) similarities.
+        number: column of each word.
+    """
+
+    columns: Floats
+    number: dict[str, int]
+
+    @classmethod
+    def of(cls, words: Sequence[str], tables: Sequence[Floats]) -> _Words:
+        stacked = np.stack(tables)
+        flat = stacked.reshape(-1, len(words))
+        _, first, number = np.unique(flat, axis=1, return_index=True, return_inverse=True)
+        return cls(stacked[:, :, first], dict(zip(words, number.ravel().tolist(), strict=True)))
+
+    def numbers(self, words: Sequence[str]) -> Indices:
+        return np.array([self.number[word] for word in words], np.int64)
+
+
+def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
+    task, table, options = of.report.task, of.report.predictions, of.result.options
+    scorer = Scorer(task, of.similarities, options, of.result.near)
+    # Which copies are out depends on which words mean the same, and on nothing else of an ensemble.
+    by_meanings = {_key(of.similarities): scorer.near.prediction}
+    playing = []
+    for each in ensembles:
+        other = HoiSimilarity.of(task, each.similarity, options)
+        key = _key(other)
+        if key not in by_meanings:
+            by_meanings[key] = Scorer(task, other, options).near.prediction
+        playing.append(by_meanings[key])
+    some = np.unique(np.concatenate(playing))
+
+    rows = scorer.rows[falling_order(table.score[scorer.rows])]
+    score = table.score[rows]
+    position = np.full(len(table), -1)
+    position[rows] = np.arange(len(rows))
+    pairs = task.overlaps(options.coordinates, options.rule)
+    pairs = pairs.select(np.isin(pairs.prediction, some) & scorer.counted[scorer.hoi[pairs.truth]])
+    pairs = pairs.select(scorer.order(pairs, np.zeros(len(pairs))))
+    verb, object_ = verbs.numbers(table.verbs)[table.verb[rows]], objects.numbers(table.objects)[table.object[rows]]
+    said, words = np.unique(verb << 32 | object_, return_inverse=True)
+    return {
+        "words": words,
+        "pair_verb": said >> 32,
+        "pair_object": said & 0xFFFFFFFF,
+        "tied": np.packbits(np.diff(score, prepend=np.inf) == 0),
+        "zero_from": int((score > 0).sum()),
+        "map_rows": len(scorer.map_rows),  # confidence decides who takes part: the first so many
+        "f1_rows": len(scorer.f1_rows),
+        "truth": pairs.truth,
+        "step": np.diff(position[pairs.prediction], prepend=0),
+        "not_playing": [position[np.setdiff1d(some, each)] for each in playing],
+    }
+
+
+def _key(similarities: HoiSimilarity) -> bytes:
+    return b"".join(meaning.tobytes() for meaning in similarities.meanings)

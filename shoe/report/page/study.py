@@ -1,0 +1,200 @@
+"""A rater's page: one HTML file that works from disk and saves a file to send back, or a page of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from shoe.core.errors import InputError, many
+from shoe.core.io.files import read_bytes
+from shoe.core.io.json import encode
+from shoe.report.page.rendering import document, render, write_document
+from shoe.report.page.svg import rater_bars
+from shoe.report.study import figure_rows
+from shoe.report.text import count, fixed, percent
+from shoe.similarity.ensemble import HIGHEST
+from shoe.study.analysis import Analysis
+from shoe.study.folder import AnyStudy
+from shoe.study.map_raters import Beside
+from shoe.study.plan import Question
+from shoe.study.problems import ProblemStudy
+from shoe.study.ratings import shape_of
+
+# Ratings of a study as a section of the report, and as a page of their own.
+
+_MOST = 40
+"""Raters, and ensembles, that are shown one by one."""
+
+
+def write_people_page(path: Path, found: Analysis, beside: Beside | None, command: str) -> None:
+    """Write the report of a study as one HTML file, which works from disk without a script.
+
+    Raises:
+        InputError: if the file cannot be written.
+    """
+    values = {"people": people_part(found, beside), "command": command}
+    write_document(path, document("people.html", "shoe: people's ratings", ["page.css"], **values)[0])
+
+
+def people_part(found: Analysis, beside: Beside | None) -> Markup:
+    """Render the results of a study: agreement with intervals, each rater, and the raters of a map beside people."""
+    columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
+    agreement = [figure_rows(each) for each in columns.values()]
+    ceilings = list(zip(found.study.raters, found.ceilings, strict=True))
+    bars = [(name, rho, "m0") for name, rho in ceilings]
+    if beside is not None:
+        bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in beside.raters]
+    people = [bar for bar in bars if bar[2] == "m0"][:_MOST]
+    label = "rank correlation of each rater with the mean of the other people"
+    return render(
+        "people_part.html",
+        shape=shape_of(found.study),
+        columns=list(columns),
+        agreement=[
+            (name, *(row.get(name, "–") for row in agreement))
+            for name in dict.fromkeys(name for row in agreement for name in row)
+        ],
+        ceilings=rater_bars(people + [bar for bar in bars if bar[2] != "m0"], label),
+        ceilings_label=label,
+        levels=[f"rated {level}" for level in range(HIGHEST + 1)],
+        raters=[
+            (rater, *map(count, given), fixed(rho), "; ".join(found.excluded.get(rater, ())))
+            for (rater, rho), given in zip(ceilings, found.levels.tolist(), strict=True)
+        ],
+        ensembles=_ensembles(beside) if beside else None,
+        closing=_closing(found),
+    )
+
+
+def _ensembles(beside: Beside) -> dict[str, object]:
+    among = many(sum(each.among_best for each in beside.ensembles), "ensemble")
+    rows = [
+        (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
+        for each in beside.ensembles[:_MOST]
+    ]
+    summary = f"{among} of {len(beside.ensembles)} cannot be told from the one nearest to people"
+    return {"summary": summary, "rows": rows}
+
+
+def _closing(found: Analysis) -> list[str]:
+    lines = []
+    if found.study.weights:
+        lines.append(f"Figures are of {found.study.weights.population:,.0f} pairs that the items stand for.")
+    if (seen := found.picture) and seen.changed.value is not None:
+        lines.append(f"{percent(seen.changed.value)} % of {many(seen.answers, 'rating')} changed with the picture.")
+    if again := found.retest:
+        lines.append(f"{percent(again.exact)} % of {many(again.answers, 'repeat')} were rated as before.")
+    return lines
+
+
+_MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
+CONSENT, INSTRUCTIONS, WITH_PICTURE = "consent.txt", "instructions.txt", "with-picture.txt"
+_CONSENT = """\
+You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time, and go on later.
+
+Your answers are kept in this browser, and go to who invited you alone: by the link that brought you here, or in a \
+file that you save at the end and send. Published are answers without names.
+"""
+_RATE = """\
+You see two activities of a person, with the meaning of each word. How similar are they?
+
+0 - not similar at all
+1 - hardly similar
+2 - somewhat similar
+3 - very similar
+4 - the same: one could stand for the other
+
+Rate by meaning, not by how often the two occur together. There is no right answer; go by your first impression.
+Press a key, 0 to 4, or a button. The left arrow goes back.
+"""
+_LOOK = """\
+You see the pairs again, each with a picture of the first activity. Around the person is a line, around the thing a \
+dashed line. Your answer stands beside it: keep it, or change it, whatever the picture tells you.
+
+Press Enter to keep the answer, or a key, 0 to 4.
+"""
+_DECIDE = """\
+Two problems stand on each screen. The six pictures on side A show people who all do the same with one kind of thing. \
+The six on side B show the same kind of thing, and nobody does that with it.
+
+Find out what it is, then say of each query whether it belongs to side A or to side B. Judge each query by itself.
+
+Press A or B, or a button. The arrows up and down go to another query, Enter to the next screen, the left arrow back.
+"""
+_SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
+"""That an answer takes, by which the minutes are told."""
+
+
+def default_texts(study: AnyStudy) -> dict[str, str]:
+    """What a study's pages say, by file name, until somebody edits it; an empty line ends a paragraph."""
+    if isinstance(study, ProblemStudy):
+        seconds = len(study.problems) * study.testers / study.raters * _PROBLEM_SECONDS
+        about, texts = "what pictures have in common", {INSTRUCTIONS: _DECIDE}
+    else:
+        pictures = sum(bool(item.picture) for item in study.items)
+        seconds = len(study.items) * 1.1 * _SECONDS + pictures * _PICTURE_SECONDS
+        about, texts = "how similar activities are", {INSTRUCTIONS: _RATE} | ({WITH_PICTURE: _LOOK} if pictures else {})
+    return {CONSENT: _CONSENT.format(about=about, minutes=max(1, round(seconds / 60)))} | texts
+
+
+def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
+    """Read what a study's pages say from its folder, by file name, as somebody may have edited it.
+
+    Raises:
+        InputError: for a file that is not there, or is not UTF-8.
+    """
+    return {name: _text(folder / name) for name in default_texts(study)}
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="text, in UTF-8") from None
+
+
+def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the page shows every rater, but for pictures.
+
+    Args:
+        study: the study.
+        texts: as :func:`default_texts` has them, by file name.
+    """
+    told = {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
+    if isinstance(study, ProblemStudy):
+        asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
+        return {"study": study.id, **told, "problems": asked, "examples": study.examples}
+    hidden = {"part": "", "gold": None, "weight": UNSET, "stratum": UNSET}
+    items = [replace(item, **hidden) for item in study.items]  # nobody can look up what is expected, or the map's level
+    return {"study": study.id, **told, "items": items, "training": study.training, "glosses": study.glosses}
+
+
+def write_rater_page(
+    path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
+) -> None:
+    """Write the page that works from disk.
+
+    Args:
+        path: the HTML file.
+        shown: what it shows every rater.
+        rater: whose page.
+        order: of what it asks.
+        pictures: that it shows, by file name: their ``data:`` addresses.
+    """
+    data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
+    escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
+    write_document(path, _page(data=escaped)[0])
+
+
+def served_page() -> tuple[str, str]:
+    """Render the page of a service, which requests its data there; return it and its Content-Security-Policy."""
+    return _page(connect="; connect-src 'self'", data=None)
+
+
+def _page(**values: Any) -> tuple[str, str]:
+    return document("study.html", "A study", ["study.css"], _MODULES, **values)

@@ -1,0 +1,383 @@
+"""Charts of all pages as SVG, made without a script: they print, and can be read as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup, escape
+
+from shoe.core.errors import visible
+from shoe.report.text import fixed, percent
+
+if TYPE_CHECKING:
+    from shoe.comparison.sweeps import Choice, Point, Setting, Survival
+
+_WIDTH = 720
+_BAR, _BARS_LEFT = 12, 150
+_SWEEP_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 250, 34, 242, 22, 150
+_NAMES_END = 92
+"""Left end of the rows in a chart of raters, right of their names."""
+_ROW = 15
+_NEAREST_TICKS = 24
+_MOST_LABELS = 4
+"""Labelled ticks side by side below a chart of raters."""
+_OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU threshold", "tau": "tau"}
+
+
+def element(name: str, /, *content: object, **attributes: object) -> Markup:
+    """Write an element; content and attributes are escaped, and None is left out.
+
+    Args:
+        name: element name.
+        content: child elements and text.
+        attributes: attributes by name, with ``_`` for ``-`` and ``class_`` for "class".
+
+    Example:
+        >>> str(element("text", "1 < 2", class_="end"))
+        '<text class="end">1 &lt; 2</text>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    body = "".join(_escaped(each) for each in content if each is not None)
+    return Markup(f"<{name}{written}>{body}</{name}>")  # noqa: S704 - made of escaped parts
+
+
+def _escaped(value: object) -> Markup:
+    return value if isinstance(value, Markup) else escape(visible(str(value)))
+
+
+def _svg(width: float, height: float, label: str, parts: Sequence[Markup | None], **attributes: object) -> Markup:
+    return element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label, **attributes)
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+class Interval(NamedTuple):
+    """A value and its interval, as fractions; ``low`` and ``high`` are None without an interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Sequence[str], label: str) -> Markup:
+    """Draw values with their intervals on one scale of percent, one line per name and one mark per value.
+
+    Args:
+        rows: names, and the value for each colour or None.
+        colours: classes for the style sheet.
+        label: description for screen readers.
+    """
+    left, right, step = 170, 20, 13
+    line = step * len(colours) + 12
+    ends = [end for _, of in rows for each in of if each for end in each if end is not None]
+    first = int(20 * max(0.0, min(ends, default=0.0) - 0.01))  # ends in steps of five percent, with some room
+    last = max(-int(-20 * min(1.0, max(ends, default=1.0) + 0.01) // 1), first + 1)
+    low, high = first / 20, last / 20
+
+    def across(value: float) -> str:
+        return f"{left + (value - low) / (high - low) * (_WIDTH - left - right):.1f}"
+
+    bottom = line * len(rows) + 6
+    parts: list[Markup] = []
+    for tick in range(first, last + 1):
+        x = across(tick / 20)
+        parts.append(element("line", x1=x, x2=x, y1=0, y2=bottom, class_="grid"))
+        parts.append(element("text", f"{5 * tick}", x=x, y=bottom + 14, class_="quiet middle"))
+    for number, (name, of) in enumerate(rows):
+        top, title = number * line + 6, element("title", name)
+        parts.append(element("text", _short(name, 24), title, x=left - 12, y=top + line / 2, class_="name"))
+        for row, (each, colour) in enumerate(zip(of, colours, strict=True)):
+            if each is None:
+                continue
+            y, text = top + row * step + 8, percent(each.value)
+            if each.low is not None and each.high is not None:
+                ends_at = {"x1": across(each.low), "x2": across(each.high)}
+                parts.append(element("line", **ends_at, y1=y, y2=y, class_=colour))
+                text += f", {percent(each.low)} to {percent(each.high)}"
+            parts.append(element("circle", element("title", text), cx=across(each.value), cy=y, r=4, class_=colour))
+    return _svg(_WIDTH, bottom + 18, label, parts, class_="plot")
+
+
+def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
+    """Draw fractions of one hundred percent side by side.
+
+    Args:
+        parts: name, fraction and class for the style sheet; fractions of 0 and below are left out.
+        label: description for screen readers.
+    """
+    height, at = 22, 0.0
+    drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
+    for name, value, colour in parts:
+        if value > 0:
+            size = {"width": f"{value * _WIDTH:.1f}", "height": height}
+            title = element("title", f"{name}: {percent(value)}")
+            drawn.append(element("rect", title, x=f"{at:.1f}", y=0, **size, class_=colour))
+            at += value * _WIDTH
+    return _svg(_WIDTH, height, label, drawn, preserveAspectRatio="none", class_="plot stack")
+
+
+def histogram(counts: Sequence[int], label: str) -> Markup:
+    """Draw how often each of a few values occurs, small enough for a table."""
+    most, width = max(max(counts, default=0), 1), 18
+    bars = []
+    for value, count in enumerate(counts):
+        size = {"y": f"{24 * (1 - count / most):.1f}", "width": width - 3, "height": f"{24 * count / most:.1f}"}
+        bars.append(element("rect", element("title", f"{value}: {count:,}"), x=value * width, **size))
+    return _svg(width * len(counts), 24, label, bars, class_="tiny m0")
+
+
+def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]], label: str) -> Markup:
+    """Draw a value of every two items as a triangle of cells, darker cells for higher values.
+
+    Args:
+        names: names of the items.
+        values: indices of two items, the smaller one first, and their value, 0 to 1.
+        label: description for screen readers.
+    """
+    left, cell = 110, 46
+    width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
+    parts: list[Markup] = []
+    for row, name in enumerate(names[1:]):
+        y, title = row * cell + cell / 2 + 4, element("title", name)
+        parts.append(element("text", _short(name, 16), title, x=left - 8, y=y, class_="name"))
+    for column, name in enumerate(names[:-1]):
+        x, title = left + column * cell + cell / 2, element("title", name)
+        parts.append(element("text", _short(name, 7), title, x=x, y=height + 14))
+    for first, second, value in values:
+        x, y = left + first * cell, (second - 1) * cell
+        if value is not None:
+            title = element("title", f"{names[first]} and {names[second]}: {value:.3f}")
+            shade = f"{0.12 + 0.38 * max(0.0, min(1.0, value)):.2f}"
+            size = {"width": cell - 2, "height": cell - 2, "rx": 3}
+            parts.append(element("rect", title, x=x, y=y, **size, fill_opacity=shade))
+        text = "–" if value is None else f"{value:.2f}"
+        parts.append(element("text", text, x=x + cell / 2 - 1, y=y + cell / 2 + 3))
+    return _svg(width, height + 20, label, parts, class_="matrix")
+
+
+def error_bars(
+    deltas: Sequence[Mapping[str, float]], counts: Sequence[Mapping[str, int] | None], colours: Sequence[str]
+) -> Markup:
+    """Draw the mAP that fixing each kind of error would add, and the number of errors of that kind.
+
+    Args:
+        deltas: mAP as fractions by error name, one mapping per bar of an error.
+        counts: numbers of errors by error name, one mapping per bar; None for bars without a count.
+        colours: classes of the bars for the style sheet.
+    """
+    from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
+
+    row, most = 16, max(0.01, *(value for of in deltas for value in of.values()))
+    parts: list[Markup] = []
+    y = 0
+    for error in sorted(ERRORS, key=lambda error: -max(of[error.name] for of in deltas)):
+        block = row * len(deltas)
+        parts.append(element("text", error.label, x=_BARS_LEFT - 12, y=y + block / 2 + 4, class_="name"))
+        for number, (of, counted, colour) in enumerate(zip(deltas, counts, colours, strict=True)):
+            value, top = of[error.name], y + number * row + (row - _BAR) / 2
+            cases = f"{counted[error.name]:,}" if counted is not None else None
+            title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
+            width = max(value, 0) / most * (_WIDTH - _BARS_LEFT - 150)
+            parts += _bar(title, f"{round(100 * value, 2) + 0:+.2f}", top, width, colour)
+            if cases is not None:
+                parts.append(element("text", cases, x=_WIDTH, y=top + _BAR - 2, class_="count"))
+        y += block + 12
+    label = "mAP that fixing each kind of error would add, in points, and how many errors there are"
+    return _svg(_WIDTH, y, label, parts, class_="bars")
+
+
+def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> Markup:
+    """Draw a bar per rater: name, correlation (None: no bar) and class for the style sheet."""
+    row = 20
+    parts: list[Markup] = []
+    for y, (name, rho, colour) in zip(range(0, row * len(raters), row), raters, strict=True):
+        title = element("title", name)
+        parts.append(element("text", name[:24], title, x=_BARS_LEFT - 12, y=y + _BAR, class_="name"))
+        width = max(rho or 0, 0) * (_WIDTH - _BARS_LEFT - 60)
+        parts += _bar(None, fixed(rho), y + 2, width, colour)[rho is None :]
+    return _svg(_WIDTH, row * len(raters), label, parts, class_="bars")
+
+
+def _bar(title: Markup | None, text: str, top: float, width: float, colour: str) -> list[Markup]:
+    size = {"width": f"{max(width, 1):.1f}", "height": _BAR, "rx": 2}
+    bar = element("rect", title, x=_BARS_LEFT, y=top, **size, class_=colour)
+    return [bar, element("text", text, x=f"{_BARS_LEFT + width + 8:.1f}", y=top + _BAR - 2)]
+
+
+Edges = tuple[float, float, float, float]
+
+
+def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapping[str, Edges], label: str) -> Markup:
+    """Draw a crop at its true size with the boxes of a human and an object.
+
+    Args:
+        size: width and height of the crop.
+        image: address of the image, and the edges of what it shows in the crop; None for a blank crop.
+        boxes: edges in the crop, by "human" and "object".
+        label: description for screen readers.
+    """
+    width, height = (f"{each:g}" for each in size)
+    parts = [element("rect", width=width, height=height, class_="paper")]
+    if image:
+        parts.append(element("image", href=image[0], **_place(image[1]), preserveAspectRatio="none"))
+    longest = max(size)
+    for kind, edges in boxes.items():
+        dashes = f"{longest / 25:.3g} {longest / 50:.3g}" if kind == "object" else None
+        lines = {"stroke_width": f"{longest / 60:.3g}", "stroke_dasharray": dashes}
+        parts.append(element("rect", **_place(edges), class_=f"triplet {kind}", **lines))
+    return element("svg", *parts, viewBox=f"0 0 {width} {height}", role="img", aria_label=label)
+
+
+def _place(edges: Edges) -> dict[str, str]:
+    left, top, right, bottom = edges
+    named = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+    return {name: f"{value:g}" for name, value in named.items()}
+
+
+_Drawing = tuple[int, list[Markup], Callable[[int, float], tuple[float, float]]]
+"""Height of a sweep chart, its axes, and the place of a value of the setting with a given index."""
+
+
+class _Axis(NamedTuple):
+    """Ticks from the lowest to the highest value, and the two ends of the axis in the chart."""
+
+    ticks: list[float]
+    low: float
+    high: float
+
+    @classmethod
+    def around(cls, values: Sequence[float], low: float, high: float) -> _Axis:
+        """Return an axis with two to six round ticks around values."""
+        span = max(values) - min(values) or max(abs(values[0]), 1) / 10
+        step = 10 ** floor(log10(span))
+        step = next(step * by for by in (0.5, 1, 2, 5) if span / (step * by) <= 4)
+        first, last = floor(min(values) / step), ceil(max(values) / step)
+        return cls([step * number for number in range(first, max(last, first + 1) + 1)], low, high)
+
+    def __call__(self, value: float) -> float:
+        fraction = (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
+        return round(self.low + fraction * (self.high - self.low), 1)
+
+
+def sweep_charts(
+    models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]
+) -> dict[str, dict[str, Markup]]:
+    """Draw metrics under other options: for each metric, a chart by option title.
+
+    Args:
+        models: names of the models.
+        points: metrics under each setting.
+        survivals: settings under which models change places.
+    """
+    from shoe.comparison.sweeps import FIGURES, VALUES
+    from shoe.report.comparison import NAMES
+
+    changed = {survival.figure: survival.changed for survival in survivals}
+    found: dict[str, dict[str, Markup]] = {}
+    for figure in FIGURES:
+        of = [point for point in points if any(value is not None for value in point.figures.get(figure, ()))]
+        drawn = [(_OPTIONS[name], _curves, [p for p in of if p.setting.option == name]) for name in VALUES]
+        drawn.append(("ensemble, or one rater alone", _rows, [p for p in of if p.setting.option not in VALUES]))
+        charts = {
+            title: _sweep_chart(
+                f"{NAMES[figure]} by {title}",
+                models,
+                [point.figures[figure] for point in chosen],
+                [point.setting for point in chosen],
+                changed.get(figure, ()),
+                draw,
+            )
+            for title, draw, chosen in drawn
+            if len(chosen) > 1
+        }
+        if charts:
+            found[NAMES[figure]] = charts
+    return found
+
+
+def _sweep_chart(
+    label: str,
+    models: Sequence[str],
+    rows: Sequence[Sequence[float | None]],
+    settings: Sequence[Setting],
+    changed: Collection[Choice],
+    draw: Callable[[Sequence[Setting], Sequence[float], Collection[Choice]], _Drawing],
+) -> Markup:
+    values = [[None if value is None else 100 * value for value in column] for column in zip(*rows, strict=True)]
+    names = [_setting_text(setting) for setting in settings]
+    for model, of in zip(models, values, strict=True):
+        pairs = zip(names, of, strict=True)
+        label += f"; {model[:40]}: " + ", ".join(f"{n} {'none' if v is None else percent(v / 100)}" for n, v in pairs)
+    asked = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
+    moved = [name for name, setting in zip(names, settings, strict=True) if setting in changed]
+    label += f". Asked for: {', '.join(asked)}." if asked else "."
+    label += f" Models change places under {', '.join(moved)}." if moved else ""
+    height, parts, places = draw(settings, [value for of in values for value in of if value is not None], changed)
+    for number, (model, of) in enumerate(zip(models, values, strict=True)):
+        drawn = [None if value is None else places(at, value) for at, value in enumerate(of)]
+        parts.append(_model(model, number, drawn))
+    return _svg(_SWEEP_WIDTH, height, label, parts)
+
+
+def _curves(settings: Sequence[Setting], known: Sequence[float], changed: Collection[Choice]) -> _Drawing:
+    """Draw the axes of a numeric option: settings from left to right, one curve per model."""
+    at = [float(setting.value) for setting in settings]
+    y, x = _Axis.around(known, _BOTTOM, _TOP), _Axis([min(at), max(at)], _LEFT + 8, _RIGHT - 8)
+    parts = [_line("grid", _LEFT, y(tick), _RIGHT, y(tick)) for tick in y.ticks]
+    parts += [element("text", f"{tick:g}", x=_LEFT - 6, y=y(tick) + 4, class_="end") for tick in y.ticks]
+    labelled: list[float] = []
+    for setting, value in sorted(zip(settings, at, strict=True), key=lambda pair: not pair[0].asked):
+        where = x(value)
+        if setting.asked:
+            parts.append(_line("asked", where, _TOP, where, _BOTTOM))
+        if setting in changed:
+            parts.append(element("text", "↕", x=where, y=_TOP - 8, class_="middle moved"))
+        if all(abs(where - other) >= _NEAREST_TICKS for other in labelled):
+            labelled.append(where)
+            style = f"middle{' chosen' * setting.asked}"
+            parts.append(element("text", f"{value:g}", x=where, y=_BOTTOM + 16, class_=style))
+    return _BOTTOM + 22, parts, lambda number, value: (x(at[number]), y(value))
+
+
+def _rows(settings: Sequence[Setting], known: Sequence[float], changed: Collection[Choice]) -> _Drawing:
+    """Draw the axes of ensembles and raters: one row each, values from left to right."""
+    bottom = _TOP + _ROW * len(settings)
+    x = _Axis.around(known, _NAMES_END + 8, _RIGHT - 12)
+    parts = [_line("grid", x(tick), _TOP - 8, x(tick), bottom - 4) for tick in x.ticks]
+    labelled = x.ticks[:: 1 + (len(x.ticks) > _MOST_LABELS)]
+    parts += [element("text", f"{tick:g}", x=x(tick), y=bottom + 10, class_="middle") for tick in labelled]
+    for y, setting in zip(range(_TOP, bottom, _ROW), settings, strict=True):
+        name, style = str(setting.value), f"end{' chosen' * setting.asked}"
+        parts.append(element("text", _short(name, 13), element("title", name), x=_NAMES_END - 6, y=y + 4, class_=style))
+        if setting.asked:
+            parts.append(_line("asked", _NAMES_END, y, _RIGHT, y))
+        if setting in changed:
+            parts.append(element("text", "↕", x=_SWEEP_WIDTH - 4, y=y + 4, class_="middle moved"))
+    return bottom + 16, parts, lambda number, value: (x(value), _TOP + _ROW * number)
+
+
+def _model(name: str, number: int, places: Sequence[tuple[float, float] | None]) -> Markup:
+    """Draw a line through the places of a model, with a gap at each None, and a dot at each place."""
+    path, ahead = "", "M"
+    for place in places:
+        path += f"{ahead}{place[0]:g} {place[1]:g}" if place else ""
+        ahead = "L" if place else "M"
+    dots = (element("circle", cx=f"{place[0]:g}", cy=f"{place[1]:g}", r=2.6) for place in places if place)
+    line = element("path", d=path, class_="line")
+    return element("g", element("title", name[:1000]), line, *dots, class_=f"m{number % 8}")
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
+
+
+def _setting_text(setting: Setting) -> str:
+    return setting.value if isinstance(setting.value, str) else f"{setting.value:g}"

@@ -1,0 +1,343 @@
+"""Bongard problems: six pictures that show a concept, six that show its object otherwise, and two queries."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, product
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.errors import InputError, quote
+from shoe.core.io.files import read_bytes, replacing
+from shoe.core.io.json import Box, explained, parse_json, shown
+
+SHOTS = 6
+"""Pictures on a side (M of the paper); one more is its query."""
+SIDE = SHOTS + 1
+
+GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")
+"""The four groups by what training problems showed, as the field's files are named."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Pictures of problems: n crops of images, each around one interaction.
+
+    Attributes:
+        images: names or paths of the images.
+        image: (n,) index into ``images``.
+        crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
+        human_boxes, object_boxes: (n, 4) the same of the interaction's boxes; some of the field's leave their crop.
+        verb, object: (n,) indices into ``verbs`` and ``objects``.
+        verbs, objects: actions and objects, as their files have them; an action may be several merged to one,
+            "ride_or_straddle".
+    """
+
+    images: tuple[str, ...]
+    image: Ints
+    crops: Floats
+    human_boxes: Floats
+    object_boxes: Floats
+    verb: Ints
+    object: Ints
+    verbs: tuple[str, ...]
+    objects: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problems:
+    """P problems.
+
+    Attributes:
+        regions: their pictures.
+        positives: (P, 7) regions that show the concept; the last is a query.
+        negatives: (P, 7) regions with the concept's object and another action; the last is a query.
+        group: (P,) index into ``groups``.
+    """
+
+    regions: Regions
+    positives: Indices
+    negatives: Indices
+    groups: tuple[str, ...]
+    group: Ints
+
+    def __repr__(self) -> str:
+        return f"<Problems: {len(self):,} of {len(self.concepts)} concepts on {len(self.regions.images):,} images>"
+
+    def __len__(self) -> int:
+        return len(self.positives)
+
+    @property
+    def rows(self) -> Indices:
+        """(P, 14) regions, positives first."""
+        return np.hstack([self.positives, self.negatives])
+
+    @cached_property
+    def _concepts(self) -> tuple[Indices, Indices]:
+        first = self.positives[:, 0]
+        number = self.regions.verb[first].astype(np.int64) * len(self.regions.objects) + self.regions.object[first]
+        found, concept = np.unique(number, return_inverse=True)
+        return found, concept
+
+    @property
+    def concept(self) -> Indices:
+        """(P,) index into ``concepts``."""
+        return self._concepts[1]
+
+    @property
+    def concepts(self) -> list[tuple[str, str]]:
+        """Action and object of each concept that there is."""
+        verb, object_ = np.divmod(self._concepts[0], max(1, len(self.regions.objects)))
+        return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
+
+    def select(self, chosen: Sequence[int] | Indices | Mask) -> Problems:
+        """Keep some problems (a mask, or indices); regions and groups stay."""
+        keep = np.asarray(chosen)
+        return Problems(self.regions, self.positives[keep], self.negatives[keep], self.groups, self.group[keep])
+
+    def counts(self) -> dict[str, tuple[int, int, int]]:
+        """Of each group: concepts, problems, and images."""
+        found = {}
+        for number, name in enumerate(self.groups):
+            of = self.group == number
+            images = np.unique(self.regions.image[self.rows[of]])
+            found[name] = (len(np.unique(self.concept[of])), int(of.sum()), len(images))
+        return found
+
+
+# Problems as the field's loaders have them: JSON lists of [positives, negatives, number, concept].
+#
+# A picture names its image, the crop in it, and the two boxes as they lie in the crop. The last of seven is a query.
+
+_GROUP = re.compile("(?:un)?seen_obj_(?:un)?seen_act")
+_JOIN = "++"
+_FARTHEST = 1_000_000
+_EXPECTED = "[positives, negatives, number, concept]"
+
+
+class _Picture(Struct, frozen=True, gc=False):
+    im_path: Annotated[str, Meta(min_length=1, extra={"expected": "the path of an image"})]
+    crop_bbox: Box
+    sub_bbox: Box
+    obj_bbox: Box
+    act_class: str
+    obj_class: str
+
+
+_Side = Annotated[list[_Picture], Meta(extra={"item": "picture"})]
+
+
+class _Problem(Struct, array_like=True, gc=False):
+    positives: _Side
+    negatives: _Side
+    number: Any = None
+    concept: Any = None
+
+
+def read_problems(*paths: str | Path) -> Problems:
+    """Read the problems of files, gzip-compressed or not.
+
+    A file's group is in its name, as ``seen_obj_unseen_act``; the problems of any other file are a group of its name.
+
+    Returns:
+        All problems, file after file; groups in the order of :data:`shoe.scoring.bongard.problems.GROUPS`, others last.
+
+    Raises:
+        InputError: for a file that is given twice; naming file, problem, side and picture of what is no problem: no
+            seven pictures on a side, boxes without area, positives that show several concepts, a negative with another
+            object or with the concept.
+    """
+    real = [Path(path).resolve() for path in paths]
+    for number, path in enumerate(paths):
+        if real[number] in real[:number]:
+            raise InputError(path, found="the same file twice", expected="each file of problems once")
+    read = [(path, _group(path), _parsed(path)) for path in paths]
+    for path, _, problems in read:
+        _check(path, problems)
+    named = list(dict.fromkeys(name for _, name, _ in read))
+    groups = (*(name for name in GROUPS if name in named), *(name for name in named if name not in GROUPS))
+    problems = list(chain.from_iterable(problems for _, _, problems in read))
+    pictures = [picture for problem in problems for side in (problem.positives, problem.negatives) for picture in side]
+    distinct = {picture: number for number, picture in enumerate(dict.fromkeys(pictures))}
+    rows = np.array([distinct[picture] for picture in pictures], np.int64).reshape(-1, 2, SIDE)
+    return Problems(
+        _regions(list(distinct)),
+        rows[:, 0],
+        rows[:, 1],
+        groups,
+        np.repeat([groups.index(name) for _, name, _ in read], [len(part) for _, _, part in read]).astype(np.int32),
+    )
+
+
+def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
+    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``; files of that name without problems now go.
+
+    Boxes are widened to whole pixels, as the field's have them.
+
+    Args:
+        problems: what to write.
+        folder: where to, made if it is not there.
+        name: how file names begin.
+        images: folder of the images, which stands before their names.
+
+    Returns:
+        The files; groups without problems have none.
+
+    Raises:
+        InputError: if a file cannot be written.
+    """
+    target = Path(folder)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError(target, found=found, expected="a folder that can be written to") from None
+    written = _as_written(problems.regions, images)
+    contents = {}
+    for number, group in enumerate(problems.groups):
+        chosen = np.flatnonzero(problems.group == number)
+        if not len(chosen):
+            continue
+        content = [
+            [
+                [written[row] for row in problems.positives[p].tolist()],
+                [written[row] for row in problems.negatives[p].tolist()],
+                place,
+                _JOIN.join(problems.concepts[problems.concept[p]]),
+            ]
+            for place, p in enumerate(chosen.tolist())
+        ]
+        contents[target / f"{name}_{group}.json"] = msgspec.json.encode(content)
+    # All is there before the first file changes: who interrupts has the old problems, or but for an instant the new.
+    for path, data in contents.items():
+        with replacing(path) as stream:
+            stream.write(data)
+    for group in {*GROUPS, *problems.groups}:
+        if (path := target / f"{name}_{group}.json") not in contents:
+            path.unlink(missing_ok=True)
+    return list(contents)
+
+
+def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
+    crops, *boxes = (  # whole pixels around each box, so that none loses its area
+        np.hstack([np.floor(each[:, :2]), np.ceil(each[:, 2:])]).astype(np.int64)
+        for each in (regions.crops, regions.human_boxes, regions.object_boxes)
+    )
+    corner = np.tile(crops[:, :2], 2)
+    before = f"{images.rstrip('/')}/" if images else ""
+    return [
+        {
+            "im_path": before + regions.images[image],
+            "crop_bbox": crop,
+            "sub_bbox": human,
+            "obj_bbox": object_box,
+            "sub_class": "person",
+            "obj_class": regions.objects[object_],
+            "act_class": regions.verbs[verb],
+        }
+        for image, crop, human, object_box, verb, object_ in zip(
+            regions.image.tolist(),
+            crops.tolist(),
+            *((each - corner).tolist() for each in boxes),
+            regions.verb.tolist(),
+            regions.object.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _group(path: str | Path) -> str:
+    name = Path(path).name
+    found = _GROUP.search(name)
+    return found[0] if found else name.split(".", 1)[0]
+
+
+def _parsed(path: str | Path) -> list[_Problem]:
+    data = read_bytes(path)
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+        return msgspec.json.decode(data, type=list[_Problem])
+    document = parse_json(path, data)
+    if not isinstance(document, list):
+        raise InputError(path, found=shown(document), expected="a list of Bongard problems")
+    for number, problem in enumerate(document):
+        if not isinstance(problem, list) or len(problem) < 2:
+            raise InputError(path, record=f"problem {number}", found=shown(problem), expected=_EXPECTED)
+        for side, pictures in zip(("positives", "negatives"), problem, strict=False):
+            try:
+                msgspec.convert(pictures, _Side)
+            except msgspec.ValidationError as error:
+                raise explained(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
+    raise InputError(path, found="a damaged structure", expected=f"a list of {_EXPECTED}")
+
+
+def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
+    """See that each problem is one: seven pictures on a side, one concept, and that never among the negatives."""
+    if not problems:
+        raise InputError(path, found="no problems", expected=f"a list of {_EXPECTED}")
+    for number, problem in enumerate(problems):
+        where = f"problem {number}"
+        for side in ("positives", "negatives"):
+            pictures = getattr(problem, side)
+            if len(pictures) != SIDE:
+                expected = f"{SIDE}: {SIDE - 1} and a query"
+                raise InputError(path, record=where, field=side, found=f"{len(pictures)} pictures", expected=expected)
+        concepts = Counter((picture.act_class, picture.obj_class) for picture in problem.positives)
+        concept = concepts.most_common(1)[0][0]
+        if len(concepts) > 1:
+            found = ", ".join(_JOIN.join(each) for each in concepts)
+            raise InputError(path, record=where, field="positives", found=quote(found), expected="one concept")
+        for place, picture in enumerate(problem.negatives):
+            if picture.obj_class != concept[1] or picture.act_class == concept[0]:
+                raise InputError(
+                    path,
+                    record=f"{where}: negatives",
+                    field=f"picture {place}",
+                    found=quote(_JOIN.join((picture.act_class, picture.obj_class))),
+                    expected=f"{quote(concept[1])} with another action than {quote(concept[0])}",
+                )
+        boxes = product(("positives", "negatives"), range(SIDE), ("crop_bbox", "sub_bbox", "obj_bbox"))
+        for side, place, field in boxes:
+            x1, y1, x2, y2 = getattr(getattr(problem, side)[place], field)
+            if not (x1 < x2 and y1 < y2 and max(map(abs, (x1, y1, x2, y2))) <= _FARTHEST):
+                raise InputError(
+                    path,
+                    record=f"{where}: {side}",
+                    field=f"picture {place}: {field}",
+                    found=quote([x1, y1, x2, y2]),
+                    expected=f"[x1, y1, x2, y2] with x1 < x2 and y1 < y2, at most {_FARTHEST:,} pixels away",
+                )
+
+
+def _regions(pictures: Sequence[_Picture]) -> Regions:
+    names = {name: number for number, name in enumerate(dict.fromkeys(picture.im_path for picture in pictures))}
+    verbs, objects = (sorted({getattr(picture, f) for picture in pictures}) for f in ("act_class", "obj_class"))
+    verb, object_ = ({word: number for number, word in enumerate(words)} for words in (verbs, objects))
+    crops, humans, things = (
+        np.array([getattr(picture, field) for picture in pictures], np.float64).reshape(-1, 4)
+        for field in ("crop_bbox", "sub_bbox", "obj_bbox")
+    )
+    corner = np.tile(crops[:, :2], 2)
+    return Regions(
+        images=tuple(names),
+        image=np.array([names[picture.im_path] for picture in pictures], np.int32),
+        crops=crops,
+        human_boxes=humans + corner,
+        object_boxes=things + corner,
+        verb=np.array([verb[picture.act_class] for picture in pictures], np.int32),
+        object=np.array([object_[picture.obj_class] for picture in pictures], np.int32),
+        verbs=tuple(verbs),
+        objects=tuple(objects),
+    )

@@ -1,0 +1,207 @@
+"""What a model could earn without seeing more: attacks on a file's own predictions, scored under each protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import astuple
+
+from shoe.benchmarks.protocols import SEMANTIC, choose
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import index_in_group
+from shoe.core.documents import Document, Fraction, Gain, narrowed
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions, concatenate
+from shoe.scoring.entries import minus
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
+from shoe.scoring.score import unfit_scores
+from shoe.scoring.semantic import semantic_score
+from shoe.scoring.strict import strict_score
+from shoe.similarity import similarity_for
+
+AUDITED = ("shoe", "shoe-literal", "shoe-robust")
+"""The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
+
+_SURE = 0.6
+"""Above the published tau."""
+_AGAIN = "every prediction twice, once"
+
+
+class Attack(NamedTuple):
+    """A change of predictions that tells nothing new about any image.
+
+    Attributes:
+        change: the predictions, and the commonest verb of the ground truth, to what would be handed in.
+    """
+
+    name: str
+    about: str
+    change: Callable[[Interactions, str], Interactions]
+
+
+def _beside(table: Interactions, copy: Interactions, score: float | None = None) -> Interactions:
+    """The predictions and changed copies of them, at a fixed confidence or half of the original's."""
+    scores = table.score / 2 if score is None else np.full(len(table), score)
+    return concatenate([table, replace(copy, score=scores)])
+
+
+def _moved(table: Interactions) -> Interactions:
+    return replace(table, human_boxes=table.human_boxes + 0.3, object_boxes=table.object_boxes + 0.3)
+
+
+def _respelled(table: Interactions) -> Interactions:
+    return replace(table, verbs=tuple(verb.upper().replace(" ", "_") for verb in table.verbs))
+
+
+def _saying(table: Interactions, verb: str | None = None, object_: str | None = None) -> Interactions:
+    if verb is not None:
+        table = replace(table, verbs=(verb,), verb=np.zeros_like(table.verb))
+    if object_ is not None:
+        table = replace(table, objects=(object_,), object=np.zeros_like(table.object))
+    return table
+
+
+def _added(*words: str, score: float) -> Callable[[Interactions, str], Interactions]:
+    return lambda table, _: _beside(table, _saying(table, *words), score)
+
+
+def _ranked(table: Interactions) -> Interactions:
+    """Scores from 1 down by their order among predictions of the same verb and object."""
+    group = table.verb * np.int64(len(table.objects)) + table.object
+    order = np.lexsort((-table.score, group))
+    count = np.unique(group, return_counts=True)[1]
+    score = np.empty(len(table))
+    score[order] = 1 - index_in_group(count) / (np.repeat(count, count) + 1)
+    return replace(table, score=score)
+
+
+def _hedged(table: Interactions, verb: str) -> Interactions:
+    return replace(table, verbs=tuple(f"{said} / {verb}" if said else said for said in table.verbs))
+
+
+ATTACKS = (
+    Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _beside(p, _moved(p))),
+    Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _beside(p, _respelled(p))),
+    Attack("nonsense verb", f"{_AGAIN} with verb 'qwzx', score 0.6", _added("qwzx", score=_SURE)),
+    Attack("vague verb", f"{_AGAIN} with verb 'take', score 0.6", _added("take", score=_SURE)),
+    Attack("nonsense", f"{_AGAIN} as 'qwzx vbnm', score 0.6", _added("qwzx", "vbnm", score=_SURE)),
+    Attack("padding", f"{_AGAIN} as 'qwzx vbnm', score 0.0001", _added("qwzx", "vbnm", score=1e-4)),
+    Attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
+    Attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
+    Attack("two words", "every verb gets the commonest of the ground truth as an alternative", _hedged),
+    Attack(
+        "only a vague verb",
+        "every verb becomes 'take', every score 0.6",
+        lambda p, _: replace(_saying(p, "take"), score=np.full(len(p), _SURE)),
+    ),
+    Attack(
+        "common guess",
+        f"{_AGAIN} with the commonest verb of the ground truth and half the score",
+        lambda p, verb: _beside(p, _saying(p, verb)),
+    ),
+)
+
+
+class AuditFigures(Document, frozen=True):
+    """What an audit looks at under one protocol."""
+
+    map: Fraction | None = None
+    mf1: Fraction | None = None
+    gt_miss_rate: Fraction | None = None
+    prediction_miss_rate: Fraction | None = None
+
+
+class AuditGains(Document, frozen=True):
+    """What an attack adds to each figure; a lower miss rate has a minus."""
+
+    map: Gain | None = None
+    mf1: Gain | None = None
+    gt_miss_rate: Gain | None = None
+    prediction_miss_rate: Gain | None = None
+
+
+class Attacked(Document, frozen=True):
+    """One attack under one protocol."""
+
+    figures: AuditFigures
+    gains: AuditGains
+
+
+class AttackFigures(Document, frozen=True):
+    """What one attack would earn, by protocol."""
+
+    name: str
+    about: str
+    protocols: dict[str, Attacked]
+
+
+class Audit(Document, frozen=True):
+    """What attacks would earn.
+
+    Attributes:
+        protocols: figures of the predictions as they are, by protocol.
+        attacks: one for each of :data:`ATTACKS`.
+    """
+
+    protocols: dict[str, AuditFigures]
+    attacks: list[AttackFigures]
+
+
+def audit(
+    predictions: Interactions,
+    truth: GroundTruth,
+    *,
+    similarity: str | Path = "dataset",
+    watch: Callable[[Sequence[Attack | None]], Iterable[Attack | None]] = lambda steps: steps,
+) -> Audit:
+    """Make each attack of :data:`ATTACKS` on predictions, and score the outcome.
+
+    Args:
+        predictions: what a model said.
+        truth: what is so.
+        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
+        watch: called with the steps, and iterated over in their place: a progress bar.
+
+    Returns:
+        Figures under the benchmark's default strict protocol and those of :data:`AUDITED`.
+
+    Raises:
+        OptionError: for scores outside 0..1, which have no semantic figures.
+        InputError: when predictions and ground truth have no image in common.
+    """
+    unfit = unfit_scores(predictions)
+    if unfit is not None:
+        raise OptionError(f"predictions: found {unfit}")
+    Task(predictions, truth).check_images()
+    benchmark, labels = truth.benchmark, truth.image_labels is not None
+    strict = choose(benchmark.default_protocols, (), benchmark.protocols, image_labels=labels).strict
+    source = similarity_for(truth.benchmark, similarity, "mean")
+    commonest = truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
+    found = []
+    for attack in watch([None, *ATTACKS]):
+        task = Task(attack.change(predictions, commonest) if attack else predictions, truth)
+        figures = {options.protocol: AuditFigures(strict_score(task, options).map) for options in strict}
+        for name in AUDITED:
+            scored = semantic_score(task, HoiSimilarity.of(task, source, SEMANTIC[name]), SEMANTIC[name])
+            figures[name] = narrowed(scored, AuditFigures)
+        found.append(figures)
+    honest, *others = found
+    return Audit(
+        honest,
+        [
+            AttackFigures(
+                attack.name,
+                attack.about,
+                {
+                    name: Attacked(of, AuditGains(*map(minus, astuple(of), astuple(honest[name]))))
+                    for name, of in figures.items()
+                },
+            )
+            for attack, figures in zip(ATTACKS, others, strict=True)
+        ],
+    )

@@ -1,0 +1,371 @@
+"""Between which values a score would lie were all pairs rated: drawn from what a map predicts for unrated ones.
+
+A map's predictions give every unrated pair a distribution over the ratings (:mod:`shoe.similarity.learned`). Each draw
+rates all of them and scores again; boxes are compared once. Errors of predictions are shared: what is wrong for a
+sense with one class tends to be wrong with others, and what is wrong for a sense of a word is for its other senses; so
+pairs of a class, of a sense, of a word, and of a word with a class are drawn together. What a file says of a class is
+not what it might say of it: the distributions are those of the pairs that it looks up
+(:mod:`shoe.scoring.evidence.draws`).
+
+From the draws, a normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies
+within m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Nothing is fitted
+to how often intervals hold a figure; ``scripts/interval-coverage`` looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.core.arrays import Floats, Indices, Ints, Mask, distinct, runs
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.scoring.entries import mean_over
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
+from shoe.scoring.score import Report
+from shoe.scoring.scorer import Scorer
+from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
+from shoe.similarity.ensemble import HIGHEST
+from shoe.similarity.learned import Learned, LearnedPart, drawn_ratings
+from shoe.similarity.unrated import Filled, Imputed, Lookups
+
+# A map's similarities to a task's words as they are, and as they would be with values imputed for unrated pairs.
+#
+# Between which values a similarity can lie depends on the options of the protocol:
+#
+# - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1; a word's value lies between
+# its
+#   values with all unrated pairs at 0 and at 1.
+# - ``sense=one``: which sense counts depends on all pairs of the word. A word with an unrated pair may be anything up
+# to
+#   what its best sense can be, but for words that equal the class's.
+# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a class's sense; else it stays away.
+# - ``unrated=wup``: WordNet's values stand in for ratings that might have been any, so the bounds are those of
+# ``zero``.
+# - ``unrated=drop``: who takes part depends on what is rated. There are no bounds.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Imputation:
+    """A map's similarities to a task's words: today's, and with three kinds of imputed values.
+
+    Attributes:
+        today: unrated pairs as the options say.
+        low, high: the lowest and the highest value of every cell, whatever the unrated pairs are.
+        guess: unrated pairs as WordNet and the rated ones lead to expect.
+        verbs, objects: the pairs of senses behind the cells.
+    """
+
+    today: HoiSimilarity
+    low: HoiSimilarity
+    high: HoiSimilarity
+    guess: HoiSimilarity
+    verbs: Lookups
+    objects: Lookups
+
+    @property
+    def decided(self) -> bool:
+        """Whether no unrated pair could change any value."""
+        tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
+        return all(np.array_equal(low.values, high.values) for low, high in tables)
+
+
+def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
+    """Impute values in three ways; None where nothing can be unrated, or there are no bounds."""
+    source = today.source
+    if source is None or options.unrated == "drop":
+        return None
+    classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
+    verbs = Lookups.of(source, "verb", today.verb_senses, task.predictions.verbs, options)
+    objects = Lookups.of(source, "object", today.object_senses, task.predictions.objects, options)
+    if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
+        return None
+
+    def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
+        return HoiSimilarity.of(task, Imputed(source, classes, value), chosen)
+
+    # Where one sense counts for all classes it may be any, also one that counts in full.
+    highest = replace(options, sense="max", partial="full") if options.sense == "one" else options
+    low, high = imputed(0.0), imputed(1.0, highest)
+    if options.sense == "one":
+        low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
+        low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
+        low = replace(low, verbs=low_verbs, objects=low_objects)
+        high = replace(high, verbs=high_verbs, objects=high_objects)
+    return Imputation(today, low, high, imputed(None), verbs, objects)
+
+
+def _of_any_sense(
+    low: SimilarityTable, high: SimilarityTable, lookups: Lookups
+) -> tuple[SimilarityTable, SimilarityTable]:
+    """Bounds where one sense counts for all classes: 0 to the best sense's value for a word with an unrated pair."""
+    unsure = np.zeros(len(lookups.count), bool)
+    word = np.repeat(np.arange(len(lookups.count)), lookups.count)
+    unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
+    unsure[word[unrated[lookups.senses]]] = True
+    by_rule: Mask = low.basis == np.uint8(Basis.SAME_WORD)
+    return (
+        replace(low, values=np.where(unsure & ~by_rule, 0.0, low.values)),
+        replace(high, values=np.where(unsure, high.values, low.values)),
+    )
+
+
+# The pairs of senses that a file looks up: how much more, or less, similar they are than others of their prediction.
+#
+# What is said where a class is to be seen is meant for it, mostly in the first senses of its words; what is said of
+# other
+# classes is not. How far that moves ratings is learned from the pairs of the file that are rated: the share of rating r
+# at a level is multiplied by exp(r (a + b c + d / n)), where c is 1 for the sense of a word that is predicted closest
+# to
+# the class, else 0, n is the place of the sense among the word's, and pairs behind matches have other a, b, d than the
+# rest. The likeliest of these numbers are sought, each believed to be about 0 (deviation 1) before any rating is seen.
+# Each draw weighs the file's words at random, as a sample of those that might have been said.
+
+_PLACES = 4
+"""The fourth sense of a word, and all that follow, count as one place."""
+_OF_PAIR = np.array([[1, closest, 1 / place] for closest in (0, 1) for place in range(_PLACES, 0, -1)])
+_KINDS = np.kron(np.eye(2), _OF_PAIR)
+"""(kinds, 6) what a, b, d are multiplied by: of pairs behind no match, then of those behind one, the likelier meant the
+later."""
+_STEPS = 12
+
+Shares = NDArray[np.floating]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InPlay:
+    """Pairs of a class sense and a sense of a predicted word, of one part of speech.
+
+    Attributes:
+        class_senses: (C,) ids.
+        synsets: (S,) ids of the words' senses, ascending.
+        kind: (C, S) int8 row of ``_KINDS`` of each pair.
+        unrated: (C, S) pairs behind matches that nobody rated, and that could count.
+        rated: (n, 3) kind, level and word of each pair that was rated.
+        found: (n,) its rating, 0..4.
+        word: (S,) first word that has the sense.
+    """
+
+    class_senses: Ints
+    synsets: Ints
+    kind: NDArray[np.int8]
+    unrated: Mask
+    rated: Indices
+    found: Floats
+    word: Indices
+
+    @classmethod
+    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> InPlay:
+        """Look at all pairs; where a word has the class's own sense, its other senses tell nothing.
+
+        ``learned`` predicts rated pairs by what had not seen them; ``row`` and ``word`` are the (n,) class sense and
+        the (n,) word of each cell behind a match.
+        """
+        level = learned.levels_of(lookups.class_senses, lookups.synsets)
+        same = lookups.class_senses[:, None] == lookups.synsets
+        senses, known = lookups.senses, np.flatnonzero(lookups.count)
+        size, first = lookups.count[known], lookups.first[known]
+        owner = np.repeat(np.arange(len(known)), size)
+        behind = np.zeros((len(level), len(lookups.count)), np.int8)
+        behind[row, word] = 1
+        closest = level[:, senses] == np.maximum.reduceat(level[:, senses], first, axis=1)[:, owner]
+        tells = ~np.logical_or.reduceat(same[:, senses], first, axis=1)[:, owner]
+        place = np.minimum(np.arange(len(senses)) - first[owner], _PLACES - 1).astype(np.int8)
+        kind = (2 * behind[:, known[owner]] + closest) * np.int8(_PLACES) + np.int8(_PLACES - 1) - place
+        # A sense of several words is of the kind that is likeliest meant.
+        order = np.argsort(senses, kind="stable")
+        of_sense, _ = runs(senses[order])
+        kind = np.maximum.reduceat(kind[:, order], of_sense, axis=1)
+        tells = np.logical_or.reduceat(tells[:, order], of_sense, axis=1) & (level >= 0) & ~same
+        values = source.values(lookups.part, lookups.class_senses, lookups.synsets)
+        words = known[owner[order[of_sense]]]
+        rated = np.nonzero(tells & ~np.isnan(values))
+        return cls(
+            class_senses=lookups.class_senses,
+            synsets=lookups.synsets,
+            kind=kind,
+            unrated=tells & np.isnan(values) & (kind >= len(_OF_PAIR)),
+            rated=np.stack([kind[rated], level[rated], words[rated[1]]], axis=1),
+            found=HIGHEST * values[rated],
+            word=words,
+        )
+
+    def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
+        """(n,) kind and (n,) word of some pairs by their ids; a number of its own for what is no sense of a word."""
+        row, column = np.full((2, len(lexicon())), -1)
+        row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
+        at = row[class_senses], column[senses]
+        here = (at[0] >= 0) & (at[1] >= 0)
+        kind, word = np.zeros(len(senses), np.int64), len(lexicon()) + senses.astype(np.int64)
+        kind[here], word[here] = self.kind[at[0][here], at[1][here]], self.word[at[1][here]]
+        return kind, word
+
+    def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
+        """(kinds, L, 5) of (L, 5) shares of each rating at a level: as they are for each kind, by a draw of words."""
+        kind, level, word = self.rated.T
+        weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
+        number = np.zeros((len(_KINDS), len(ratings)))
+        np.add.at(number, (kind, level), weight)
+        total = np.bincount(kind, weight * self.found, minlength=len(_KINDS))
+        most, tilt = np.arange(HIGHEST + 1.0), np.zeros(_KINDS.shape[1])
+        for _ in range(_STEPS):  # of Newton's method; what is maximised is concave
+            shares = _times(ratings, _KINDS @ tilt)
+            mean = shares @ most
+            variance = shares @ most**2 - mean**2
+            slope = _KINDS.T @ (total - (number * mean).sum(axis=1)) - tilt
+            bend = (_KINDS.T * (number * variance).sum(axis=1)) @ _KINDS + np.eye(len(tilt))
+            tilt += np.clip(np.linalg.solve(bend, slope), -1, 1)
+        return _times(ratings, _KINDS @ tilt)
+
+
+def _times(ratings: Shares, tilt: Floats) -> Floats:
+    """(k, L, 5) shares that differ from (L, 5) by a factor of exp((k,) tilt) for each rating more."""
+    found = ratings.astype(np.float64) * np.exp(np.arange(HIGHEST + 1) * tilt[:, None])[:, None]
+    shares: Floats = found / found.sum(axis=2, keepdims=True)
+    return shares
+
+
+def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, InPlay]:
+    """The pairs of senses that a scorer looks up."""
+    similarities, words = scorer.similarities, scorer.task.predictions
+    matches = scorer.match(scorer.map_rows)
+    matched = np.flatnonzero(matches.prediction >= 0)
+    hoi, rows = scorer.hoi[matched], matches.prediction[matched]
+    verb_row, object_row = similarities.verb_row[hoi], similarities.object_row[hoi]
+    sides: list[tuple[Part, Ints, Sequence[str], Indices, Ints]] = [
+        ("verb", similarities.verb_senses, words.verbs, verb_row, words.verb[rows]),
+        ("object", similarities.object_senses, words.objects, object_row, words.object[rows]),
+    ]
+    found = {}
+    for part, senses, vocabulary, row, word in sides:
+        cells = np.divmod(distinct(row * np.int64(len(vocabulary)) + word), max(len(vocabulary), 1))
+        lookups = Lookups.of(source, part, senses, vocabulary, scorer.options)
+        found[part] = InPlay.of(source, learned[part], lookups, *cells)
+    return found
+
+
+DRAWS = 8
+_T = 1.8946
+"""Student's 95 % quantile for DRAWS - 1 degrees of freedom: both ends together leave 10 % out."""
+COVERAGE = 0.9
+_OF_WORD = 0.25
+"""Share of what is left of the variance of errors that all senses of a word have in common, and again those senses with
+one class: about what rated pairs show (docs/protocols.md 10.7)."""
+
+_FINE = 32
+_QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / (DRAWS * _FINE)) for n in range(DRAWS * _FINE)])
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where SHOE-mAP and SHOE-mF1 would lie, with 90 % probability, were all pairs rated; fractions 0..1.
+
+    Attributes:
+        map, mf1: lower and upper end; None for a figure that cannot be measured.
+        unrated_pairs: unrated pairs of a ground truth's class and a sense of its match.
+    """
+
+    map: Ends | None
+    mf1: Ends | None
+    unrated_pairs: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn(Filled):
+    """A map whose unrated pairs have ratings that were drawn.
+
+    Attributes:
+        learned: distributions of what was not.
+        playing: what else is known of the pairs behind matches.
+    """
+
+    source: Similarity
+    learned: Learned
+    playing: Mapping[Part, InPlay]
+    seed: int
+    name: str = "drawn"
+
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
+        classes, of_class = np.unique(class_senses, return_inverse=True)
+        found = self.source.values(part, classes, senses)
+        of_part, playing = self.learned[part], self.playing[part]
+        level = of_part.levels_of(classes, senses)
+        row, column = np.nonzero(np.isnan(found) & (level >= 0))
+        kind, word = playing.looked_up(classes[row], senses[column])
+        _, word = np.unique(word, return_inverse=True)
+        _, cell = np.unique(word * len(classes) + row, return_inverse=True)
+        strata, rng = (np.random.default_rng([seed, part == "verb"]) for seed in (self.seed // DRAWS, self.seed))
+
+        def deviates(number: int) -> Floats:
+            """Normal ones; what DRAWS draws have for a pair are from as many equal parts of the distribution."""
+            order = strata.random((DRAWS, number), np.float32)
+            stratum = np.add.reduce(order < order[self.seed % DRAWS], axis=0, dtype=np.int64)
+            chosen: Floats = _QUANTILES[stratum * _FINE + rng.integers(_FINE, size=number)]
+            return chosen
+
+        by_class, by_sense = of_part.shared.tolist()
+        rest = 1 - by_class - by_sense
+        luck = sqrt(rest * (1 - 2 * _OF_WORD)) * deviates(len(row))
+        for share, of in ((by_class, row), (by_sense, column), (rest * _OF_WORD, word), (rest * _OF_WORD, cell)):
+            luck += sqrt(share) * deviates(int(of.max(initial=0)) + 1)[of]
+        ratings = playing.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
+        level_of_kind = kind * len(of_part.ratings) + level[row, column]
+        found[row, column] = drawn_ratings(ratings, level_of_kind, luck) / HIGHEST
+        return found[of_class]
+
+
+def interval(report: Report) -> Interval | None:
+    """Estimate where the SHOE figures of a report would lie were all pairs rated.
+
+    Takes about as many times as long as scoring as there are draws.
+
+    Returns:
+        None where the map predicts nothing, where no pair that is looked up is unrated, or under ``unrated=drop``,
+        where what is rated decides who takes part.
+    """
+    similarities, result = report.similarities, report.semantic
+    if similarities is None or result is None or result.options.unrated == "drop":
+        return None
+    source = similarities.source
+    if not isinstance(source, SimilarityMap) or source.learned is None:
+        return None
+    scorer = Scorer(report.task, similarities, result.options)
+    playing = in_play(scorer, source, source.learned)
+    number = sum(int(of_part.unrated.sum()) for of_part in playing.values())
+    if not number:
+        return None
+    drawn = (Drawn(source, source.learned, playing, seed) for seed in range(DRAWS))
+    maps, f1s = zip(*(rescored(scorer, one) for one in drawn), strict=True)
+    return Interval(predictive(maps), predictive(f1s), number)
+
+
+def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
+    """SHOE-mAP and SHOE-mF1 by another similarity, with the boxes that a scorer has compared."""
+    return figures_of(scorer.under(HoiSimilarity.of(scorer.task, similarity, scorer.options)))
+
+
+def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
+    """SHOE-mAP and SHOE-mF1 of a scorer."""
+    for_map, for_f1 = scorer.map_rows, scorer.f1_rows
+    matches = scorer.match(for_map)
+    f1_matches = matches if np.array_equal(for_map, for_f1) else scorer.match(for_f1)
+    return scorer.entries(matches).means().map, mean_over(*scorer.f1(f1_matches))
+
+
+def predictive(figures: Sequence[float | None]) -> Ends | None:
+    """The ends within which a figure lies with 90 % probability (``COVERAGE``), given DRAWS draws of it."""
+    known = np.array([figure for figure in figures if figure is not None])
+    if len(known) < len(figures):
+        return None
+    reach = _T * known.std(ddof=1) * sqrt(1 + 1 / len(known))
+    return max(0.0, float(known.mean() - reach)), min(1.0, float(known.mean() + reach))

@@ -1,0 +1,111 @@
+"""Predictions by person beside the annotated persons: whose they are, and how well their boxes fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.core.arrays import Indices, Ints, Mask, as_bits, blocks, expand, first_equal, first_largest
+from shoe.core.boxes import Overlap, OverlapRule
+from shoe.core.interactions import image_index
+from shoe.core.roles import RolePredictions, RoleTruth, Single
+from shoe.lexicon.labels import match_labels
+from shoe.scoring.matching.task import Task
+
+_PAIRS_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonMatches:
+    """Each of n predictions with the annotated person whose box it overlaps most, whatever the threshold.
+
+    Attributes:
+        image: (n,) the truth's image of each prediction; -1 where the truth does not have it.
+        person: (n,) the person, of equals the first; -1 on an image without persons.
+        iou: (n,) how much the boxes overlap.
+        empty: (b,) boxes of roles that say that there is none: all zeros, or all NaN.
+    """
+
+    said: RolePredictions
+    truth: RoleTruth
+    image: Ints
+    person: Indices
+    iou: Single
+    empty: Mask
+
+    @classmethod
+    def of(cls, task: Task, truth: RoleTruth, overlap: Overlap) -> PersonMatches:
+        """Match the persons of a task; ``truth`` is the persons of its ground truth."""
+        said = role_predictions(task)
+        image = image_index(said.images, task.truth.interactions.images)[said.image]
+        offsets = truth.offsets
+        known = np.where(image >= 0, image, 0)
+        first, count = offsets[known], np.where(image >= 0, np.diff(offsets)[known], 0)
+        person, best = np.full(len(image), -1, np.int64), np.zeros(len(image), np.float32)
+        boxes = truth.person_boxes
+        for start, stop in blocks(count, _PAIRS_AT_ONCE):
+            row, other = expand(first[start:stop], count[start:stop])
+            near = overlaps(boxes[other], said.person_boxes[start + row], overlap)
+            chosen = first_largest(row, near)
+            person[start + row[chosen]], best[start + row[chosen]] = other[chosen], near[chosen]
+        empty = (said.boxes == 0).all(axis=1) | np.isnan(said.boxes).all(axis=1)
+        return cls(said, truth, image, person, best, empty)
+
+    def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
+        """Tell whether the role's box of some predictions is right.
+
+        All of them are of a person who does it. If nobody drew the box, an empty one is right in scenario "1", and any
+        in "2".
+        """
+        drawn, given = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
+        fits: Mask = self.empty[given] if scenario == "1" else np.ones(len(rows), bool)
+        there = np.flatnonzero(drawn >= 0)
+        found = overlaps(self.truth.boxes[drawn[there]], self.said.boxes[given[there]], rule.overlap)
+        fits[there] = rule.holds(found.astype(np.float64))
+        return fits
+
+
+def overlaps(a: Single, b: Single, overlap: Overlap) -> Single:
+    """Intersection over union of (n, 4) boxes in single precision, as the official script computes it.
+
+    A box may be anything here, NaN too, or end before it begins: what overlaps nothing overlaps by 0.
+    """
+    last = np.float32(overlap is not Overlap.CONTINUOUS)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        sides = np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]) + last, 0)
+        inside = sides[:, 0] * sides[:, 1]
+        whole_a, whole_b = (box[:, 2:] - box[:, :2] + last for box in (a, b))
+        union = whole_b[:, 0] * whole_b[:, 1] + whole_a[:, 0] * whole_a[:, 1] - inside
+        found: Single = np.nan_to_num(inside / union, nan=0.0)
+    return found
+
+
+def role_predictions(task: Task) -> RolePredictions:
+    """What is said by person: as the file says it, else of each pair of boxes what its triplets say."""
+    table, actions = task.predictions, task.truth.benchmark.actions
+    if table.roles is not None:
+        return table.roles
+    action = match_labels(table.verbs, actions.names, "verb")
+    names = task.truth.benchmark.objects
+    object_ = match_labels(table.objects, names, "object")
+    # A word that is no object's name, number -1, takes the action's first role, the only one of most.
+    first = dict(actions.numbered[::-1])
+    of = np.array(
+        [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))],
+        np.int32,
+    )
+    rows = np.flatnonzero(action[table.verb] >= 0)
+    verb, target = action[table.verb[rows]], object_[table.object[rows]]
+    columns = [*as_bits(table.image), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]
+    return RolePredictions.of_triplets(
+        table.images,
+        first_equal(columns)[rows],
+        table.image[rows],
+        table.human_boxes[rows].astype(np.float32),
+        table.object_boxes[rows].astype(np.float32),
+        verb,
+        of[verb, target],
+        table.score[rows].astype(np.float32),
+        (len(actions), len(actions.entries)),
+    )

@@ -1,0 +1,144 @@
+"""Signatures: generated, complete, and readable back."""
+
+from dataclasses import fields, replace
+from enum import StrEnum
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT
+from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
+from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, describe, settings
+from shoe.benchmarks.protocols import ABOUT, SEMANTIC
+from shoe.benchmarks.signature import Signature, sign
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError
+from tests.oracles.model import ImageScene, Triplet, to_tables
+from tests.oracles.scenes import small_classes
+
+BOX, THING = (1.0, 1.0, 20.0, 30.0), (5.0, 5.0, 25.0, 25.0)
+
+
+def truth(verb: str = "ride", box: tuple[float, float, float, float] = BOX) -> GroundTruth:
+    scene = ImageScene("HICO_test2015_00000001.jpg", truth=[Triplet(box, THING, verb, "horse")])
+    return to_tables([scene], small_classes())[0]
+
+
+def other_values(values: str, default: str) -> list[str]:
+    """Every value of an option but its default, as text; of a range, one that all ranges have, and none."""
+    if " to " in values:
+        return ["1", *(["none"] if values.endswith("none") and default != "none" else [])]
+    return [value for value in values.split(" | ") if value != default]
+
+
+ALL_CHANGES = [f"{name}={value}" for name, values, default, _ in describe() for value in other_values(values, default)]
+
+
+def test_changing_any_option_changes_the_signature() -> None:
+    facts, strict, semantic = truth().facts(), STRICT["hico-det"], SEMANTIC["shoe"]
+    signatures = [
+        str(sign(facts, changed(strict, assignments), changed(semantic, assignments)))
+        for assignments in ([], *([change] for change in ALL_CHANGES))
+    ]
+    assert len(ALL_CHANGES) > len(fields(SemanticOptions)) + len(fields(StrictOptions))
+    assert len(set(signatures)) == len(signatures)
+
+
+def test_every_field_is_in_the_signature() -> None:
+    signed = dict(sign({"map": "m"}, STRICT["qpic"], SEMANTIC["shoe"]).items)
+    for f in fields(SemanticOptions):
+        assert f.name.replace("_", "-") in signed
+    for f in fields(StrictOptions):
+        assert ("strict." + f.name.replace("_", "-") in signed) == (f.name != "unseen"), "younger than signatures"
+    assert dict(sign({}, replace(STRICT["qpic"], unseen="apart")).items)["strict.unseen"] == "apart"
+
+
+def test_no_name_stands_twice() -> None:
+    names = [name for name, _ in sign({"map": "m", "boxes": "raw"}, STRICT["qpic"], SEMANTIC["shoe"]).items]
+    assert len(set(names)) == len(names)
+
+
+def test_no_two_protocols_share_a_signature() -> None:
+    names = [str(sign({}, strict=o)) for o in STRICT.values()]
+    names += [str(sign({}, semantic=o)) for o in SEMANTIC.values()]
+    assert len(set(names)) == len(STRICT) + len(SEMANTIC)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1))
+def test_a_signature_reads_back(items: list[tuple[str, str]]) -> None:
+    signature = Signature(tuple(items))
+    assert Signature.parse(str(signature)) == signature
+    assert str(signature).count("|") == len(items) - 1
+    assert "\n" not in str(signature)
+
+
+def test_truth_changes_the_signature() -> None:
+    moved = (2.0, 1.0, 20.0, 30.0)
+    whole = truth()
+    labels = replace(whole, image_labels=np.ones((600, 1), np.int8))
+    signatures = {str(sign(t.facts())) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
+    assert len(signatures) == 4
+    assert str(sign(truth().facts())) == str(sign(truth().facts()))
+
+
+def test_class_table_changes_the_signature() -> None:
+    whole = truth()
+    other = replace(whole, classes=replace(whole.classes, digest="00000000"))
+    assert str(sign(whole.facts())) != str(sign(other.facts()))
+
+
+def test_the_short_form_names_what_differs_from_the_protocol() -> None:
+    options = changed(SEMANTIC["shoe"], ["delta=0.25"])
+    short = sign(truth().facts() | {"map": "hico-det"}, STRICT["qpic"], options, STRICT).short()
+    assert "strict.protocol:qpic" in short
+    assert "protocol:shoe" in short
+    assert "delta:0.25" in short
+    assert "threshold" not in short
+    assert "map:hico-det" in short
+
+
+@pytest.mark.parametrize("text", ["", "shoe", "shoe:1|broken"])
+def test_what_is_no_signature_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="expected name:value"):
+        Signature.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("delta", "found no '=', expected NAME=VALUE"),
+        ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at"),
+        ("delta=2", "option delta: found '2', expected 0 to 1"),
+        ("delta=nan", "option delta: found 'nan', expected 0 to 1"),
+        ("cap=some", "option cap: found 'some', expected 1 to 1000000000 | none"),
+        ("assign=best", "expected greedy-gt | best-first | hungarian | confidence"),
+        ("strict.coordinates=pixels", "expected raw | indices | edges"),
+    ],
+)
+def test_wrong_settings_are_one_clear_line(assignment: str, message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        changed_whole([assignment])
+    assert message in str(caught.value)
+
+
+def changed_whole(assignments: list[str]) -> tuple[SemanticOptions, StrictOptions]:
+    return changed(SEMANTIC["shoe"], assignments), changed(STRICT["hico-det"], assignments)
+
+
+def test_options_of_the_other_kind_are_left_alone() -> None:
+    assert changed(SEMANTIC["shoe"], ["strict.cap=100"]) == SEMANTIC["shoe"]
+    assert changed(STRICT["qpic"], ["cap=3"]) == STRICT["qpic"]
+
+
+def test_enumerations_stay_enumerations() -> None:
+    options = changed(STRICT["hico-det"], ["strict.coordinates=raw", "strict.ties=expected"])
+    assert isinstance(options.coordinates, StrEnum)
+    assert settings(options)["strict.coordinates"] == "raw"
+
+
+def test_every_option_and_protocol_is_described() -> None:
+    assert all(all(column for column in row) for row in describe())
+    assert set(ABOUT) == set(SEMANTIC)
+    assert set(STRICT_ABOUT) == set(STRICT)

@@ -1,0 +1,202 @@
+import gzip
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.core.errors import InputError
+from shoe.core.io.files import inflated, read_bytes, replacing
+
+
+def test_a_file_appears_whole(tmp_path: Path) -> None:
+    with replacing(tmp_path / "a") as stream:
+        stream.write(b"new")
+        stream.flush()
+        assert not (tmp_path / "a").exists()
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_file_gets_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    with replacing(tmp_path / "a"):
+        pass
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "a").chmod(0o640)
+    with replacing(tmp_path / "a"):
+        pass
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_a_folder_of_files_under_dev_is_a_folder_like_any_other() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "a"
+        path.write_bytes(b"old")
+        with replacing(path) as stream:
+            stream.write(b"new")
+            stream.flush()
+            assert path.read_bytes() == b"old"
+        assert path.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure: type[BaseException]) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+
+    def fail() -> None:
+        with replacing(tmp_path / "a") as stream:
+            stream.write(b"half")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_link_keeps_pointing_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with replacing(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_standard_output_is_written_to_as_it_is(tmp_path: Path) -> None:
+    script = "from shoe.core.io.files import replacing\nwith replacing('/dev/stdout') as stream: stream.write(b'data')"
+    with (tmp_path / "redirected").open("wb") as output:
+        subprocess.run([sys.executable, "-c", script], stdout=output, check=True)
+    assert (tmp_path / "redirected").read_bytes() == b"data"
+    piped = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
+    assert piped.stdout == b"data"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    script = (
+        "import sys, time\n"
+        "from shoe.core.io.files import replacing\n"
+        "with replacing(sys.argv[1]) as stream:\n"
+        "    stream.write(b'half'); stream.flush()\n"
+        "    print('written', flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(target)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"written\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert target.read_bytes() == b"old"
+
+
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InputError, match="found No such file or directory, expected a place that can be written to"),
+        replacing(tmp_path / "none" / "a"),
+    ):
+        pass
+    with pytest.raises(InputError, match="found Is a directory"), replacing(tmp_path / "folder"):
+        pass
+    with pytest.raises(InputError, match="found Not a directory"), replacing(tmp_path / "file" / "a"):
+        pass
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(pipe) as stream:
+        stream.write(b"data")
+    assert os.read(reader, 10) == b"data"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+@given(st.binary())
+def test_bytes_are_read_packed_or_not(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a"
+        path.write_bytes(gzip.compress(data))
+        assert read_bytes(path) == data
+        if not data.startswith(b"\x1f\x8b"):
+            path.write_bytes(data)
+            assert read_bytes(path) == data
+
+
+def test_a_link_to_nothing_is_not_taken_for_a_mistake_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"a.json: found no such file, expected a file$"):
+        read_bytes(tmp_path / "a.json")
+
+
+def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "instances_test2015.json").touch()
+    with pytest.raises(InputError, match=r"no such file, expected a file \(did you mean instances_test2015.json\?\)"):
+        read_bytes(tmp_path / "instance_test2015.json")
+    with pytest.raises(InputError, match=r"found no such file, expected a file$"):
+        read_bytes(tmp_path / "folder" / "x")
+    with pytest.raises(InputError, match="a folder"):
+        read_bytes(tmp_path)
+    with pytest.raises(InputError, match="/dev/zero: found a device, expected a file"):
+        read_bytes("/dev/zero")
+    assert read_bytes(os.devnull) == b""
+    whole = gzip.compress(b"x" * 1000)
+    for damaged in (whole[:-3], whole[:12] + b"\xff\xff" + whole[14:], whole[:2], whole + b"\x1f\x8b"):
+        (tmp_path / "b.gz").write_bytes(damaged)
+        with pytest.raises(InputError, match="found damaged gzip data"):
+            read_bytes(tmp_path / "b.gz")
+
+
+def test_packed_data_of_several_members_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"one, ") + gzip.compress(b"") + gzip.compress(b"two") + b"\0" * 9)
+    assert read_bytes(tmp_path / "a.gz") == b"one, two"
+
+
+def test_many_members_are_read_in_linear_time(tmp_path: Path) -> None:
+    members = gzip.compress(b"") * 20_000 + gzip.compress(b"a") + b"\0" * 1_000_000 + gzip.compress(b"b" * 100_000)
+    (tmp_path / "a.gz").write_bytes(members)
+    start = time.process_time()
+    assert read_bytes(tmp_path / "a.gz") == b"a" + b"b" * 100_000
+    assert time.process_time() - start < 1
+
+
+def test_no_more_is_unpacked_than_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoe.core.io.files.LARGEST_UNPACKED", 1_000_000)
+    allowed, member = gzip.compress(b"x" * 1_000_000), gzip.compress(b"x" * 500_001)
+    (tmp_path / "a.gz").write_bytes(allowed)
+    assert len(read_bytes(tmp_path / "a.gz")) == 1_000_000
+    assert len(inflated(zlib.compress(b"x" * 1_000_000))) == 1_000_000
+    for packed in (gzip.compress(b"x" * 1_000_001), member + member, gzip.compress(b"x" * 100_000_000)):
+        (tmp_path / "a.gz").write_bytes(packed)
+        with pytest.raises(InputError, match=r"a.gz: found packed data of more than 0.001 GB, expected at most 0.001"):
+            read_bytes(tmp_path / "a.gz")
+    with pytest.raises(OverflowError, match="packed data of more than"):
+        inflated(zlib.compress(b"x" * 1_000_001))
+
+
+def test_what_unpacks_to_many_times_its_size_is_no_file_of_predictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe.core.io.files._UNPACKED_OF_ANY", 100_000)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b" " * 10_000_000))
+    with pytest.raises(InputError, match=r"found packed data of more than .* expected at most .*, 300 times"):
+        read_bytes(tmp_path / "a.gz")

@@ -1,0 +1,92 @@
+"""Differences between protocols, by rule: against all orders of switching, each mixture scored from the start."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks.hico_det import PROTOCOLS
+from shoe.benchmarks.protocol_options import StrictOptions
+from shoe.diagnosis.protocol_differences import differences, scorings, shapley
+from shoe.scoring.matching.task import Task
+from shoe.scoring.strict import strict_score
+from tests.oracles.scenes import random_scenes, small_classes
+from tests.scoring.compare import task_of
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    return task_of(random_scenes(np.random.default_rng(3), 25, n_predictions=120, decimals=1), small_classes())
+
+
+def slow_shares(task: Task, before: StrictOptions, after: StrictOptions, rules: list[str]) -> dict[str, float]:
+    """The mean gain of each rule over all orders in which they can be switched."""
+    total = dict.fromkeys(rules, 0.0)
+    orders = list(permutations(rules))
+    for order in orders:
+        options = before
+        for rule in order:
+            switched = replace(options, **{rule: getattr(after, rule)})
+            total[rule] += (strict_score(task, switched).map or 0) - (strict_score(task, options).map or 0)
+            options = switched
+    return {rule: gain / len(orders) for rule, gain in total.items()}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rules"),
+    [
+        ("ppdm", "qpic", ["coordinates", "cap", "empty_images"]),
+        pytest.param(
+            "gen-vlkt", "hico-det", ["coordinates", "overlap", "ap", "cap", "cap_ties"], marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_shares_are_means_over_all_orders(task: Task, first: str, second: str, rules: list[str]) -> None:
+    before, after = PROTOCOLS[first], PROTOCOLS[second]
+    (found,) = differences(task, [before, after])
+    slow = slow_shares(task, before, after, rules)
+    assert {s.name: s.map for s in found.rules} == pytest.approx(
+        {f"strict.{rule.replace('_', '-')}": share for rule, share in slow.items()}, abs=1e-12
+    )
+    assert any(slow.values())
+
+
+@pytest.mark.parametrize("name", ["qpic", "thid", "diag"])
+def test_shares_sum_to_the_difference_of_the_protocols(task: Task, name: str) -> None:
+    before, after = PROTOCOLS["hico-det"], PROTOCOLS[name]
+    (found,) = differences(task, [before, after])
+    scored = [strict_score(task, options) for options in (before, after)]
+    for figure in ("map", "map_rare", "map_non_rare"):
+        by = getattr(scored[1], figure) - getattr(scored[0], figure)
+        assert getattr(found, figure) == pytest.approx(by, abs=1e-12)
+        assert sum(getattr(s, figure) for s in found.rules) == pytest.approx(by, abs=1e-12)
+    gains = np.nan_to_num(scored[1].ap - scored[0].ap)
+    moved = {
+        label: gain for label, gain in zip(task.truth.classes.labels, gains.tolist(), strict=True) if abs(gain) > 1e-12
+    }
+    assert moved
+    assert {each.name: sum(each.rules.values()) for each in found.classes} == pytest.approx(moved, abs=1e-10)
+
+
+def test_what_is_scored_is_what_was_said(task: Task) -> None:
+    protocols = [PROTOCOLS[name] for name in ("hico-det", "qpic", "ppdm")]
+    seen: list[StrictOptions] = []
+
+    def watch(wanted: Sequence[StrictOptions]) -> Sequence[StrictOptions]:
+        seen.extend(wanted)
+        return wanted
+
+    differences(task, protocols, watch)
+    assert len(seen) == scorings(protocols) == 32  # those of ppdm are among qpic's
+
+
+@given(st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_shapley_values_sum_and_ignore_what_never_matters(number: int, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(2**number, 3))
+    assert shapley(values).sum(axis=0) == pytest.approx(values[-1] - values[0])
+    with_idle = np.concatenate([values, values])  # the last switch changes nothing
+    assert shapley(with_idle) == pytest.approx(np.vstack([shapley(values), np.zeros((1, 3))]))

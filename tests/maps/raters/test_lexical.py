@@ -1,0 +1,65 @@
+from itertools import product
+from typing import Any
+
+import pytest
+
+from shoe.core.errors import ShoeError
+from shoe.lexicon.expressions import Part
+from shoe.maps.prompts import Question, SenseText
+from shoe.maps.raters.baselines import Lexical
+from tests.maps.asking import PROMPTS, Memory, in_groups
+
+VERBS = ["ride.v.01", "straddle.v.01", "feed.v.01", "hold.v.02", "be.v.01"]
+OBJECTS = ["bicycle.n.01", "horse.n.01", "motorcycle.n.01", "animal.n.01", "water.n.01"]
+
+
+def asked(part: Part) -> list[Question]:
+    names = VERBS if part == "verb" else OBJECTS
+    pairs = [(a, b) for a, b in product(sorted(names), repeat=2) if a < b]
+    return [
+        Question(f"{number:016d}".encode(), part, SenseText(a, (), ""), SenseText(b, (), ""))
+        for number, (a, b) in enumerate(pairs)
+    ]
+
+
+def config(measure: Any = "wup", **settings: Any) -> Lexical:
+    return Lexical(name="w", measure=measure, **settings)
+
+
+def rated(rater: Lexical, part: Part, size: int = 4) -> dict[tuple[str, str], int]:
+    backend, memory = rater.backend(PROMPTS), Memory()
+    backend.rate(in_groups(asked(part), size), memory)
+    return {
+        pair: rating
+        for group, raw in memory.answers
+        for pair, rating in zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True)
+    }
+
+
+@pytest.mark.parametrize("part", ["verb", "object"])
+@pytest.mark.parametrize("measure", ["path", "wup"])
+def test_ratings_are_nltks_values_in_steps(measure: str, part: Part, reader: Any) -> None:
+    for (first, second), rating in rated(config(measure), part).items():
+        a, b = reader.synset(first), reader.synset(second)
+        value = a.path_similarity(b) if measure == "path" else a.wup_similarity(b)
+        assert rating == int(4 * value + 0.5)
+
+
+def test_thresholds_take_the_place_of_rounding() -> None:
+    assert set(rated(config(thresholds=(0, 0, 0, 0)), "verb").values()) == {4}
+    assert set(rated(config(thresholds=(2, 2, 2, 2)), "verb").values()) == {0}
+    assert rated(config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=1) == rated(
+        config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=100
+    )
+
+
+def test_thresholds_that_do_not_rise_are_refused() -> None:
+    with pytest.raises(ShoeError, match="expected 4 rising numbers"):
+        config(thresholds=(0.1, 0.3, 0.2, 0.4)).backend(PROMPTS)
+
+
+def test_nothing_is_asked_past_a_budget_or_a_stop() -> None:
+    backend = config().backend(PROMPTS)
+    for memory in (Memory(most_requests=1), Memory(stop_after=1)):
+        backend.rate(in_groups(asked("verb"), 2), memory)
+        assert len(memory.answers) == 1

@@ -1,0 +1,301 @@
+"""A storm of kills over ``shoe map``: whatever ends a run and whenever, the same command goes on to the same map.
+
+As a program: ``scripts/storm KILLS SEED JOB...`` prints how runs were ended, and what went wrong: to be 0 of all.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions, write_predictions
+from tests.llm.server import Server
+from tests.maps.runs import Runs
+from tests.maps.test_kills import ARGUMENTS, FAULTS, ONE, Work, answered_other_than_once, answers
+
+_OF_ONE_WORK = 10
+_RESERVED = 4_002_000
+"""Bytes that each ledger's writer takes for what is in flight, in whole pages."""
+_MOST_ROOM = 1 << 26
+_BUILT = """
+[[rater]]
+name = "one"
+kind = "openai"
+model = "m1"
+base_url = "{url}"
+limits = {{timeout = 1}}
+
+[[rater]]
+name = "several"
+kind = "openai"
+model = "m2"
+base_url = "{url}"
+pairs_per_request = 5
+limits = {{timeout = 1}}
+"""
+_BATCHES = """
+[[rater]]
+name = "batch"
+kind = "openai-batch"
+model = "m3"
+base_url = "{url}"
+pairs_per_request = 2
+requests_per_batch = 30
+batches = 2
+limits = {{tries = 30, timeout = 2}}
+"""
+_BOUNDED = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
+"""
+# Ends itself before, in or after the n-th call of some name by which anything gets onto the disk, whoever makes it.
+_KILLED_WHILE_WRITING = """
+import io, os, random
+class Raw(io.FileIO):
+    def write(self, data):
+        return os.write(self.fileno(), data)
+os.fdopen = lambda handle, mode: io.BufferedWriter(Raw(handle, mode))  # by which maps are written
+draw, left = random.Random({seed}), [{nth}]
+real = os.{name}
+def call(*arguments, **options):
+    left[0] -= 1
+    moment = draw.choice(("before", "torn", "after"))
+    if left[0] == 0 and moment == "torn" and "{name}" == "write":
+        real(arguments[0], arguments[1][:draw.randrange(len(arguments[1]))])
+    if left[0] or moment == "after":
+        found = real(*arguments, **options)
+    if left[0] == 0:
+        os.kill(os.getpid(), 9)
+    return found
+os.{name} = call
+"""
+_RARE = ("posix_fallocate", "ftruncate", "rename", "replace", "chmod", "mkdir", "unlink", "rmdir")
+_CALLS = {"write": 400, "open": 100, "fsync": 40} | dict.fromkeys(_RARE, 5)
+"""By which number of its calls, at most, a run is killed."""
+
+
+class Job(NamedTuple):
+    """One command that is run again and again."""
+
+    raters: str
+    arguments: tuple[str, ...] = ARGUMENTS
+
+
+JOBS = {
+    "build": Job(_BUILT),
+    "batch": Job(_BATCHES),
+    "complete": Job(
+        ONE.replace("{more}", "limits = {{timeout = 1}}"),
+        (
+            *("map", "complete", "hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--tolerance", "0"),
+            *("--raters", "raters.toml", "--yes", "--out"),
+        ),
+    ),
+}
+WRONG = (
+    *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
+    "odd ends",
+)
+WAYS = {
+    "SIGKILL": (-9,),
+    "SIGTERM": (130, -15),
+    "SIGHUP": (130, -1),
+    "SIGINT twice": (130, -2),
+    "full disk": (2,),
+    "kill while writing": (-9,),
+}
+"""How runs are ended, and the exit codes that they may have then, beside 0."""
+_HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0, begins_again=True)
+
+
+@dataclass
+class Disk:
+    """A disk of one's own for a folder, where it may be mounted; else a bound on the size of each file."""
+
+    folder: Path
+    mounted: bool = False
+
+    def __enter__(self) -> Disk:
+        self.mounted = self._mount(f"size={_MOST_ROOM}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", self.folder], check=True)
+
+    def _mount(self, options: str) -> bool:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
+        return os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+    def leave(self, room: int | None) -> None:
+        """Let so many bytes be free; as many as anybody may want if None."""
+        if self.mounted:
+            about = os.statvfs(self.folder)
+            size = _MOST_ROOM if room is None else (about.f_blocks - about.f_bfree) * about.f_frsize + room
+            self._mount(f"remount,size={size}")
+
+    def __str__(self) -> str:
+        return "a file system of its own" if self.mounted else "bounds on the size of files: mounting takes root"
+
+
+@dataclass
+class Found:
+    """How runs ended, what went wrong, and what was a full disk."""
+
+    ended: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(WRONG, 0)))
+    disk: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{count:5} {what}" for what, count in sorted(self.ended.items())]
+        lines += [f"full disks: {self.disk}", "wrong:"]
+        return "\n".join([*lines, *(f"{count:5} {what}" for what, count in self.wrong.items())])
+
+
+class Storm:
+    """One job, killed again and again, and what went wrong."""
+
+    def __init__(self, job: str, folder: Path, server: Server, draw: random.Random, runs: Runs, found: Found) -> None:
+        self.job, self.draw, self.server, self.runs, self.found = job, draw, server, runs, found
+        server.endpoint.forget()
+        begun = time.monotonic()
+        clean = self._work(folder / f"{job}-clean")
+        if self._started(clean).end()[0]:
+            raise RuntimeError(self.runs.text())
+        self.clean = clean.map()
+        self.seconds = time.monotonic() - begun
+        self.most = answers(server)
+
+    def _work(self, folder: Path) -> Work:
+        raters, arguments = JOBS[self.job]
+        work = Work(folder, raters.format(url=self.server.url), arguments)
+        if "complete" in arguments:
+            table = read_predictions(PREDICTIONS["free text"])
+            write_predictions(table.select(np.arange(0, len(table), 8)), folder / "said.jsonl", "vlm")
+        return work
+
+    def _started(self, work: Work, before: str = "") -> Runs:
+        return self.runs.start(work.folder, [*work.arguments, "map"], before)
+
+    def round(self, folder: Path, kills: int) -> int:
+        """Kill some runs of one work, then let it come to its end; how many were killed."""
+        self.server.endpoint.forget()
+        with Disk(folder) as disk:
+            self.found.disk = str(disk)
+            work, kept, done = self._work(folder), Counter[str](), 0
+            for _ in range(kills):
+                killed = self._kill(work, disk)
+                done += killed
+                found = _whole_lines(folder)
+                self._went_wrong("answers lost", (kept - found).total(), "between two runs")
+                kept = found
+                disk.leave(None)
+                if not killed and self.draw.random() < 0.5:
+                    break
+            self._finish(work)
+            self._went_wrong("answers lost", (kept - _whole_lines(folder)).total(), "in the last run")
+        return done
+
+    def _finish(self, work: Work) -> None:
+        code, _ = self._started(work).end()
+        self._went_wrong("commands stuck", code != 0, f"exit code {code}: {self.runs.text()}")
+        if code != 0:
+            return
+        found = work.map()
+        differ = [name for name in found.keys() | self.clean.keys() if found.get(name) != self.clean.get(name)]
+        self._went_wrong("maps that differ", bool(differ), f"{differ}, kept in {_copy(work, bool(differ))}")
+        twice = answered_other_than_once(self.server.stats())
+        self._went_wrong("answers paid twice", twice.total(), f"{dict(twice)}, kept in {_copy(work, bool(twice))}")
+        left = [path.name for path in work.folder.iterdir() if path.name.endswith(".tmp")]
+        self._went_wrong("leftovers", len(left), str(left))
+
+    def _went_wrong(self, what: str, count: int, details: str) -> None:
+        self.found.wrong[what] += count
+        if count:
+            sys.stderr.write(f"{self.job}: {count} {what}: {details[-3000:]}\n")
+
+    def _kill(self, work: Work, disk: Disk) -> bool:
+        """End one run in some way; whether it was not over before."""
+        way, draw, before, where = self.draw.choice(list(WAYS)), self.draw, "", ""
+        if way == "kill while writing":
+            name = draw.choice(list(_CALLS))
+            nth, where = int(_CALLS[name] ** draw.random()), f" ({name})"
+            before = _KILLED_WHILE_WRITING.format(name=name, nth=nth, seed=draw.randrange(10**6))
+        elif way == "full disk" and disk.mounted:
+            disk.leave(draw.choice([0, 1, 2]) * _RESERVED + draw.randrange(60_000))
+        elif way == "full disk":
+            before = _BOUNDED.format(room=draw.randrange(1_000, 150_000))
+        run = self._started(work, before)
+        if "SIG" in way:
+            self._wait(run)
+            for name in way.replace(" twice", " SIGINT").split():
+                run.send(signal.Signals[name])
+                time.sleep(0.02)
+        code, stuck = run.end()
+        said = f"{way}: exit code {code}: {run.text()}"
+        self._went_wrong("commands stuck", stuck, said)
+        self._went_wrong("tracebacks", "Traceback" in said or "Fatal Python" in said, said)
+        self._went_wrong("odd ends", code not in (0, *WAYS[way]), said)
+        self.found.ended[f"{self.job}: {way + where if code else 'came to its end before'}"] += 1
+        return code != 0
+
+    def _wait(self, run: Runs) -> None:
+        """Let a run go on for a while, or until it has been given some answers, which takes it further each time."""
+        end, wanted = time.monotonic() + self.draw.uniform(0, 1.2 * self.seconds), None
+        if self.draw.random() < 0.7:
+            wanted = answers(self.server) + self.draw.randrange(max(self.most // 8, 1))
+        while not run.is_over() and time.monotonic() < end and (wanted is None or answers(self.server) < wanted):
+            time.sleep(0.01)
+        time.sleep(self.draw.uniform(0, 0.1))
+
+
+def _copy(work: Work, wanted: bool) -> str:
+    return str(shutil.copytree(work.folder, tempfile.mkdtemp(prefix="storm-"), dirs_exist_ok=True)) if wanted else ""
+
+
+def _whole_lines(folder: Path) -> Counter[str]:
+    """The lines of all ledgers, but for what is torn at their ends."""
+    texts = (path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.glob("shoe-ledger/*.jsonl")))
+    return Counter(line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n"))
+
+
+def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = tuple(JOBS)) -> None:
+    """Kill so many runs in all, of each job in turn, and count how they ended and what went wrong."""
+    draw = random.Random(seed)
+    with Server(_HOSTILE) as server, Runs(folder) as runs:
+        storms = cycle([Storm(job, folder, server, draw, runs, found) for job in jobs])
+        while kills > 0:
+            kills -= next(storms).round(Path(tempfile.mkdtemp(dir=folder)), min(kills, _OF_ONE_WORK))
+
+
+def main() -> None:
+    """Print what a storm does, or did until it was interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    given = dict(enumerate(sys.argv[1:]))
+    found = Found()
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
+        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or JOBS)
+    sys.stdout.write(f"{found}\n")
+    sys.exit(any(found.wrong.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.store import ids_of, lexicon, names_of
+from shoe.maps.planning import (
+    BODILY,
+    MIXED,
+    STEPS,
+    VERB_RULE,
+    VERB_STEPS,
+    Plan,
+    needed_senses,
+    object_rule,
+    plan_dataset,
+    plan_needed,
+    plan_pairs,
+)
+from shoe.predictions import read_predictions
+from shoe.similarity import Similarity, SimilarityMap, similarity_table
+
+HICO = benchmark("hico-det").classes
+SENSES = [lexicon().name(synset) for synset in lexicon().senses("ride", "v").tolist()]
+
+
+@pytest.fixture(scope="module")
+def whole() -> dict[Part, Plan]:
+    return plan_dataset(HICO)
+
+
+def rows(plan: Plan) -> list[tuple[str, str]]:
+    name = lexicon().name
+    return [(name(c), name(s)) for c, s in zip(plan.class_synset.tolist(), plan.synset.tolist(), strict=True)]
+
+
+def questions(plan: Plan) -> list[tuple[str, str]]:
+    name = lexicon().name
+    return [(name(a), name(b)) for a, b in zip(plan.first.tolist(), plan.second.tolist(), strict=True)]
+
+
+def rated_above_zero(part: Part) -> Iterator[tuple[tuple[str, str], float]]:
+    table = SimilarityMap.load("hico-det").tables[part]
+    for pair, ratings in zip(table.names(), table.ratings, strict=True):
+        given = ratings[ratings >= 0]
+        if given.any() and pair[0] != pair[1]:
+            yield pair, float(given.mean())
+
+
+def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
+    assert {part: (len(plan.synset), len(plan)) for part, plan in whole.items()} == {
+        "verb": (853_349, 846_328),
+        "object": (40_043, 36_883),
+    }
+    needed = plan_needed(HICO, [read_predictions(PREDICTIONS["free text"])])
+    text = (Path(__file__).parents[2] / "docs" / "maps.md").read_text("utf-8")
+    for plan in whole.values():
+        assert f"| {len(plan.synset):,} | {len(plan):,} |" in text
+    assert " and ".join(f"{len(plan):,} {part}" for part, plan in needed.items()) in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "shares"),
+    [("verb", {0: 0.848, 2: 0.880, 3: 0.910}), ("object", {0: 0.819, 2: 0.941, 3: 0.976})],
+)
+def test_the_shares_of_the_shipped_map_that_the_documents_state(
+    whole: dict[Part, Plan], part: Part, shares: dict[int, float]
+) -> None:
+    planned = set(rows(whole[part]))
+    classes = {class_synset for class_synset, _ in planned}
+    rated = [(pair, mean) for pair, mean in rated_above_zero(part) if pair[0] in classes]
+    for least, share in shares.items():
+        found = [pair in planned for pair, mean in rated if mean >= least]
+        assert np.mean(found) == pytest.approx(share, abs=0.0005)
+
+
+def test_every_class_is_compared_with_every_other(whole: dict[Part, Plan]) -> None:
+    for plan in whole.values():
+        classes = set(plan.class_synset.tolist())
+        for synset in classes:
+            assert classes - {synset} <= set(plan.synset[plan.class_synset == synset].tolist())
+
+
+def test_fewer_steps_plan_fewer_objects_and_the_same_verbs(whole: dict[Part, Plan]) -> None:
+    near = plan_dataset(HICO, steps=2)
+    assert set(rows(near["object"])) < set(rows(whole["object"]))
+    assert (near["verb"].synset == whole["verb"].synset).all()
+
+
+def test_rows_and_questions_of_a_whole_plan_are_sorted(whole: dict[Part, Plan]) -> None:
+    plan = whole["object"]
+    assert rows(plan) == sorted(set(rows(plan)))
+    assert questions(plan) == sorted(set(questions(plan)))
+
+
+@given(st.lists(st.tuples(st.sampled_from(SENSES), st.sampled_from(SENSES))))
+def test_given_pairs_are_planned_once_each_and_asked_in_one_direction(pairs: list[tuple[str, str]]) -> None:
+    plan = plan_pairs("verb", pairs)
+    assert rows(plan) == sorted({pair for pair in pairs if pair[0] != pair[1]})
+    assert questions(plan) == sorted({(min(pair), max(pair)) for pair in rows(plan)})
+    asked = questions(plan)
+    assert [asked[number] for number in plan.question.tolist()] == [(min(pair), max(pair)) for pair in rows(plan)]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("horse.n.01", r"'horse.n.01' is not the name of a verb sense of WordNet 3.0, .*did you mean horse.v.01"),
+        ("ride.v.99", "did you mean ride.v."),
+        ("", "is not the name of a verb sense of WordNet 3.0, as ride.v.01$"),
+        ("\x1b[2J.v.01", "is not the name of a verb sense"),
+    ],
+)
+def test_a_name_that_is_none_is_refused(name: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        plan_pairs("verb", [("ride.v.01", name)])
+
+
+def test_a_synset_goes_by_any_of_its_lemmas() -> None:
+    assert rows(plan_pairs("object", [("horse.n.01", "auto.n.01")])) == [("horse.n.01", "car.n.01")]
+
+
+class Recorded(Similarity):
+    """A similarity that knows nothing and keeps what it was asked for."""
+
+    name, digest = "recorded", "00000000"
+
+    def __init__(self) -> None:
+        self.asked: set[tuple[str, str]] = set()
+
+    def values(
+        self, part: Part, class_senses: np.typing.NDArray[np.int32], senses: np.typing.NDArray[np.int32]
+    ) -> np.typing.NDArray[np.float64]:
+        names = names_of(senses)
+        self.asked |= {(c, name) for c in names_of(class_senses) if c for name in names if name != c}
+        return np.full((len(class_senses), len(senses)), np.nan)
+
+
+@pytest.mark.parametrize("object_words", ["phrase-first", "pooled"])
+def test_what_predictions_need_is_what_scoring_looks_up(object_words: ObjectWords) -> None:
+    words = [("riding", "motor bike"), ("no_interaction", "horse"), ("qwxz", "tennis racket"), ("stroke", "a qwxz")]
+    plans = plan_needed(HICO, [predicted(*words)], object_words=object_words)
+    for part, class_synsets, place in (("verb", HICO.verb_synsets, 0), ("object", HICO.object_synsets, 1)):
+        synsets, recorded = sorted(set(class_synsets)), Recorded()
+        similarity_table(
+            recorded,
+            part,  # type: ignore[arg-type]
+            ids_of(synsets),
+            ["a class"] * len(synsets),
+            list(dict.fromkeys(pair[place] for pair in words)),
+            SemanticOptions(object_words=object_words),
+        )
+        assert set(rows(plans[part])) == recorded.asked  # type: ignore[index]
+
+
+def test_nothing_predicted_needs_nothing() -> None:
+    for plan in plan_needed(HICO, [predicted()]).values():
+        assert (len(plan), len(plan.synset), len(plan.question)) == (0, 0, 0)
+
+
+def test_the_rules_in_words_say_what_the_code_does() -> None:
+    assert all(file in VERB_RULE for file in BODILY | MIXED)
+    assert f"at most {VERB_STEPS} steps" in VERB_RULE
+    assert f"at most {STEPS} steps" in object_rule()
+    assert "at most 3 steps" in object_rule(3)
+
+
+def predicted(*triplets: tuple[str, str]) -> Interactions:
+    """Predictions with these words; the vocabularies have a verb and an object that no triplet uses."""
+    n = len(triplets)
+    verbs = [*dict.fromkeys(verb for verb, _ in triplets), "juggle"]
+    objects = ["unicorn", *dict.fromkeys(object_ for _, object_ in triplets)]
+    return Interactions.from_columns(
+        images=["a.jpg"],
+        image=np.zeros(n, int),
+        human_boxes=np.tile([0.0, 0.0, 1.0, 1.0], (n, 1)),
+        object_boxes=np.tile([0.0, 0.0, 1.0, 1.0], (n, 1)),
+        verb=np.array([verbs.index(verb) for verb, _ in triplets], int),
+        object=np.array([objects.index(object_) for _, object_ in triplets], int),
+        verbs=verbs,
+        objects=objects,
+    )
+
+
+def test_all_senses_of_all_words_that_occur_and_no_others() -> None:
+    senses = needed_senses([predicted(("riding", "pony")), predicted(("straddle", "pony"), ("riding", "cab"))])
+    for part, words in (("verb", ("riding", "straddle")), ("object", ("pony", "cab"))):
+        expected = {c.name for word in words for c in resolve(word, part).candidates}  # type: ignore[arg-type]
+        assert {lexicon().name(synset) for synset in senses[part].tolist()} == expected  # type: ignore[index]
+
+
+def test_words_without_a_sense_need_nothing() -> None:
+    senses = needed_senses([predicted(("no_interaction", "qwxz"))])
+    assert {part: len(found) for part, found in senses.items()} == {"verb": 0, "object": 0}
+
+
+def test_no_predictions_need_nothing() -> None:
+    assert [len(found) for found in needed_senses([predicted()]).values()] == [0, 0]
+    assert [len(found) for found in needed_senses([]).values()] == [0, 0]
+
+
+@pytest.mark.parametrize(("how", "pooled"), [("phrase-first", False), ("pooled", True)])
+def test_objects_of_several_words_are_looked_up_as_scoring_will(how: ObjectWords, pooled: bool) -> None:
+    senses = needed_senses([predicted(("hold", "tennis racket"))], how)["object"].tolist()
+    assert (lexicon().synset("tennis.n.01") in senses) == pooled
+
+
+def test_an_unknown_way_is_refused() -> None:
+    with pytest.raises(OptionError, match="object-words"):
+        needed_senses([predicted(("hold", "cup"))], "whole")  # type: ignore[arg-type]

@@ -1,0 +1,46 @@
+"""Accuracy by group: figures by hand, intervals by concept."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shoe.scoring.bongard.oracle import Answers, Outcome
+from shoe.scoring.bongard.score import RESAMPLES, accuracy
+from tests.scoring.bongard.made import problems_of
+
+
+def answers(right: list[tuple[bool, bool]]) -> Answers:
+    yes = np.array([(first, not second) for first, second in right])
+    return Answers.of(yes, np.ones(len(right), bool), np.ones(len(right), bool))
+
+
+def test_the_average_is_the_plain_mean_of_groups() -> None:
+    problems = problems_of(5, ("a", "b"))  # a has the problems 0, 2, 4
+    found = accuracy(problems, answers([(True, True), (True, False), (False, True), (False, False), (True, True)]))
+    assert found.groups["a"].accuracy == pytest.approx(5 / 6)
+    assert found.groups["b"].accuracy == pytest.approx(1 / 4)
+    assert found.average == pytest.approx((5 / 6 + 1 / 4) / 2)
+    assert found.groups["b"].outcomes == {Outcome.RIGHT: 1, Outcome.MISSED: 1, Outcome.FALSELY_FOUND: 2}
+    assert found.interval is None  # one concept has nothing to be resampled
+
+
+def test_intervals_resample_concepts() -> None:
+    """Four problems of one concept are all right, four of another all wrong: a half, and nobody knows which comes."""
+    problems = problems_of(8)
+    other = problems.regions.verb.copy()
+    other[problems.positives[4:]] = 2
+    problems = replace(problems, regions=replace(problems.regions, verb=other, verbs=("ride", "feed", "pet")))
+    (found,) = accuracy(problems, answers([(True, True)] * 4 + [(False, False)] * 4)).groups.values()
+    assert (found.accuracy, found.concepts, found.problems) == (0.5, 2, 8)
+    assert found.interval == (0.0, 1.0)
+    (sure,) = accuracy(problems, answers([(True, False)] * 8)).groups.values()
+    assert sure.interval == (0.5, 0.5)
+    halves = replace(problems, groups=("a", "b"), group=np.array([0, 1] * 4, np.int32))
+    found_halves = accuracy(halves, answers([(True, True)] * 4 + [(False, True)] * 4))
+    assert [found_halves.groups[name].interval for name in "ab"] == [(0.5, 1.0)] * 2
+    assert found_halves.interval == (0.5, 1.0)
+    one_sure = accuracy(halves, answers([(True, True)] * 4 + [(False, False), (True, True)] * 2))
+    assert [one_sure.groups[name].interval for name in "ab"] == [(0.0, 1.0), (1.0, 1.0)]
+    assert one_sure.interval == (0.5, 1.0)
+    assert RESAMPLES >= 1000

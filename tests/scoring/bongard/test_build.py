@@ -1,0 +1,214 @@
+"""Building: each rule of the curation by hand, what negatives never show, groups, and the real test set."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
+from shoe.lexicon.store import ids_of
+from shoe.predictions.truth import read_ground_truth
+from shoe.scoring.bongard import curation
+from shoe.scoring.bongard.build import Sampling, Seen, build_problems
+from shoe.scoring.bongard.curation import Curation, concepts_of, curated, included, parts_by_annotation
+from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
+from shoe.similarity import load_similarity
+from tests.benchmarks.samples import INSTANCES
+from tests.cli.run import refused, run
+from tests.scoring.bongard.made import truth_of
+
+CLASSES = benchmark("hico-det").classes
+MAP = load_similarity("hico-det")
+
+
+def labels(truth: GroundTruth, how: Curation | None = None) -> dict[str, str]:
+    """The label of each image's region that is kept."""
+    regions = curated(truth, MAP, how or Curation()).regions
+    return {
+        regions.images[i][-6:-4]: f"{regions.verbs[v]} {regions.objects[o]}"
+        for i, v, o in zip(regions.image, regions.verb, regions.object, strict=True)
+    }
+
+
+def test_similar_actions_become_one_and_chains_do_not() -> None:
+    made = concepts_of(CLASSES, MAP, 0.6)
+    assert "clean_or_wash" in made.actions
+    apart = concepts_of(CLASSES, MAP, 1.1)
+    assert len(apart) == len(CLASSES) - int(CLASSES.no_interaction.sum())
+    # sit_on is 0.61 similar to straddle a bicycle, straddle 0.62 to hop_on it, and sit_on less to hop_on.
+    bicycle = CLASSES.objects.index("bicycle")
+    actions = [a for a, o in zip(made.actions, made.object, strict=True) if o == bicycle]
+    assert {"hop_on_or_straddle", "sit_on"} <= set(actions)
+
+
+def test_the_lexicon_says_what_is_part_of_what() -> None:
+    sip, drink, buy, pay = ids_of(["sip.v.01", "drink.v.01", "buy.v.01", "pay.v.01"]).tolist()
+    assert drink in included(sip)
+    assert sip not in included(drink)
+    assert pay in included(buy)
+
+
+def test_entailments_are_those_of_wordnet(reader: Any) -> None:
+    path = Path(curation.__file__).parent / "data" / "entailments.tsv"
+    shipped = {tuple(line.split("\t")) for line in path.read_text("utf-8").splitlines()[1:]}
+    assert shipped == {(verb.name(), other.name()) for verb in reader.all_synsets("v") for other in verb.entailments()}
+
+
+def test_parts_by_annotation_are_broader_and_well_attested() -> None:
+    eat, hold, smell = [1] * 4 + [0] * 6, [1] * 3 + [0] + [1] * 6, [1] + [0] * 9
+    table = np.array([eat, hold, smell], bool).T
+    assert np.argwhere(parts_by_annotation(table, 0.75, 4)).tolist() == [[1, 0]]
+    assert not parts_by_annotation(table, 0.8, 4).any()
+    assert np.argwhere(parts_by_annotation(table, 0.75, 1)).tolist() == [[0, 2], [1, 0], [1, 2]]
+
+
+def test_a_region_keeps_one_label() -> None:
+    truth = truth_of(
+        [
+            ["hug dog", "hold dog"],  # hugging is a kind of holding
+            ["clean sink", "wash sink"],  # too alike
+            ["no_interaction dog"],
+            ["feed dog", "walk dog"],  # neither is part of the other
+            ["feed dog"],
+        ]
+    )
+    assert labels(truth) == {"01": "hug dog", "02": "clean_or_wash sink", "05": "feed dog"}
+    steps = curated(truth, MAP, Curation()).steps
+    assert [(step.concepts, step.regions, step.labels) for step in steps] == [
+        (7, 5, 8),
+        (6, 4, 7),
+        (5, 4, 6),
+        (4, 4, 5),
+        (4, 4, 5),
+        (4, 4, 5),
+        (3, 3, 3),
+    ]
+
+
+def test_boxes_are_seen_as_large_as_they_are() -> None:
+    truth = truth_of([["feed dog"]])  # the human's box has 20,000 square pixels, the dog's 24,000
+    assert labels(truth, Curation(smallest=20_000)) == {"01": "feed dog"}
+    assert labels(truth, Curation(smallest=20_001)) == {}
+
+
+def test_a_crop_has_a_margin_within_the_image() -> None:
+    (crop,) = curated(truth_of([["feed dog"]], size=265), MAP, Curation()).regions.crops.tolist()
+    assert crop == [0, 9, 265, 251]  # the union is 10..260, 20..240; 5 % of it are 12.5 and 11
+
+
+def many_dogs() -> GroundTruth:
+    """Twelve images each of feeding, walking and petting a dog, and eight of two of them, by one person or by two."""
+    alone = [[f"{verb} dog"] for verb in ("feed", "walk", "pet") for _ in range(12)]
+    return truth_of([*alone, *[["feed dog", "walk dog"]] * 8, *[["feed dog", "+pet dog"]] * 8])
+
+
+def test_negatives_never_show_the_concept() -> None:
+    truth = many_dogs()
+    built = build_problems(truth, MAP, sampling=Sampling(overlap=14, most=20))
+    problems = built.problems
+    shown: list[set[str]] = [set() for _ in truth.interactions.images]
+    for image, verb in zip(truth.interactions.image, truth.interactions.verb, strict=True):
+        shown[image].add(CLASSES.verbs[verb])
+    assert Counter(action for action, _ in (problems.concepts[c] for c in problems.concept)) == {
+        "feed": 20,
+        "walk": 20,
+        "pet": 20,
+    }
+    for concept, positives, negatives in zip(problems.concept, problems.positives, problems.negatives, strict=True):
+        action = problems.concepts[concept][0]
+        assert all(action in shown[problems.regions.image[row]] for row in positives)
+        assert all(action not in shown[problems.regions.image[row]] for row in negatives)
+
+
+def test_who_does_the_whole_does_its_part() -> None:
+    """Who hugs a dog holds it, though nobody annotated it: no negative of holding."""
+    truth = truth_of([[f"{verb} dog"] for verb in ("hug", "hold", "walk") for _ in range(12)])
+    problems = build_problems(truth, MAP, sampling=Sampling(overlap=14, most=5)).problems
+    others: dict[str, set[str]] = {}
+    for concept, rows in zip(problems.concept, problems.negatives, strict=True):
+        verbs = {problems.regions.verbs[v] for v in problems.regions.verb[rows]}
+        others.setdefault(problems.concepts[concept][0], set()).update(verbs)
+    assert others == {"hug": {"hold", "walk"}, "hold": {"walk"}, "walk": {"hug", "hold"}}
+
+
+def test_groups_say_what_training_shows() -> None:
+    verbs, objects = frozenset({"feed", "walk"}), frozenset({"dog", "cat"})
+    curation = concepts_of(CLASSES, MAP, 0.6)
+    group = Seen(verbs, objects).groups(curation, CLASSES.objects)
+    names = [f"{a} {CLASSES.objects[o]}" for a, o in zip(curation.actions, curation.object, strict=True)]
+    for name, expected in {
+        "feed dog": 0,
+        "feed horse": 1,
+        "pet cat": 2,
+        "pet sheep": 3,
+        "clean_or_wash sink": 3,
+    }.items():
+        assert GROUPS[group[names.index(name)]] == GROUPS[expected]
+    half = Seen(frozenset({"clean"}), objects).groups(curation, CLASSES.objects)
+    assert half[names.index("clean_or_wash sink")] == -1
+
+
+@pytest.mark.slow
+def test_training_shows_only_what_is_seen(tmp_path: Path) -> None:
+    truth, seen = many_dogs(), Seen(frozenset({"feed", "walk"}), frozenset({"dog"}))
+    how = Sampling(overlap=14, most=5)
+    train = build_problems(truth, MAP, sampling=how, seen=seen, part="train")
+    assert {action for action, _ in train.problems.concepts} == {"feed", "walk"}
+    read = read_problems(*write_problems(train.problems, tmp_path, "train"))
+    assert Seen.in_problems(read) == seen
+    test = build_problems(truth, MAP, sampling=how, seen=Seen.in_problems(read)).problems
+    assert {GROUPS[g]: n for g, n in Counter(test.group.tolist()).items()} == {GROUPS[0]: 10, GROUPS[2]: 5}
+
+
+@pytest.mark.slow
+def test_training_on_a_split_of_classes_shows_no_unseen_pair() -> None:
+    seen = np.isin(CLASSES.labels, ["feed dog", "walk dog", "pet cat"])
+    truth, how, known = many_dogs(), Sampling(overlap=14, most=1), Seen.in_classes(CLASSES, seen)
+    train = build_problems(truth, MAP, sampling=how, seen=known, part="train").problems
+    assert train.concepts == [("feed", "dog"), ("walk", "dog")]
+    test = build_problems(truth, MAP, sampling=how, seen=known).problems
+    assert {GROUPS[g] for g in test.group.tolist()} == {GROUPS[0]}  # petting is seen, and so are dogs
+
+
+def test_holding_out_takes_a_share_by_the_seed() -> None:
+    kept = [Seen.holding_out(CLASSES, share, seed) for share, seed in ((0.2, 0), (0.2, 0), (0.2, 1), (0, 3))]
+    assert kept[0] == kept[1] != kept[2]
+    assert [len(kept[0].verbs), len(kept[0].objects)] == [117 - 23, 64]
+    assert kept[3] == Seen(frozenset(CLASSES.verbs), frozenset(CLASSES.objects))
+
+
+def test_problems_are_not_written_over_what_they_are_made_of(tmp_path: Path) -> None:
+    path = tmp_path / "x_seen_obj_seen_act.json"
+    path.write_bytes(INSTANCES.read_bytes())
+    refused(run("bongard", "build", path, "--out", tmp_path, "--name", "x"), "found an input or another output")
+    assert path.read_bytes() == INSTANCES.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_the_real_test_set(shared_data: Path, tmp_path: Path) -> None:
+    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    built = build_problems(truth, MAP, seen=Seen.holding_out(CLASSES, 0.2, 0))
+    assert built.problems.counts() == {
+        "seen_obj_seen_act": (166, 444, 3394),
+        "unseen_obj_seen_act": (46, 143, 1009),
+        "seen_obj_unseen_act": (18, 64, 762),
+        "unseen_obj_unseen_act": (4, 9, 117),
+    }
+    assert [step.labels for step in built.steps] == [33260, 29022, 28761, 28405, 20525, 17660, 12877, 12654]
+    shows: dict[int, set[str]] = {}
+    for image, verb, object_ in zip(
+        truth.interactions.image, truth.interactions.verb, truth.interactions.object, strict=True
+    ):
+        shows.setdefault(int(image), set()).add(f"{CLASSES.verbs[verb]} {CLASSES.objects[object_]}")
+    problems = built.problems
+    for concept, positives, negatives in zip(problems.concept, problems.positives, problems.negatives, strict=True):
+        action, object_ = problems.concepts[concept]
+        names = {f"{verb} {object_}" for verb in action.split("_or_")}
+        assert all(names & shows[problems.regions.image[row]] for row in positives.tolist())
+        assert not any(names & shows[problems.regions.image[row]] for row in negatives.tolist())
+    again = read_problems(*write_problems(problems, tmp_path, "test"))
+    assert again.counts() == problems.counts()

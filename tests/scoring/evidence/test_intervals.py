@@ -1,0 +1,153 @@
+"""Bounds of a score under a map with gaps: by hand, against imputed values drawn at random, and on real annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from shoe.benchmarks.protocol_options import SemanticOptions, changed
+from shoe.benchmarks.protocols import SEMANTIC
+from shoe.benchmarks.truth import read_ground_truth
+from shoe.core.arrays import Indices
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions
+from shoe.scoring.evidence.bounds import OpenScore, false_positives, other_class, precision_bounds
+from shoe.scoring.evidence.draws import Imputation, imputation_of
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.matching.task import Task
+from shoe.scoring.scorer import Matches, Scorer
+from tests.examples import examples
+from tests.oracles.model import to_tables
+from tests.oracles.scenes import random_scenes, small_classes
+from tests.scoring.evidence.imputing import Gappy, completed
+from tests.scoring.test_real_similarity import open_scenes
+
+CLASSES = small_classes()
+SETTINGS: list[list[str]] = [
+    [],
+    ["assign=best-first"],
+    ["assign=hungarian"],
+    ["assign=confidence"],
+    ["sigma-ties=iou"],
+    ["sigma-ties=index"],
+    ["min-sigma=positive"],
+    ["min-sigma=delta", "assign=confidence", "ap=trapezoid"],
+    ["missed=drop", "combine=minimum"],
+    ["fp-scope=image"],
+    ["delta-at=>", "combine=geometric"],
+    ["ap=11-point", "map-tau=0.5"],
+    ["ap=101-point", "cap=3"],
+    ["ap=trapezoid", "ties=input"],
+    ["ties=input", "tau-by=image"],
+    ["classes=all", "f1-classes=counted"],
+    ["senses=first", "sense=first"],
+    ["no-interaction=exclude", "recall=truth"],
+    ["sense=one"],
+    ["unrated=wup"],
+    ["direction=symmetric"],
+    ["direction=symmetric", "sense=one", "repeats=matched"],
+]
+
+
+def scene_task(seed: int) -> Task:
+    """A few images; every other time with words that the dataset does not have."""
+    rng = np.random.default_rng(seed)
+    found = open_scenes(seed, 3) if seed % 2 else random_scenes(rng, 3, n_predictions=8, decimals=1, open_words=True)
+    truth, predictions = to_tables(found, CLASSES)
+    return Task(predictions, truth)
+
+
+def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> Matches:
+    """Match by a scorer's similarities; false positives are of today's class, or of the other possible one."""
+    matches = scorer.match(rows)
+    today = false_positives(scorer, imputation.today, matches.unmatched)
+    other = other_class(scorer, imputation.guess, matches.unmatched, today)
+    chance = np.random.default_rng(seed).random(len(matches.unmatched))
+    return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, today.category))
+
+
+def outside(task: Task, today: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
+    """What drawn values score outside the bounds, where false positives and near repeats are those that they expect."""
+    imputation = imputation_of(task, today, options)
+    if imputation is None:
+        return []
+    near = Scorer(task, today, options).near
+    low = Scorer(task, imputation.low, options, near)
+    for_map = OpenScore.of(low, imputation, low.map_rows)
+    lowest, highest = precision_bounds(for_map, for_map.other)
+    found = []
+    for seed in seeds:
+        similarities = completed(task, today, options, seed)
+        found += [f"{seed}: similarities" for _ in range(not _between(imputation, similarities))]
+        scorer = Scorer(task, similarities, options, near)
+        scores = scorer.entries(pinned(scorer, scorer.map_rows, imputation, seed)).scores()
+        # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
+        slack = 1e-9 + 6 * scores.error
+        beyond = scorer.in_mean & ((scores.ap < lowest - slack) | (scores.ap > highest + slack))
+        found += [f"{seed}: AP of class {k}" for k in np.flatnonzero(beyond)]
+    return found
+
+
+def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
+    return all(
+        (low.values <= found.values + 1e-12).all() and (found.values <= high.values + 1e-12).all()
+        for low, found, high in (
+            (imputation.low.verbs, similarities.verbs, imputation.high.verbs),
+            (imputation.low.objects, similarities.objects, imputation.high.objects),
+        )
+    )
+
+
+@pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
+@examples(0.2)
+@given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
+def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
+    task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
+    today = HoiSimilarity.of(task, Gappy(seed, share), options)
+    assert outside(task, today, options, range(seed, seed + 3)) == []
+
+
+@pytest.mark.slow
+def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
+    task = Task(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH))
+    options = SEMANTIC["shoe"]
+    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
+    assert outside(task, today, options, range(8)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
+    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    said = to_words(truth)
+    task, options = Task(said, truth), SEMANTIC["shoe"]
+    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
+    assert outside(task, today, options, range(3)) == []
+
+
+def to_words(truth: shoe.GroundTruth) -> shoe.Interactions:
+    """Predictions from annotations: each one again, every third with a confidence and every second verb exchanged."""
+    table = truth.interactions
+    rng = np.random.default_rng(7)
+    free = ("straddling", "patting", "carrying", "looking at", "fixing", *table.verbs)
+    verb = np.where(rng.random(len(table)) < 0.5, rng.integers(len(free), size=len(table)), table.verb + 5)
+    return shoe.Interactions.from_columns(
+        images=table.images,
+        image=table.image,
+        human_boxes=table.human_boxes,
+        object_boxes=table.object_boxes,
+        verb=verb,
+        object=table.object,
+        verbs=free,
+        objects=table.objects,
+        score=np.where(rng.random(len(table)) < 0.3, rng.choice([0.5, 0.7, 0.9], len(table)), 1.0),
+        sizes=table.sizes,
+        coordinates=table.coordinates,
+    )
