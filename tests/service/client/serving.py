@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-TRUTH = Path(__file__).parent.parent / "data" / "hico_det" / "instances_test2015.json"
+TRUTH = Path(__file__).parents[2] / "data" / "hico_det" / "instances_test2015.json"
 FILES = {"result.json": b'{"semantic": {"map": 0.5}}', "report.txt": b"the table\n", "run.shoe": b"run"}
 FIGURES = {"semantic:map": 0.5}
 Fault = Literal["refused", "cut", "lost", "busy", "slow"] | None
