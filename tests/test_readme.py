@@ -172,7 +172,7 @@ def sections_pointed_to() -> Iterator[tuple[str, str]]:
             continue
         name, text = str(path.relative_to(ROOT)), path.read_text("utf-8", errors="replace")
         found = re.findall(rf"\bprotocols(?:\.md)?,?\s(?:sections?\s)?({LIST})", re.sub(r"\n\s*#?\s*", " ", text))
-        if ("protocols.md" in text and "protocol" in name) or name.endswith("variants.py"):
+        if ("protocols.md" in text and re.search("protocols|protocol_options", name)) or name.endswith("variants.py"):
             found += re.findall(rf"\(({LIST})\)", text)
         for section in {each for several in found for each in re.findall(SECTION, several)}:
             yield name, section
