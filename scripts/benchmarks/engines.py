@@ -26,8 +26,8 @@ from benchmarks.shared import Row, print_cells
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import Engine
 from shoe.engines.choose import engine_of
-from shoe.engines.cluster import Cluster
-from shoe.engines.connection import connected
+from shoe.engines.ray_cluster import Cluster
+from shoe.engines.ray_connection import connected
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
@@ -35,8 +35,8 @@ from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.workers import Job, Spread
 from shoe.maps.session import _client, _parsed
-from shoe.report.many import score_many
-from shoe.scoring.options import ScoringOptions
+from shoe.report.many_files import score_many
+from shoe.scoring.file_options import ScoringOptions
 
 CORES = len(os.sched_getaffinity(0))
 WORKERS = (1, 2, 3, 4)

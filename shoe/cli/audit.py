@@ -26,7 +26,7 @@ def audit(
     from shoe.report.evidence import print_audit
     from shoe.report.terminal import console
     from shoe.scoring.evidence.audit import audit as made
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth), json)
     scoring = ScoringOptions(ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores)

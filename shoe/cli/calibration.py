@@ -45,7 +45,7 @@ def calibration(
     from shoe.report.figures.style import check_plots
     from shoe.report.terminal import console
     from shoe.scoring.evidence.calibration import CalibrationReport
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth), json)
     if figures is not None:

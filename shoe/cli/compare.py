@@ -91,7 +91,7 @@ def compare(
     from shoe.report.comparison import Compare, Sweep, classes_csv, comparison_csv, print_apart, print_sweep
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.terminal import console
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     if study is not None and html is None:
         raise OptionError("--study: found no --html, the page that shows it")
@@ -159,7 +159,7 @@ def _people(study: Path, dataset: str, similarity: str) -> Markup:
     from shoe.report.page.study import people_part
     from shoe.similarity import OF_DATASET
     from shoe.study.analysis import analyse
-    from shoe.study.map_raters import beside_people, with_map
+    from shoe.study.raters_and_people import beside_people, with_map
     from shoe.study.ratings import read_study
 
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity

@@ -69,7 +69,7 @@ def diagnose(
     from shoe.report.diagnosis import document, print_diagnoses
     from shoe.report.terminal import console
     from shoe.report.text import model_names
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, *(pairs or ()), ground_truth), json)
     if figures or out:

@@ -51,7 +51,7 @@ def explain(
     from shoe.diagnosis.protocol_differences import scorings
     from shoe.report.evidence import print_explained
     from shoe.report.terminal import console
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((predictions, ground_truth, classes, image_labels), json)
     known = benchmark(dataset)

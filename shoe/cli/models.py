@@ -14,7 +14,7 @@ from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.run_file import is_run, read_run
 from shoe.core.errors import InputError, OptionError
 from shoe.report.text import model_names
-from shoe.scoring.options import ScoringOptions
+from shoe.scoring.file_options import ScoringOptions
 from shoe.scoring.score import Report
 
 _OF_EACH = ("sweep", "no_confidence")

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from shoe.engines.base import Shard
     from shoe.predict.answers import Planned
     from shoe.predict.backend import BackendConfig
-    from shoe.predict.choices import Choices
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
+    from shoe.predict.settings import Choices
 
 # The first half of ``shoe predict``: boxes and pairs of pictures, and what is said of them.
 
@@ -172,10 +172,10 @@ def predict(
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Progress
     from shoe.predict.answers import Answers
-    from shoe.predict.choices import chosen
     from shoe.predict.confidence import NONE
     from shoe.predict.images import all_pictures
     from shoe.predict.parts import Files, of_part
+    from shoe.predict.settings import chosen
 
     treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)

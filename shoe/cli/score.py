@@ -9,7 +9,7 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 
 if TYPE_CHECKING:
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
 
 def score(
@@ -89,11 +89,11 @@ def score(
     """
     from shoe.cli.output import refuse_overwrite, write_json
     from shoe.report.csv_tables import write_classes, write_wordings
-    from shoe.report.json import as_json
+    from shoe.report.score_json import as_json
     from shoe.report.terminal import console, print_report
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.wordings import wordings
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
     scoring = ScoringOptions(
@@ -150,7 +150,7 @@ def _score_many(
     from shoe.core.errors import OptionError, many
     from shoe.engines.base import Shard
     from shoe.engines.choose import engine_of
-    from shoe.report.many import print_many, score_many
+    from shoe.report.many_files import print_many, score_many
     from shoe.report.terminal import console
 
     if folder is None:

@@ -45,8 +45,8 @@ def sheet(
     from shoe.core.errors import many
     from shoe.core.io.delimited import delimited_text
     from shoe.core.io.files import write_text
+    from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
-    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.judgements import sheet as drawn
 
     refuse_overwrite((ground_truth, *models), out)
@@ -95,8 +95,8 @@ def metric(
     from shoe.report.study_metric import against_latex, print_against
     from shoe.report.terminal import console
     from shoe.report.text import model_names
+    from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
-    from shoe.scoring.options import ScoringOptions
     from shoe.study.metric.judgements import read_judgements
     from shoe.study.metric.measures import Gathered, measures_of
 
@@ -414,7 +414,7 @@ def report(
     from shoe.report.study import print_study, study_latex
     from shoe.report.terminal import console
     from shoe.study.analysis import StudyReport, analyse
-    from shoe.study.map_raters import beside_people, with_map
+    from shoe.study.raters_and_people import beside_people, with_map
     from shoe.study.ratings import read_study
     from shoe.study.testers import is_trials
 

@@ -44,8 +44,8 @@ def verify(
     from shoe.report.evidence import print_verdict
     from shoe.report.terminal import console
     from shoe.scoring import evidence
+    from shoe.scoring.file_options import ScoringOptions
     from shoe.scoring.matching.task import Task
-    from shoe.scoring.options import ScoringOptions
     from shoe.scoring.score import score_by
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps

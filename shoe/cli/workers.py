@@ -13,7 +13,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 
 if TYPE_CHECKING:
     from shoe.engines.base import Engine
-    from shoe.engines.cluster import Cluster
+    from shoe.engines.ray_cluster import Cluster
 
 _STATES = ("unparsable", "refused")
 
@@ -47,7 +47,7 @@ def states_of(given: str | None) -> list[str]:
 def asking_engine(text: str, gpus: float) -> Engine:
     """Return the engine of a command that asks models; nothing is started yet."""
     from shoe.engines.choose import engine_of
-    from shoe.engines.cluster import Ray
+    from shoe.engines.ray_cluster import Ray
 
     if text not in ("serial", "ray") and not text.startswith("ray:"):
         why = "one process asks as fast as endpoints bear, and --shard divides the work of models"
@@ -63,8 +63,8 @@ def asking_engine(text: str, gpus: float) -> Engine:
 @contextmanager
 def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
     """Yield the cluster whose workers ask; None if this process asks. A ShoeError if no machine has room for one."""
-    from shoe.engines.cluster import Cluster, Ray
-    from shoe.engines.connection import connected
+    from shoe.engines.ray_cluster import Cluster, Ray
+    from shoe.engines.ray_connection import connected
 
     if not isinstance(engine, Ray):
         yield None

@@ -28,7 +28,7 @@ def engine_of(text: str) -> Engine:
         if 1 <= workers <= _MOST:
             return Processes(workers)
     if name == "ray" and (not colon or more):
-        from shoe.engines.cluster import Ray
+        from shoe.engines.ray_cluster import Ray
 
         return Ray(text if more.startswith("//") else more)
     raise OptionError(f"--engine: found {quote(text)}, expected {HELP}")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from shoe.core.errors import InputError, ShoeError
-from shoe.llm.batches import Started, Supply, names_of, past, result_of
+from shoe.llm.batch_state import Started, Supply, names_of, past, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, NoResponseFormatError, Transient, http_error
 from shoe.llm.limits import Limits

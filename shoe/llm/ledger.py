@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Mask
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import is_stream
-from shoe.llm.batches import Event
+from shoe.llm.batch_state import Event
 from shoe.llm.request import KEY_BYTES, Request
 
 # State of every question that was ever asked: the value of its answers, or why there is none.

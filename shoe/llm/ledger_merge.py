@@ -18,7 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from shoe.core.errors import InputError
-from shoe.engines.cluster import SILENCE, is_locked
+from shoe.engines.ray_cluster import SILENCE, is_locked
 from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse
 from shoe.llm.ledger_writer import locked, sync_folder
 

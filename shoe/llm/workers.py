@@ -17,7 +17,7 @@ import msgspec
 
 from shoe.core.errors import ShoeError
 from shoe.engines.base import DEATHS
-from shoe.engines.cluster import SILENCE, Cluster, Lease, is_locked
+from shoe.engines.ray_cluster import SILENCE, Cluster, Lease, is_locked
 from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.ledger import Ledger, Parse
 from shoe.llm.ledger_merge import WORKER
@@ -126,7 +126,7 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Receive a heartbeat; see :meth:`shoe.engines.cluster.Lease.renew`."""
+        """Receive a heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
         return self._lease.renew(time)
 
     def stop(self) -> None:
@@ -251,7 +251,7 @@ class WorkerHandle:
     is_seen: bool = False
 
     def send_heartbeat(self, time: float) -> None:
-        """Return the worker's own time to it; see :class:`shoe.engines.cluster.Lease`."""
+        """Return the worker's own time to it; see :class:`shoe.engines.ray_cluster.Lease`."""
         self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
 

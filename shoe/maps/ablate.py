@@ -16,7 +16,7 @@ from shoe.core.errors import OptionError
 from shoe.core.statistics import nearest_measures
 from shoe.lexicon.expressions import Part
 from shoe.maps.diff import semantic_of, under
-from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
+from shoe.maps.human_ratings import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
 from shoe.maps.info import RaterAgreement, rater_agreements
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap

@@ -17,8 +17,8 @@ from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of
-from shoe.maps.draft import Draft, Pair, Rate, questions_of
 from shoe.maps.estimate import Estimate
+from shoe.maps.growing_map import Draft, Pair, Rate, questions_of
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.scoring.evidence.bounds import Bounds, OpenScore, hull, precision_bounds
 from shoe.scoring.evidence.draws import imputation_of

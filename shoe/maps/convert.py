@@ -19,10 +19,10 @@ from shoe.lexicon.labels import ENGLISH
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import Lexicon, lexicon, names_of, using
 from shoe.similarity.ensemble import MISSING
+from shoe.similarity.map_writer import write_map
 from shoe.similarity.maps import SimilarityMap
 from shoe.similarity.pairs import RatedPairs, pair_keys
-from shoe.similarity.whole import FILE as WHOLE
-from shoe.similarity.writing import write_map
+from shoe.similarity.whole_interactions import FILE as WHOLE
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:

@@ -22,7 +22,7 @@ from shoe.lexicon.store import lexicon, names_of, per_lexicon
 from shoe.maps.prompts import Interaction, SenseText, Subject, describe
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity import Basis, SimilarityMap, SimilarityTable
-from shoe.similarity.whole import Row, said
+from shoe.similarity.whole_interactions import Row, said
 
 # What a class's sense is compared with: for an object, senses near it; for a verb, what a person can be seen doing.
 #

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, quote
 from shoe.engines.base import Shard
-from shoe.engines.cluster import Cluster
+from shoe.engines.ray_cluster import Cluster
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, usage_of
 from shoe.llm.ledger import (

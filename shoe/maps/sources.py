@@ -20,10 +20,10 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon, names_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
+from shoe.similarity.map_writer import check_is_new
 from shoe.similarity.maps import is_map, shipped_maps
 from shoe.similarity.pairs import parse_table
-from shoe.similarity.whole import WholeRatings
-from shoe.similarity.writing import check_is_new
+from shoe.similarity.whole_interactions import WholeRatings
 
 _NAMES = ["class_synset", "synset"]
 _EXPORTED = ["part", *_NAMES, "value"]

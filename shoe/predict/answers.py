@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 
 from shoe.core.errors import ShoeError, quote
-from shoe.engines.cluster import Cluster
+from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_merge import merge

@@ -13,7 +13,7 @@ from shoe.core.errors import InputError, OptionError, flag
 from shoe.core.interactions import Interactions
 from shoe.core.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes.conventions import parse_convention
-from shoe.predictions.formats.flat import SCORE_NAMES
+from shoe.predictions.formats.flat_columns import SCORE_NAMES
 from shoe.predictions.formats.registry import (
     FORMATS,
     NATIVE,

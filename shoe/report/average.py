@@ -14,7 +14,7 @@ from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
-from shoe.report.json import Score
+from shoe.report.score_json import Score
 from shoe.report.text import percent, points, say, table
 from shoe.scoring.entries import PartMean
 from shoe.scoring.strict import Strict

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.maps.built import states_of, unanswered
+from shoe.maps.built_map import states_of, unanswered
 from shoe.maps.complete import CompletedPairs, Completion, Round, Why
 from shoe.maps.estimate import Estimate, Range
 from shoe.maps.job import PAPER, Outcome

@@ -14,7 +14,7 @@ from shoe.benchmarks.summary import DatasetCard, DatasetList
 from shoe.comparison.verify import Verdict
 from shoe.diagnosis.protocol_differences import Explained
 from shoe.maps.ablate import MapAblate
-from shoe.maps.built import MapBuilt
+from shoe.maps.built_map import MapBuilt
 from shoe.maps.complete import CompleteEstimate, MapCompleted
 from shoe.maps.diff import MapDiff
 from shoe.maps.estimate import BuildEstimate
@@ -24,7 +24,7 @@ from shoe.report.average import Average
 from shoe.report.comparison import Compare
 from shoe.report.datasets import ClassSplitInfo
 from shoe.report.diagnosis import OneModel, SeveralModels
-from shoe.report.json import Score
+from shoe.report.score_json import Score
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.scoring.bongard.build import BongardBuild
 from shoe.scoring.bongard.score import BongardScore

@@ -14,10 +14,10 @@ from shoe.report.text import count, fixed, percent, say, table
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.agreement import Ends, Figure
 from shoe.study.analysis import RULES, Agreement, Analysis, Reference
-from shoe.study.map_raters import Beside
 from shoe.study.plan import Drawn, Study
 from shoe.study.precision import expected
 from shoe.study.problems import ProblemStudy
+from shoe.study.raters_and_people import Beside
 from shoe.study.ratings import shape_of
 from shoe.study.sampling import DIFFERS
 from shoe.study.testers import Result, TestersReport

@@ -19,7 +19,7 @@ from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
-from shoe.similarity.whole import WholeRatings, said
+from shoe.similarity.whole_interactions import WholeRatings, said
 
 # Similarities of whole interactions, where raters compared them: looked up by class and predicted words.
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import ShoeError, printable, quote
 from shoe.service import refusals, tokens
-from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs, studies
+from shoe.service.api import about, admin, boards, catalog, events, playground, predictions, results, runs, studies
 from shoe.service.callers import AppState
 from shoe.service.contract import describe
 from shoe.service.folder import Folder
@@ -33,7 +33,7 @@ from shoe.service.settings import Settings
 from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
-_ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, studies, admin, routes, forms)
+_ROUTES = (about, predictions, runs, results, events, catalog, boards, playground, studies, admin, routes, forms)
 _STATUS: dict[type[ShoeError], int] = {
     refusals.NotFoundError: 404,
     refusals.ConflictError: 409,

@@ -17,9 +17,9 @@ from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Stored, file_of, render
 from shoe.service.pages.views import View, Viewer
 from shoe.service.refusals import NotFoundError
+from shoe.service.run_access import AGGREGATES, for_all
 from shoe.service.truths import truths
 from shoe.service.types import Run
-from shoe.service.visible import AGGREGATES, for_all
 
 _ANYBODY = Viewer(reader=True)
 _MARK = ".shoe-site"

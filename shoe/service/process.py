@@ -139,7 +139,7 @@ class Child:
         os.set_blocking(self._pipe, False)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
-                [sys.executable, "-P", "-m", "shoe.service.child", str(scratch), str(os.getpid())],
+                [sys.executable, "-P", "-m", "shoe.service.job_process", str(scratch), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=theirs,
                 stderr=subprocess.STDOUT,

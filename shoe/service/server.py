@@ -72,7 +72,7 @@ def serve(
     place: Executor = LocalExecutor()
     try:
         if cluster is not None:
-            from shoe.service.crew import RayExecutor
+            from shoe.service.ray_executor import RayExecutor
 
             place = RayExecutor(cluster)
         worker = Worker(folder, children or place.jobs, limits, place)

@@ -30,8 +30,8 @@ from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, read_table
 from shoe.similarity.table import Similarity
-from shoe.similarity.whole import FILE as WHOLE
-from shoe.similarity.whole import WholeFile, WholeRatings
+from shoe.similarity.whole_interactions import FILE as WHOLE
+from shoe.similarity.whole_interactions import WholeFile, WholeRatings
 
 # What map.json says of a similarity map: the fields that every map has, checked; all else is prose.
 

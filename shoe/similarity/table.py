@@ -20,7 +20,7 @@ from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.resolve import Candidate, resolve
 from shoe.lexicon.store import ids_of, lexicon
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 USING = "use.v.01"

@@ -15,7 +15,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask, expand
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import per_lexicon
 from shoe.similarity.table import Similarity, word_senses
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 BINS = 10

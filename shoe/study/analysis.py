@@ -29,7 +29,7 @@ from shoe.core.statistics import (
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study import agreement
 from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ratings
-from shoe.study.map_raters import Beside
+from shoe.study.raters_and_people import Beside
 from shoe.study.ratings import StudyRatings
 
 # Raters whose answers say that they did not look: by rules that are fixed before anybody rates.

@@ -5,7 +5,7 @@ from typing import Any
 
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.lexicon.expressions import Part
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from tests.diagnosis.by_hand import diagnosed
 from tests.maps.samples import Pairs, written
 from tests.oracles.model import ImageScene

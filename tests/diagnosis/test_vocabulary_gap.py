@@ -13,7 +13,7 @@ from shoe.benchmarks.protocol_options import changed
 from shoe.core.boxes import Coordinates
 from shoe.diagnosis.relations import WordPair
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.oracles.model import ImageScene, Triplet

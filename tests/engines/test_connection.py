@@ -65,7 +65,7 @@ def test_another_version_of_shoe_is_said(cluster: str, tmp_path: Path) -> None:
 def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
     program = (
         "import ray; ray.__version__ = '1.2.3'; from shoe.core.errors import ShoeError\n"
-        "from shoe.engines.connection import connected\n"
+        "from shoe.engines.ray_connection import connected\n"
         "try:\n    connected({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
     )
     done = subprocess.run(

@@ -24,7 +24,7 @@ from shoe.engines.processes import Processes
 from shoe.lexicon.store import using, wordnet
 from shoe.report.comparison import Compare, Sweep, comparison_csv
 from shoe.report.comparison_tables import as_latex
-from shoe.report.many import score_many
+from shoe.report.many_files import score_many
 from tests.cli import run as cli
 from tests.engines import work
 from tests.engines.work import ASKED
@@ -42,7 +42,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         return
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
-    from shoe.engines.connection import connected
+    from shoe.engines.ray_connection import connected
 
     with connected():
         yield engine_of("ray")

@@ -9,7 +9,7 @@ import numpy as np
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.lexicon.store import lexicon
-from shoe.scoring.options import ScoringOptions
+from shoe.scoring.file_options import ScoringOptions
 
 ASKED = ScoringOptions(
     ground_truth=TRUTH,

@@ -3,7 +3,7 @@
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.llm.batches import result_of
+from shoe.llm.batch_state import result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient
 

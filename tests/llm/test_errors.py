@@ -20,7 +20,7 @@ from shoe.llm.errors import (
     words_of,
 )
 from shoe.llm.ledger import State
-from shoe.maps.answers import read_chat
+from shoe.maps.rating_answers import read_chat
 
 PLACE = Endpoint("rater 'r'", "https://host/v1", "SOME_KEY", "sk-secret")
 NONE: Mapping[str, str] = {}

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from shoe.engines.cluster import is_locked
+from shoe.engines.ray_cluster import is_locked
 
 # It writes down each request before it begins it: "python PROGRAM LEDGER SILENCE".
 WORKER = """
 import fcntl, sys, time
 from pathlib import Path
-from shoe.engines.cluster import Lease
+from shoe.engines.ray_cluster import Lease
 
 path, silence = Path(sys.argv[1]), float(sys.argv[2])
 with path.open("ab", buffering=0) as ledger:

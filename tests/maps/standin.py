@@ -20,9 +20,9 @@ import orjson
 from shoe.llm.ledger import State
 from shoe.llm.request import Recorder
 from shoe.maps import raters
-from shoe.maps.answers import read_chat
 from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import Group, Prompts
+from shoe.maps.rating_answers import read_chat
 
 KIND = "standin"
 

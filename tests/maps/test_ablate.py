@@ -10,7 +10,7 @@ from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.maps.ablate import ablate, agreement_with, spread_of, subsets_of
 from shoe.maps.diff import scored, semantic_of
-from shoe.maps.human import read_human_ratings
+from shoe.maps.human_ratings import read_human_ratings
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import content, made
 from tests.maps.test_human import PAIRS, written

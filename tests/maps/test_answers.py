@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.llm.ledger import State
-from shoe.maps.answers import read_chat, read_text
+from shoe.maps.rating_answers import read_chat, read_text
 
 ONE = ["417"]
 THREE = ["417", "233", "540"]

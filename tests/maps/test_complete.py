@@ -20,7 +20,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import ids_of, names_of
 from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
-from shoe.maps.draft import Pair, begun
+from shoe.maps.growing_map import Pair, begun
 from shoe.maps.planning import plan_needed
 from shoe.predictions import read_predictions
 from shoe.scoring.evidence.bounds import false_positives

@@ -13,7 +13,7 @@ from shoe.lexicon.expressions import Part
 from shoe.maps.convert import export
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from tests.maps.samples import made, written
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
-from shoe.maps.human import HumanAgreement, compare_people, read_human_ratings, values_beside
+from shoe.maps.human_ratings import HumanAgreement, compare_people, read_human_ratings, values_beside
 from tests.maps.samples import made
 
 PAIRS = """\

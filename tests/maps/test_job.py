@@ -16,7 +16,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget, Price
 from shoe.llm.ledger import State
-from shoe.maps.built import check_place, states_of, write_built
+from shoe.maps.built_map import check_place, states_of, write_built
 from shoe.maps.config import Ensemble, RatersFile
 from shoe.maps.estimate import Progress, measured_progress
 from shoe.maps.job import Disagreement, Outcome, goes_on, known, rate, rate_pairs, sample_of

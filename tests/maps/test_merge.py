@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from shoe.core.errors import InputError, OptionError
 from shoe.maps.sources import merge
 from shoe.similarity import SimilarityMap
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from tests.maps.samples import made, written
 from tests.maps.test_sources import content
 

@@ -6,8 +6,8 @@ import pytest
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.predict.backend import backend_of
-from shoe.predict.choices import configured, grouped
 from shoe.predict.pairs import PairRule
+from shoe.predict.settings import configured, grouped
 from shoe.predict.visual import Visual
 
 MODEL = backend_of("transformers")

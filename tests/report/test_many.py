@@ -9,7 +9,7 @@ import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import SERIAL
-from shoe.report.many import score_many
+from shoe.report.many_files import score_many
 from tests.cli.run import COMMAND, refused, run
 from tests.engines.work import ASKED
 

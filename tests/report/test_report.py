@@ -29,7 +29,7 @@ from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.predictions.notes import ReadNotes
 from shoe.report.csv_tables import wordings_table
-from shoe.report.json import Score, as_json
+from shoe.report.score_json import Score, as_json
 from shoe.report.terminal import comparison_table, print_report
 from shoe.scoring.evidence.wordings import PartReading, Wording
 from tests.oracles.model import to_tables

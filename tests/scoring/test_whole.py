@@ -9,7 +9,7 @@ from shoe.benchmarks import benchmark
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.scoring.score import Report, score
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.whole_interactions import WholeRatings
 from tests.maps.samples import written
 from tests.oracles.model import ImageScene, Triplet, to_tables
 

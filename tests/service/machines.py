@@ -80,4 +80,6 @@ def command_of(pid: int) -> str:
 
 def child_of(hosts: dict[int, Any]) -> dict[int, int]:
     """Children of jobs that run their own program, and the host of each."""
-    return {child: host for host in hosts for child in children_of(host) if "shoe.service.child" in command_of(child)}
+    return {
+        child: host for host in hosts for child in children_of(host) if "shoe.service.job_process" in command_of(child)
+    }

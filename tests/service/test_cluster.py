@@ -20,7 +20,7 @@ from shoe.core.errors import ServiceError, ShoeError
 from shoe.core.io.files import shipped
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
-from shoe.service.cluster import Host
+from shoe.service.cluster_jobs import Host
 from shoe.service.folder import Folder
 from shoe.service.process import Executor, Limits, LocalExecutor
 from shoe.service.truths import add_map, add_truth
@@ -52,7 +52,7 @@ def cluster() -> Iterator[Machines]:
 
 @pytest.fixture(scope="module")
 def executor(cluster: Machines) -> Iterator[Any]:
-    from shoe.service.crew import RayExecutor
+    from shoe.service.ray_executor import RayExecutor
 
     made = RayExecutor(cluster.address)
     yield made
@@ -149,7 +149,7 @@ def test_whatever_is_killed_costs_nothing_but_time(
             cluster.kill(cluster.hosts()[host])
             cluster.add()
         elif victim == "connection":
-            (process,) = (of for of in children_of(os.getpid()) if "shoe.service.cluster" in command_of(of))
+            (process,) = (of for of in children_of(os.getpid()) if "shoe.service.cluster_jobs" in command_of(of))
             os.kill(process, signal.SIGKILL)
             waited(lambda: state_of(folder, executor) == "lost")
             waited(lambda: state_of(folder, executor) == "working")
@@ -166,7 +166,7 @@ def test_whatever_is_killed_costs_nothing_but_time(
 
 
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
-    from shoe.service.crew import RayExecutor
+    from shoe.service.ray_executor import RayExecutor
 
     with machines(3) as several:
         executor = RayExecutor(several.address)
@@ -197,7 +197,7 @@ def below(pid: int) -> set[int]:
 
 @pytest.mark.parametrize("victim", ["gcs_server", "raylet/raylet"])
 def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) -> None:
-    from shoe.service.crew import RayExecutor
+    from shoe.service.ray_executor import RayExecutor
 
     before = below(os.getpid())
     own = RayExecutor("")  # which is started again when it is lost
@@ -336,7 +336,7 @@ def test_a_machine_with_another_version_does_nothing() -> None:
 
 
 def test_a_host_removes_what_killed_ones_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = "from shoe.service.cluster import Host; from shoe.version import __version__; import os\n"
+    program = "from shoe.service.cluster_jobs import Host; from shoe.version import __version__; import os\n"
     program += "h = Host(__version__); print('there', flush=True); input()"
     above = tmp_path / f"shoe-hosts-{os.getuid()}"
     hosts = []

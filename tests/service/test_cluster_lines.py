@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from shoe.service import crew
-from shoe.service.cluster import Finished, JobRunner, Progress
-from shoe.service.crew import RayExecutor, _RayJob
+from shoe.service import ray_executor
+from shoe.service.cluster_jobs import Finished, JobRunner, Progress
 from shoe.service.process import End, Limits, Task
+from shoe.service.ray_executor import RayExecutor, _RayJob
 
 TASK = Task("score", {}, "files", "maps", Limits())
 
@@ -71,7 +71,7 @@ def test_a_process_that_is_silent_is_restarted(executor: RayExecutor, monkeypatc
     job = _RayJob(executor, server)
     assert job.listen(0) == []
     assert state(job) == (False, None)
-    monkeypatch.setattr(crew, "_SILENT", 0.0)
+    monkeypatch.setattr(ray_executor, "_SILENT", 0.0)
     beside.send_bytes(msgspec.json.encode(Progress([])))
     assert job.listen(1) == []
     assert not restarted.is_set()

@@ -81,7 +81,7 @@ def child_at_work(server: int) -> int:
     while time.monotonic() < end:
         for child in children_of(server):
             with suppress(OSError):
-                if b"shoe.service.child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                if b"shoe.service.job_process" in Path(f"/proc/{child}/cmdline").read_bytes():
                     return child
         time.sleep(0.001)
     raise AssertionError(server)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shoe.similarity import SimilarityMap, load_similarity
-from shoe.study.map_raters import beside_people, ensembles_of, rater_model, similarity_of_items
+from shoe.study.raters_and_people import beside_people, ensembles_of, rater_model, similarity_of_items
 from shoe.study.ratings import read_study
 
 

@@ -11,10 +11,10 @@ from shoe.core.errors import InputError
 from shoe.lexicon.store import names_of
 from shoe.maps.ablate import ablate
 from shoe.maps.config import identity_of
-from shoe.maps.human import read_human_ratings
+from shoe.maps.human_ratings import read_human_ratings
 from shoe.maps.prompts import Interaction, Question, SenseText
 from shoe.similarity import SimilarityMap, load_similarity
-from shoe.study.map_raters import People, read_people
+from shoe.study.raters_and_people import People, read_people
 from tests.maps.asking import PROMPTS, Memory, in_groups
 
 HEADER = "verb_a,object_a,verb_b,object_b,rater,rating,occasion,gold"

@@ -10,7 +10,7 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.similarity import load_similarity
-from shoe.study.map_raters import with_map
+from shoe.study.raters_and_people import with_map
 from shoe.study.ratings import read_study
 from tests.cli.run import run
 

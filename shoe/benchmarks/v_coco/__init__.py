@@ -11,7 +11,7 @@ from shoe.benchmarks.base import Action, Actions, Benchmark, plain_image_name, r
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.protocols import DIAG, RoleOptions
 from shoe.benchmarks.systematic import published_splits
-from shoe.benchmarks.v_coco import everything, json_files, official
+from shoe.benchmarks.v_coco import everything_txt, json_files, official
 from shoe.core.io.json import parse_json
 
 # The 26 actions of V-COCO and what takes part in them (docs/v-coco.md).
@@ -97,7 +97,7 @@ def _classes() -> HoiClasses:
 BENCHMARK = Benchmark(
     name="v-coco",
     load_classes=_classes,
-    formats=(official.FORMAT, everything.FORMAT, json_files.PAIRS_FORMAT, json_files.QPIC_FORMAT),
+    formats=(official.FORMAT, everything_txt.FORMAT, json_files.PAIRS_FORMAT, json_files.QPIC_FORMAT),
     image_name=image_name,
     image_example="000000000294.jpg",
     load_object_ids=coco_categories,

@@ -91,8 +91,16 @@ def build(
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.progress import Progress
-    from shoe.maps.built import MARK as BUILT
-    from shoe.maps.built import WHOLE_MARK, MapBuilt, check_asked, check_place, is_complete, write_built, write_whole
+    from shoe.maps.built_map import MARK as BUILT
+    from shoe.maps.built_map import (
+        WHOLE_MARK,
+        MapBuilt,
+        check_asked,
+        check_place,
+        is_complete,
+        write_built,
+        write_whole,
+    )
     from shoe.maps.estimate import BuildEstimate, estimate, measured_progress
     from shoe.maps.job import known, rate
     from shoe.maps.planning import plan_whole

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from shoe.lexicon.expressions import Part
-    from shoe.maps.draft import Pair
+    from shoe.maps.growing_map import Pair
     from shoe.maps.session import Raters
     from shoe.similarity import RatedPairs, Rater
 
@@ -58,8 +58,8 @@ def complete(
     from shoe.llm.progress import Progress
     from shoe.maps.complete import CompleteEstimate, MapCompleted, Spent, first_round
     from shoe.maps.complete import complete as complete_map
-    from shoe.maps.draft import begun
     from shoe.maps.estimate import estimate, measured_progress
+    from shoe.maps.growing_map import begun
     from shoe.maps.job import known, rate_pairs
     from shoe.maps.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.maps.prompts import Prompts

@@ -163,7 +163,7 @@ def ablate(
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
-    from shoe.study.map_raters import read_people
+    from shoe.study.raters_and_people import read_people
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
     subsets_of(len(similarity.raters))  # before minutes of reading, not after

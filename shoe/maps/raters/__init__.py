@@ -20,7 +20,7 @@ KINDS = {
     "lexical": "shoe.maps.raters.baselines:Lexical",
     "learned": "shoe.maps.raters.baselines:Learned",
     "table": "shoe.maps.raters.table:Table",
-    "people": "shoe.study.map_raters:People",
+    "people": "shoe.study.raters_and_people:People",
 }
 """Kinds of raters by their names in raters.toml, and where they are."""
 

@@ -13,10 +13,10 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
-from shoe.maps.answers import read_by_id
 from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import Group, Prompts, SenseText
 from shoe.maps.raters import local
+from shoe.maps.rating_answers import read_by_id
 from shoe.similarity import Similarity, SimilarityMap, WordNetSimilarity
 from shoe.similarity.ensemble import HIGHEST
 

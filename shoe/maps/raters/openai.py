@@ -18,9 +18,9 @@ from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, Secrets, address
 from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
-from shoe.maps.answers import read_chat
 from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import SECOND_TIME, Group, Prompts
+from shoe.maps.rating_answers import read_chat
 
 _RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
 

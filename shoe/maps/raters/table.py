@@ -18,10 +18,10 @@ from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
 from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
-from shoe.maps.answers import read_by_id
 from shoe.maps.config import Backend, RaterConfig, setting
 from shoe.maps.prompts import Group, Prompts
 from shoe.maps.raters import local
+from shoe.maps.rating_answers import read_by_id
 from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")

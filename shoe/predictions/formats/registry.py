@@ -17,8 +17,8 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.files import seen
 from shoe.core.rows import Rows
 from shoe.predictions import vlm
-from shoe.predictions.formats import cells, flat, hoidet, mllms, qpic, thid, v_coco
-from shoe.predictions.formats.flat import COLUMNS
+from shoe.predictions.formats import flat_columns, hoidet, matlab_cells, mllms, qpic, thid, v_coco
+from shoe.predictions.formats.flat_columns import COLUMNS
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import ANSWERS, USUAL, is_truth, role
 
@@ -73,15 +73,16 @@ FORMATS = {
                mllms.read_mllms, mllms.write_mllms),
         Format("v-coco", "V-COCO's official detections by person: a pickle", _DOCUMENT, v_coco.is_v_coco,
                v_coco.read_v_coco),
-        Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
-               flat.write_flat_lines, ".jsonl"),
-        Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),
+        Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat_columns.is_flat_lines,
+               flat_columns.read_flat_lines, flat_columns.write_flat_lines, ".jsonl"),
+        Format("csv", "flat columns as CSV", ("text",), flat_columns.is_csv, flat_columns.read_csv,
+               flat_columns.write_csv, ".csv"),
         Format("vlm", "free text of vision-language models: JSON Lines or JSON", ("document", "text"), vlm.is_vlm,
                vlm.read_vlm, vlm.write_vlm),
-        Format("parquet", "flat columns as Parquet", ("parquet",), flat.is_parquet, flat.read_parquet,
-               flat.write_parquet, ".parquet"),
+        Format("parquet", "flat columns as Parquet", ("parquet",), flat_columns.is_parquet, flat_columns.read_parquet,
+               flat_columns.write_parquet, ".parquet"),
         Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),
-               cells.is_cells, cells.read_cells, cells.write_cells, ".mat", "pixels-0"),
+               matlab_cells.is_cells, matlab_cells.read_cells, matlab_cells.write_cells, ".mat", "pixels-0"),
     )
 }  # fmt: skip
 NATIVE = "native"

@@ -24,10 +24,10 @@ from shoe.core.io.files import read_bytes, replacing
 from shoe.core.io.json import parse_json, shown
 from shoe.core.rows import Rows
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.found import UnreadableError
 from shoe.predictions.vlm.images import is_file_name
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.parsed_reply import UnreadableError
 from shoe.predictions.vlm.reader import Reader, by_image, record_of, records_in
 
 # Scene-Graph-Benchmark's ``custom_prediction.json``: per image boxes, pairs of them, and numbers for what they are.

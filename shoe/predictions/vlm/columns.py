@@ -14,12 +14,12 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.json import shown
 from shoe.core.rows import Rows
 from shoe.predictions.source import Source
+from shoe.predictions.vlm.boxed_things import is_person, verb_likeness
 from shoe.predictions.vlm.boxes import number_of
 from shoe.predictions.vlm.fields import Verb
-from shoe.predictions.vlm.found import Pair, UnreadableError
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.things import is_person, verb_likeness
+from shoe.predictions.vlm.parsed_reply import Pair, UnreadableError
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 # Which of several texts of an item is the verb, where their keys say nothing: as it is in most items of the file.

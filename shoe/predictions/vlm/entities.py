@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+from shoe.predictions.vlm.boxed_things import Entity, entity_of, is_person, numberless
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import rows_of
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.things import Entity, entity_of, is_person, numberless
 
 _PLAIN = re.compile(r"[\W_]+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")

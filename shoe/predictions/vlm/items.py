@@ -13,13 +13,21 @@ from typing import Any
 
 from shoe.core.errors import printable
 from shoe.core.io.json import shown
+from shoe.predictions.vlm.boxed_things import (
+    Entity,
+    can_be_verb,
+    entity_of,
+    is_person,
+    is_thing,
+    numberless,
+    verb_likeness,
+)
 from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.entities import Pool
 from shoe.predictions.vlm.fields import Fields, Verb, fields_of, relations_of, rows_of
-from shoe.predictions.vlm.found import Pair, Problem, Reading
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import WRAPPERS, meaning
-from shoe.predictions.vlm.things import Entity, can_be_verb, entity_of, is_person, is_thing, numberless, verb_likeness
+from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 # Who of an item's boxes is the human, and which of its words are whose.
 

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from shoe.predictions.formats.flat import SCORE_NAMES
+from shoe.predictions.formats.flat_columns import SCORE_NAMES
 from shoe.predictions.vlm.images import plain
 
 # Words of keys. Of a key with several, the part that is named first here counts.

@@ -7,14 +7,14 @@ import re
 from typing import Any
 
 from shoe.core.io.tolerant import values_in
+from shoe.predictions.vlm.box_marks import marked
+from shoe.predictions.vlm.boxed_things import Entity
 from shoe.predictions.vlm.boxes import box_of, corners_in
 from shoe.predictions.vlm.fields import Fields
-from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.marks import marked
+from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.sentences import LEAD, interactions_of_sentences
-from shoe.predictions.vlm.things import Entity
 
 # Items in text that is laid out as data: tables of several kinds, tags, and assignments.
 

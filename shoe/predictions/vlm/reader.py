@@ -15,14 +15,14 @@ from shoe.core.rows import Rows
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer, grounded_beside, likeliest, said_outside
+from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.fields import Fields
-from shoe.predictions.vlm.found import Problem, UnreadableError
 from shoe.predictions.vlm.images import has_own_image, image_of, is_file_name, is_image_key, names_file, plain
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import ANSWERS, BESIDE_BOXES, CHATS, REFUSALS, is_asked, is_truth, meaning
-from shoe.predictions.vlm.marks import has_points
+from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, refuses, reply_of, says_none
 from shoe.predictions.vlm.words import words_of
 from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
 from shoe.lexicon import text
+from shoe.predictions.vlm.box_marks import MARK, Marked, with_mentions
+from shoe.predictions.vlm.boxed_things import Entity, can_be_verb, is_person, numberless
 from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Verb
-from shoe.predictions.vlm.found import Pair, Problem, Reading
-from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
-from shoe.predictions.vlm.things import Entity, can_be_verb, is_person, numberless
+from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 # The names that a text gives to boxes: in lines, labels and lists with marks in place of the boxes.
 

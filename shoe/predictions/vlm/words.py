@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.predictions.vlm.found import Pair
-from shoe.predictions.vlm.things import can_be_verb, is_person
+from shoe.predictions.vlm.boxed_things import can_be_verb, is_person
+from shoe.predictions.vlm.parsed_reply import Pair
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")

@@ -14,8 +14,8 @@ from shoe.report.study_metric import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.analysis import Analysis
-from shoe.study.map_raters import Beside
 from shoe.study.metric.result import Against
+from shoe.study.raters_and_people import Beside
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

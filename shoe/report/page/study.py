@@ -20,9 +20,9 @@ from shoe.report.text import count, fixed, percent
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Analysis
 from shoe.study.folder import AnyStudy
-from shoe.study.map_raters import Beside
 from shoe.study.plan import Question
 from shoe.study.problems import ProblemStudy
+from shoe.study.raters_and_people import Beside
 from shoe.study.ratings import shape_of
 
 # Ratings of a study as a section of the report, and as a page of their own.

@@ -15,8 +15,8 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, AppState
 from shoe.service.contract import contract
 from shoe.service.refusals import too_many
+from shoe.service.run_access import is_hidden, visible_run
 from shoe.service.tokens import Identity
-from shoe.service.visible import is_hidden, visible_run
 
 router = APIRouter(tags=["runs"])
 _ALIVE_EVERY = 15.0

@@ -12,9 +12,9 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, AppState
 from shoe.service.contract import contract
 from shoe.service.refusals import ConflictError, NotFoundError
+from shoe.service.run_access import check_file, check_results, visible_run
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
 from shoe.service.types import Run
-from shoe.service.visible import check_file, check_results, visible_run
 
 router = APIRouter(tags=["results"])
 _RESULTS = {"score": "result.json", "compare": "comparison.json", "diagnose": "diagnosis.json", "board": "ranking.json"}

@@ -14,8 +14,8 @@ from shoe.service import runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
 from shoe.service.contract import contract
 from shoe.service.refusals import ConflictError, body, json_response
+from shoe.service.run_access import check_closed, is_hidden, own_run, visible_run, with_results, without_hidden
 from shoe.service.tokens import Identity
-from shoe.service.visible import check_closed, is_hidden, own_run, visible_run, with_results, without_hidden
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="Of a run.")]

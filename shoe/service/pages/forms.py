@@ -16,8 +16,8 @@ from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verifi
 from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
 from shoe.service.pages.views import rows
 from shoe.service.refusals import NotFoundError, Refused
+from shoe.service.run_access import own_run, with_results
 from shoe.service.security import COOKIE
-from shoe.service.visible import own_run, with_results
 
 router = APIRouter(route_class=Page, include_in_schema=False)
 _LISTED = 200

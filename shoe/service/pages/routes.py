@@ -21,8 +21,8 @@ from shoe.service.pages import playground, views
 from shoe.service.pages.answers import Page, address_of, answer, viewer_of
 from shoe.service.pages.rendering import STATIC
 from shoe.service.refusals import NotFoundError
+from shoe.service.run_access import visible_run
 from shoe.service.truths import truths
-from shoe.service.visible import visible_run
 
 # The page of the API, made from its own schema.
 

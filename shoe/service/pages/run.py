@@ -14,10 +14,10 @@ from shoe.core.errors import many
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
+from shoe.service.run_access import AGGREGATES
 from shoe.service.runs import command_of
 from shoe.service.truths import Truth
 from shoe.service.types import Run
-from shoe.service.visible import AGGREGATES
 
 # What the page of a comparison says, from the JSON of ``shoe compare``.
 

@@ -18,7 +18,7 @@ from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State
-from shoe.maps.built import is_complete, write_built
+from shoe.maps.built_map import is_complete, write_built
 from shoe.maps.config import Ensemble, RatersFile, identity_of
 from shoe.maps.job import rate
 from shoe.maps.planning import Plan, plan_pairs

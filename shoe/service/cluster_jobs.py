@@ -1,8 +1,8 @@
 """The process beside the server that is connected to Ray and runs the server's jobs on the cluster.
 
-``python -P -m shoe.service.cluster CONTROL ADDRESS``: CONTROL is the number of an inherited connection over which the
-server sends one connection per job; ADDRESS is the cluster's, as for ``ray.init``. A job's connection carries Start,
-then Progress at least every second or so, then Finished; closing it cancels the job. When the server closes CONTROL,
+``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the number of an inherited connection over
+which the server sends one connection per job; ADDRESS is the cluster's, as for ``ray.init``. A job's connection
+carries Start, then Progress at least every second or so, then Finished; closing it cancels the job. When the server closes CONTROL,
 all of it ends.
 """
 
@@ -27,9 +27,9 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, printable
 from shoe.core.io.files import replacing
-from shoe.engines.cluster import Cluster, Lease, is_locked
-from shoe.engines.connection import Connection as RayConnection
-from shoe.engines.connection import connected
+from shoe.engines.ray_cluster import Cluster, Lease, is_locked
+from shoe.engines.ray_connection import Connection as RayConnection
+from shoe.engines.ray_connection import connected
 from shoe.service.process import DONE, Child, Done, End, Failed, Task
 from shoe.service.requests import files_of, map_of
 from shoe.version import __version__

@@ -23,7 +23,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.ablate import LEAST_SHARE, MOST_RATERS
 from shoe.maps.config import Backend, RaterConfig, setting
-from shoe.maps.human import HumanRatings, read_human_ratings
+from shoe.maps.human_ratings import HumanRatings, read_human_ratings
 from shoe.maps.prompts import Prompts
 from shoe.maps.raters import local
 from shoe.maps.raters.table import Rows

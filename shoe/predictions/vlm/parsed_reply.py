@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import InputError, printable
 from shoe.predictions.source import Source
+from shoe.predictions.vlm.boxed_things import Entity
 from shoe.predictions.vlm.fields import Verb
-from shoe.predictions.vlm.things import Entity
 
 # A record or an item that breaks the format.
 

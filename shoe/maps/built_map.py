@@ -18,14 +18,14 @@ from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
 from shoe.maps.config import reading_of
-from shoe.maps.draft import all_columns, in_columns, widened
+from shoe.maps.growing_map import all_columns, in_columns, widened
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
 from shoe.maps.session import Raters
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from shoe.similarity.map_writer import clear_leftovers
 from shoe.similarity.maps import ABOUT
-from shoe.similarity.whole import WholeRatings
-from shoe.similarity.writing import clear_leftovers
+from shoe.similarity.whole_interactions import WholeRatings
 
 # Similarity maps with ratings of whole interactions.
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoe.predictions.boxes.conventions import Convention
+from shoe.predictions.vlm.boxed_things import numberless
 from shoe.predictions.vlm.boxes import Box, box_of
-from shoe.predictions.vlm.things import numberless
 
 # Nothing in a number is tried twice: what several numbers could be divided into grows with a power of their count.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")

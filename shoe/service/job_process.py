@@ -1,6 +1,6 @@
 """The process that runs one job: bound by limits, without its parent's secrets, and killed when its parent dies.
 
-``python -P -m shoe.service.child FOLDER PARENT``: FOLDER holds job.json; files go to FOLDER/out, and done.json is
+``python -P -m shoe.service.job_process FOLDER PARENT``: FOLDER holds job.json; files go to FOLDER/out, and done.json is
 written last. Lines on standard output: ``stage NAME PROGRESS``, ``log TEXT``; other lines are last words.
 """
 
@@ -40,9 +40,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     found: Done | Failed
     try:
-        from shoe.service import work
+        from shoe.service import job_tasks
 
-        found = work.do(task, folder)
+        found = job_tasks.do(task, folder)
     except MemoryError:
         found = Failed(f"it needs more memory than the {limits.memory / 1e9:g} GB that a job may have")
     except (ShoeError, OSError) as error:
@@ -50,7 +50,7 @@ def main() -> None:
         if isinstance(cause, OSError) and cause.errno == errno.EFBIG:
             found = Failed(f"it writes a file of more than the {limits.file_size / 1e9:g} GB that a job may write")
         elif isinstance(error, ShoeError):
-            found = Failed(work.told(error, folder))
+            found = Failed(job_tasks.told(error, folder))
         else:
             raise
     for path in (folder / "out").iterdir():

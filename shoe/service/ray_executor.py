@@ -22,7 +22,7 @@ from typing import Any, Literal
 import msgspec
 
 from shoe.core.errors import OptionError
-from shoe.service.cluster import Finished, Progress, Ready, Refused, Start
+from shoe.service.cluster_jobs import Finished, Progress, Ready, Refused, Start
 from shoe.service.process import End, Task
 
 _STARTING, _SILENT, _ENDING, _POLL = 180.0, 60.0, 20.0, 0.2
@@ -81,7 +81,7 @@ class RayExecutor:
             self._control, theirs = Pipe()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
-                [sys.executable, "-P", "-m", "shoe.service.cluster", str(theirs.fileno()), self._address],
+                [sys.executable, "-P", "-m", "shoe.service.cluster_jobs", str(theirs.fileno()), self._address],
                 cwd="/",  # because Ray lets workers import from here
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.DEVNULL,

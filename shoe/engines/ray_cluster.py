@@ -15,7 +15,7 @@ from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError
 from shoe.engines.base import DEATHS, Job, K, R, S, Work, deadly
-from shoe.engines.connection import Connection, check_address, connected
+from shoe.engines.ray_connection import Connection, check_address, connected
 
 # Worker lease: the worker exits when heartbeats stop, before others are given its work.
 #
@@ -81,7 +81,7 @@ class Ray:
     name = "ray"
 
     def __init__(self, address: str = "") -> None:
-        """Take the address of the cluster; see :func:`~shoe.engines.connection.connected`."""
+        """Take the address of the cluster; see :func:`~shoe.engines.ray_connection.connected`."""
         self.address = address
 
     def check(self) -> None:

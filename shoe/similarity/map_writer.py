@@ -28,8 +28,8 @@ from shoe.similarity.ensemble import HIGHEST, check_ensemble
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater, SimilarityMap, lexicon_entry
 from shoe.similarity.pairs import RatedPairs, format_table
-from shoe.similarity.whole import FILE as WHOLE
-from shoe.similarity.whole import WholeRatings, format_whole
+from shoe.similarity.whole_interactions import FILE as WHOLE
+from shoe.similarity.whole_interactions import WholeRatings, format_whole
 
 
 def write_map(

@@ -18,7 +18,7 @@ from shoe.service.truths import StoredFile
 
 if TYPE_CHECKING:
     from shoe.comparison.run import Run
-    from shoe.scoring.options import ScoringOptions
+    from shoe.scoring.file_options import ScoringOptions
 
 MEDIA = {
     ".csv": "text/csv",
@@ -90,7 +90,7 @@ class _Place:
 
     def asked(self, of: Scoring) -> ScoringOptions:
         """The options of the command line."""
-        from shoe.scoring.options import ScoringOptions
+        from shoe.scoring.file_options import ScoringOptions
 
         def kept(folder: str, file: StoredFile | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
@@ -123,7 +123,7 @@ def _score(place: _Place) -> Done:
     from shoe.comparison.run import Run
     from shoe.comparison.run_file import write_run
     from shoe.report.csv_tables import write_classes, write_wordings
-    from shoe.report.json import as_json
+    from shoe.report.score_json import as_json
     from shoe.report.terminal import print_report
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.wordings import wordings
