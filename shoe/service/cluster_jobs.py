@@ -2,8 +2,8 @@
 
 ``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the number of an inherited connection over
 which the server sends one connection per job; ADDRESS is the cluster's, as for ``ray.init``. A job's connection
-carries Start, then Progress at least every second or so, then Finished; closing it cancels the job. When the server closes CONTROL,
-all of it ends.
+carries Start, then Progress at least every second or so, then Finished; closing it cancels
+the job. When the server closes CONTROL, all of it ends.
 """
 
 from __future__ import annotations
