@@ -243,9 +243,11 @@ class Prefix:
     def read(self, split: Split, pictures: Mapping[str, Any]) -> dict[str, Any]:
         """Read a beginning; inputs of ``generate`` that go on from there."""
         made = self._model(**split.beginning, **pictures, use_cache=True, logits_to_keep=1)
-        kept = made.past_key_values
-        kept.batch_repeat_interleave(len(split.whole["input_ids"]))
-        return {**split.whole, "past_key_values": kept}
+        # Release 5.24 of transformers calls the argument "cache", older ones "past_key_values".
+        name = "cache" if "cache" in signature(self._model.forward).parameters else "past_key_values"
+        cache = getattr(made, name)
+        cache.batch_repeat_interleave(len(split.whole["input_ids"]))
+        return {**split.whole, name: cache}
 
     def judge(self, ours: Any, plain: Any) -> None:
         """Compare (n, vocabulary) logits of both ways where tokens are likely; None for a way that failed."""
