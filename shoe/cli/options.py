@@ -12,7 +12,9 @@ Classes = Annotated[Path | None, typer.Option(help="Class table that replaces th
 Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
 Figures = Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")]
 Format = Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")]
-GroundTruth = Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")]
+GroundTruth = Annotated[
+    Path, typer.Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")
+]
 ImageLabels = Annotated[
     Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
 ]
@@ -20,7 +22,9 @@ Latex = Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")]
 Map = Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")]
 MaxCost = Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")]
 PerClass = Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")]
-Predictions = Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")]
+Predictions = Annotated[
+    Path, typer.Argument(readable=False, help="Prediction file; its format is recognised by content.")
+]
 Problems = Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")]
 ProtocolOptions = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def score(
     predictions: Annotated[
-        list[Path], typer.Argument(help="Prediction file, or several; formats are recognised by content.")
+        list[Path],
+        typer.Argument(readable=False, help="Prediction file, or several; formats are recognised by content."),
     ],
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,

@@ -199,7 +199,10 @@ def read_column(of: StoredColumn, content: bytes) -> NDArray[Any]:
             raise ValueError("a code without a value")
         taken: NDArray[np.float64] = values[column]
         return taken
-    return column.astype(np.float64 if column.dtype.kind == "f" else np.int64 if of.type == "i8" else np.int32)
+    if column.dtype.kind == "f":
+        return column.astype(np.float64)
+    is_wide = of.type == "i8" or int(column.max(initial=0)) > np.iinfo(np.int32).max
+    return column.astype(np.int64 if is_wide else np.int32)
 
 
 def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:

@@ -107,7 +107,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
     """Return (B,) correlations from sums of products, and of squares of either side; NaN if one of these is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.clip(both / np.sqrt(first) / np.sqrt(second), -1, 1)
+        ratio = np.clip(both / np.sqrt(first * second), -1, 1)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
 
 

@@ -37,11 +37,10 @@ class Scoring(msgspec.Struct, kw_only=True):
 
 
 class Compared(msgspec.Struct):
-    """A run among others: the hash of its file, its name in the comparison, and the name of the file as downloaded."""
+    """A run among others: the hash of its file, and its name in the comparison."""
 
     sha256: str
     name: str
-    file: str | None = None  # absent in jobs that an earlier version queued
 
 
 class Comparing(msgspec.Struct):
@@ -72,7 +71,7 @@ def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> s
     """
     if kind == "compare":
         compared = msgspec.convert(request, Comparing)
-        words = ["shoe", "compare", *(run.file or f"{run.name}.shoe" for run in compared.runs)]
+        words = ["shoe", "compare", *(f"{run.name}.shoe" for run in compared.runs)]
         words += ["--resamples", str(compared.resamples)] if compared.resamples else []
         words += ["--seed", str(compared.seed), *(["--allow-different"] if compared.allow_different else [])]
         return shlex.join([*words, "--json", "-"])

@@ -147,7 +147,6 @@ def compare(
             {
                 "sha256": one.outputs["run.shoe"].sha256,
                 "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
-                "file": f"{one.id}-run.shoe",
             }
             for n, one in enumerate(found, 1)
         ],
