@@ -153,8 +153,8 @@ class Interactions:
         return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
 
     def _reordered(self, order: NDArray[np.integer]) -> Interactions:
-        columns = ("human_boxes", "object_boxes", "verb", "object", "score")
-        return replace(self, **{name: getattr(self, name)[order] for name in columns})
+        fields = ("human_boxes", "object_boxes", "verb", "object", "score")
+        return replace(self, **{name: getattr(self, name)[order] for name in fields})
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
         """Keep some triplets (a mask, or ascending row indices); all images stay listed."""
@@ -178,10 +178,10 @@ class Interactions:
 
     def equals(self, other: Interactions) -> bool:
         """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
-        columns = self.__dataclass_fields__.keys() - {"notes", "roles"}
+        fields = self.__dataclass_fields__.keys() - {"notes", "roles"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
-            for a, b in ((getattr(self, name), getattr(other, name)) for name in columns)
+            for a, b in ((getattr(self, name), getattr(other, name)) for name in fields)
         )
 
 
@@ -210,8 +210,8 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         sizes[at] = np.maximum(sizes[at], part.sizes)
         coordinates[at] = part.coordinates
 
-    def joined(columns: list[NDArray[np.generic]]) -> ArrayLike:
-        return np.concatenate(columns) if columns else []
+    def joined(arrays: list[NDArray[np.generic]]) -> ArrayLike:
+        return np.concatenate(arrays) if arrays else []
 
     notes = list({id(part.notes): part.notes for part in parts if part.notes is not None}.values())
     table = Interactions.from_columns(
