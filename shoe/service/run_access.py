@@ -29,13 +29,13 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
         Refused: 401 for who has shown no token, whether there is one or not.
     """
     try:
-        run = runs.run(folder, id_)
+        found = runs.run(folder, id_)
         if (
             identity.allows("admin")
-            or run.team == identity.team
-            or (run.visibility == "public" and (identity.allows("read") or _is_public_board(folder, run.board)))
+            or found.team == identity.team
+            or (found.visibility == "public" and (identity.allows("read") or _is_public_board(folder, found.board)))
         ):
-            return without_hidden(folder, identity, run)
+            return without_hidden(folder, identity, found)
     except NotFoundError:
         pass
     if identity.team is None:
