@@ -27,7 +27,7 @@ from shoe.benchmarks.protocol_options import describe
 from shoe.benchmarks.protocols import ABOUT
 from shoe.maps.config import own_settings
 from shoe.maps.raters import KINDS, kind_of
-from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
+from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.detector import DetectorConfig
 from shoe.predict.pairs import ABOUT as PAIR_RULES
 from shoe.predict.pairs import PairRule

@@ -32,7 +32,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import States
-from shoe.llm.progress import Progress
+from shoe.llm.recorder import Progress
 from shoe.maps.built_map import write_built
 from shoe.maps.config import RaterConfig, RatersFile
 from shoe.maps.job import Outcome, known, rate

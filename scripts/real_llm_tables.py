@@ -20,7 +20,7 @@ from shoe.llm.ledger import State, States
 from shoe.llm.recorder import Tally
 from shoe.maps.config import RaterConfig
 from shoe.maps.job import Outcome
-from shoe.report.map_build import failure_lines
+from shoe.report.maps import failure_lines
 from shoe.similarity.ensemble import HIGHEST
 
 Number = TypeVar("Number", bound=np.generic)

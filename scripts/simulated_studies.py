@@ -6,9 +6,16 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.similarity.ensemble import HIGHEST, MISSING
-from shoe.study.precision import ITEM_MEAN, ITEM_SPREAD, simulated_measure, simulated_ratings, study_of
 from shoe.study.ratings import StudyRatings, Weights
-from shoe.study.sampling import draw_by, probabilities
+from shoe.study.sampling import (
+    ITEM_MEAN,
+    ITEM_SPREAD,
+    draw_by,
+    probabilities,
+    simulated_measure,
+    simulated_ratings,
+    study_of,
+)
 
 SPAMMERS, DROPOUTS, HOLES = 0.05, 0.05, 0.03
 """Fractions of raters that answer at random, and that stop half-way; and of answers that are missing."""

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
-    from shoe.benchmarks.signature import Signature
+    from shoe.benchmarks.protocols import Signature
     from shoe.benchmarks.truth import GroundTruth
     from shoe.core.boxes import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ServiceError, ShoeError
@@ -41,7 +41,7 @@ _HOMES = {
     "Report": "shoe.scoring.score",
     "ServiceError": "shoe.core.errors",
     "ShoeError": "shoe.core.errors",
-    "Signature": "shoe.benchmarks.signature",
+    "Signature": "shoe.benchmarks.protocols",
     "benchmark": "shoe.benchmarks",
     "concatenate": "shoe.core.interactions",
     "diagnose": "shoe.diagnosis.diagnose",

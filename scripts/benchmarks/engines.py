@@ -24,8 +24,8 @@ from unittest import mock
 from benchmarks.endpoint import endpoint
 from benchmarks.shared import Row, print_cells
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.engines import engine_of
 from shoe.engines.base import Engine
-from shoe.engines.choose import engine_of
 from shoe.engines.ray_cluster import Cluster
 from shoe.engines.ray_connection import connected
 from shoe.llm.budget import Budget

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
 from shoe.core.documents import Document

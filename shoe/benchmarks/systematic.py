@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Floats, Indices, Mask, expand
 from shoe.core.errors import InputError, OptionError, many, quote, unknown_name

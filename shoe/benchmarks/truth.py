@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
-from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, meant, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index

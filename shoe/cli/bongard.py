@@ -61,13 +61,20 @@ def build(
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
-    from shoe.benchmarks.class_splits import SEEN
+    from shoe.benchmarks.classes import SEEN
     from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import print_built
     from shoe.report.terminal import console
-    from shoe.scoring.bongard.build import TEST_OVERLAP, TRAIN_OVERLAP, BongardBuild, Sampling, Seen, build_problems
-    from shoe.scoring.bongard.curation import Curation
+    from shoe.scoring.bongard.build import (
+        TEST_OVERLAP,
+        TRAIN_OVERLAP,
+        BongardBuild,
+        Curation,
+        Sampling,
+        Seen,
+        build_problems,
+    )
     from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
     from shoe.similarity import similarity_for
 
@@ -137,9 +144,8 @@ def score(
     from shoe.predictions import read_predictions
     from shoe.report.bongard import print_score
     from shoe.report.terminal import console
-    from shoe.scoring.bongard.oracle import REGIONS, VOTES, Counting, Region, Votes
     from shoe.scoring.bongard.problems import read_problems
-    from shoe.scoring.bongard.score import BongardScore, score_problems
+    from shoe.scoring.bongard.score import REGIONS, VOTES, BongardScore, Counting, Region, Votes, score_problems
     from shoe.similarity import similarity_for
 
     for what, given, known in (("region", region, REGIONS), ("votes", votes, VOTES)):
@@ -175,8 +181,7 @@ def show(
 
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """
-    from shoe.report.bongard import print_counts
-    from shoe.report.page.bongard import write_problem_page
+    from shoe.report.bongard import print_counts, write_problem_page
     from shoe.report.terminal import console
     from shoe.scoring.bongard.problems import read_problems
 

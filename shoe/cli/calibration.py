@@ -44,7 +44,7 @@ def calibration(
     from shoe.report.evidence import calibrated, print_calibration
     from shoe.report.figures.style import check_plots
     from shoe.report.terminal import console
-    from shoe.scoring.evidence.calibration import CalibrationReport
+    from shoe.scoring.evidence.collect import CalibrationReport
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth), json)

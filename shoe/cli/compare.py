@@ -87,9 +87,19 @@ def compare(
     from shoe.comparison.sweeps import FIGURES, survival
     from shoe.comparison.sweeps import sweep as swept
     from shoe.core.errors import MissingExtraError, OptionError
-    from shoe.engines.choose import engine_of
-    from shoe.report.comparison import Compare, Sweep, classes_csv, comparison_csv, print_apart, print_sweep
-    from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
+    from shoe.engines import engine_of
+    from shoe.report.comparison import (
+        Compare,
+        Sweep,
+        as_latex,
+        as_markdown,
+        classes_csv,
+        comparison_csv,
+        print_apart,
+        print_comparison,
+        print_sweep,
+        write,
+    )
     from shoe.report.terminal import console
     from shoe.scoring.file_options import ScoringOptions
 

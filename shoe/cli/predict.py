@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from shoe.engines.base import Shard
     from shoe.predict.answers import Planned
-    from shoe.predict.backend import BackendConfig
+    from shoe.predict.backends import BackendConfig
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
@@ -70,8 +70,7 @@ def find_pairs(
 
 def _detect(pictures: Sequence[Picture], choices: Choices, config: DetectorConfig, files: Files) -> None:
     """Have a detector look at pictures, but for those whose boxes are known."""
-    from shoe.llm.progress import Progress
-    from shoe.llm.recorder import Tally
+    from shoe.llm.recorder import Progress, Tally
     from shoe.predict.detector import Detector, detect_all
 
     detector = Detector(config)
@@ -170,7 +169,7 @@ def predict(
     from shoe.core.errors import OptionError
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
-    from shoe.llm.progress import Progress
+    from shoe.llm.recorder import Progress
     from shoe.predict.answers import Answers
     from shoe.predict.confidence import NONE
     from shoe.predict.images import all_pictures

@@ -89,11 +89,10 @@ def score(
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
     """
     from shoe.cli.output import refuse_overwrite, write_json
-    from shoe.report.csv_tables import write_classes, write_wordings
-    from shoe.report.score_json import as_json
+    from shoe.report.score_files import as_json, write_classes, write_wordings
     from shoe.report.terminal import console, print_report
     from shoe.scoring.evidence.collect import Evidence
-    from shoe.scoring.evidence.wordings import wordings
+    from shoe.scoring.evidence.facts import wordings
     from shoe.scoring.file_options import ScoringOptions
 
     refuse_overwrite((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
@@ -149,8 +148,8 @@ def _score_many(
 
     from shoe.cli.output import telling
     from shoe.core.errors import OptionError, many
+    from shoe.engines import engine_of
     from shoe.engines.base import Shard
-    from shoe.engines.choose import engine_of
     from shoe.report.many_files import print_many, score_many
     from shoe.report.terminal import console
 

@@ -355,7 +355,7 @@ def export(
     Example: shoe serve export lab site
     """
     with opened(folder) as place:
-        from shoe.service.export import export as write
+        from shoe.service.backup import export as write
 
         pages = write(place, target)
         print(f"{target / 'index.html'}: {pages:,} pages, with public runs, boards and maps")

@@ -92,7 +92,7 @@ def metric(
     """
     from shoe.cli.models import check_once
     from shoe.core.io.files import write_text
-    from shoe.report.study_metric import against_latex, print_against
+    from shoe.report.study import against_latex, print_against
     from shoe.report.terminal import console
     from shoe.report.text import model_names
     from shoe.scoring.file_options import ScoringOptions
@@ -257,7 +257,7 @@ def new(
     from shoe.core.errors import OptionError
     from shoe.maps.diff import scored
     from shoe.predictions.truth import read_ground_truth
-    from shoe.report.page.study_pictures import with_pictures
+    from shoe.report.page.study import with_pictures
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
@@ -302,7 +302,7 @@ def bongard(
 
     Then: shoe study collect testers *.json --out answers.csv --kept kept, and shoe study report answers.csv
     """
-    from shoe.report.page.study_pictures import problem_pictures
+    from shoe.report.page.study import problem_pictures
     from shoe.report.study import print_problem_plan
     from shoe.report.terminal import console
     from shoe.scoring.bongard.problems import read_problems

@@ -40,7 +40,7 @@ def verify(
     from shoe.comparison.verify import options_of
     from shoe.comparison.verify import verify as verified
     from shoe.core.errors import InputError, quote
-    from shoe.predictions.scores import SCORES
+    from shoe.predictions.table import SCORES
     from shoe.report.evidence import print_verdict
     from shoe.report.terminal import console
     from shoe.scoring import evidence

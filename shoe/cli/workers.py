@@ -46,7 +46,7 @@ def states_of(given: str | None) -> list[str]:
 
 def asking_engine(text: str, gpus: float) -> Engine:
     """Return the engine of a command that asks models; nothing is started yet."""
-    from shoe.engines.choose import engine_of
+    from shoe.engines import engine_of
     from shoe.engines.ray_cluster import Ray
 
     if text not in ("serial", "ray") and not text.startswith("ray:"):

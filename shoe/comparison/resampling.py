@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.class_splits import SEEN, UNSEEN
+from shoe.benchmarks.classes import SEEN, UNSEEN
 from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Counts, Ranked
 from shoe.comparison.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run

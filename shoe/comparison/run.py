@@ -14,11 +14,9 @@ import numpy as np
 from msgspec.structs import astuple
 from numpy.typing import NDArray
 
-from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions
-from shoe.benchmarks.protocols import RoleOptions
-from shoe.benchmarks.signature import Signature
+from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.core.errors import many
 from shoe.core.interactions import Interactions
 from shoe.scoring.entries import ClassScores, Entries, F1Entries, F1Figures, Means, harmonic_mean

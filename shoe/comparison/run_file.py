@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.classes import parse_classes
+from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, settings
-from shoe.benchmarks.protocols import RoleOptions
-from shoe.benchmarks.signature import Signature
+from shoe.benchmarks.protocols import RoleOptions, Signature
 from shoe.comparison.run import OF_RUN, RoleRun, Run, SemanticRun, StrictRun
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.core.io.files import RUN_HEAD, is_stream, read_bytes, replacing

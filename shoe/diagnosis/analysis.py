@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.signature import Signature, sign
+from shoe.benchmarks.protocols import Signature, sign
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.diagnosis.error_types import (
     ERRORS,

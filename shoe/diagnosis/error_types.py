@@ -62,7 +62,7 @@ class Variant:
         name: ``paper`` or ``released``.
         strict: how boxes are compared, how mAP is made, and whether no_interaction takes part.
         shared_map: whether fixes follow the toolbox's one map, not each error's own targets.
-        by: what a class is: ``class`` of the class table, or ``role`` (:mod:`shoe.diagnosis.by_role`).
+        by: what a class is: ``class`` of the class table, or ``role`` (:mod:`shoe.diagnosis.diagnose`).
     """
 
     name: str
@@ -218,7 +218,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     that person's box in the predicted role. Where there is none, an empty one is right. A person who does not do it has
     none either: a wrong action on the right boxes is no interaction error here, but one of association.
 
-    The classes of ``scope`` are entries, and its truths those of :func:`shoe.diagnosis.by_role.by_role`.
+    The classes of ``scope`` are entries, and its truths those of :func:`shoe.diagnosis.diagnose.by_role`.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]

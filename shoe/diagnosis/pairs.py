@@ -1,27 +1,204 @@
-"""What predicted pairs say, whatever their interaction; and a file of pairs alone, diagnosed."""
+"""Diagnosis of pairs: interaction classification apart from detection (IJCV paper 4.2), and files of pairs alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from msgspec.structs import asdict
 
-from shoe.benchmarks.protocol_options import changed
-from shoe.benchmarks.protocols import DIAG
-from shoe.benchmarks.signature import Signature, sign
+from shoe.benchmarks.checks import triplet_name
+from shoe.benchmarks.protocol_options import Interpolation, Ties, changed
+from shoe.benchmarks.protocols import DIAG, Signature, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import unknown_name
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.interactions import PAIRS_NEED, NegativeAp, negative_ap, why_absent
+from shoe.diagnosis.error_types import ErrorType
 from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
+from shoe.scoring.average_precision import average_precision
+from shoe.scoring.entries import Entries, Rule, mean_over
 from shoe.scoring.score import coordinate_names
+
+# Interaction classification apart from detection: which pairs do nothing, and what the others do (IJCV paper 4.2).
+#
+# Both figures need scores of interaction alone, without those of detection. A file of pairs has them as ``verb_scores``
+# or ``hoi_score_inter`` (``shoe.predictions.pair_predictions``), triplets as ``action_score``; most files have neither.
+
+_CAPPED_GRID = np.arange(110) * 0.01
+"""The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
+_ON_TRUE_PAIRS = (ErrorType.TRUE_POSITIVE, ErrorType.INTERACTION, ErrorType.DUPLICATE)
+"""The types of predictions whose two boxes are those of one ground truth."""
+
+_ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
+NEEDS = {
+    "negative_ap": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with hoi_score_inter or verb_scores",
+    "interaction_map": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with verb_scores",
+}
+PAIRS_NEED = {
+    "negative_ap": "the pairs have neither hoi_score_inter nor verb_scores",
+    "interaction_map": "pairs alone do not say which triplets a model gives, and in which order",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeAp:
+    """How well a model knows the pairs that do nothing; figures are None where there are none.
+
+    Attributes:
+        all_points: area under the envelope of the precision-recall curve.
+        diag: what the toolbox computes; a perfect ranking has 101/110 of it (protocols.md 8.8).
+    """
+
+    all_points: float | None
+    diag: float | None
+    pairs: int
+    negatives: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InteractionMap:
+    """How well a model names what localised pairs do; V verbs of the dataset.
+
+    Attributes:
+        map: mean over verbs; None where there is none to average.
+        map_rare, map_non_rare: means over rare and non-rare HOI classes, ranked by themselves, since verbs are neither
+            (first version, Table 4; the toolbox has no such figure).
+        ap: (V,) of each verb; NaN for verbs out of the mean.
+        truths: (V,) number of ground truths of each verb that count: those whose pair some prediction has.
+    """
+
+    map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
+    ap: Floats
+    truths: Indices
+
+
+def negative_ap(localised: Localised) -> NegativeAp:
+    """Measure how well pairs that are no ground truth's are told by 1 less their highest interaction score.
+
+    All pairs on images with ground truth are one ranking; equal scores keep the order of images and of the file
+    (IJCV paper 4.2.1, protocols.md 8.8).
+
+    Raises:
+        InputError: for pairs without interaction scores.
+    """
+    interaction, hits, rows = localised.pairs.interaction, localised.overlaps, localised.scope.prediction
+    if interaction is None:
+        found, expected = "pairs without scores of interaction", "hoi_score_inter or verb_scores of each pair"
+        raise InputError("pairs", found=found, expected=expected)
+    negative = np.ones(len(rows), bool)
+    negative[hits.prediction[hits.pair]] = False
+    score = 1 - interaction[rows]
+    ranked = negative[np.argsort(-score, kind="stable")]
+    rank = (np.flatnonzero(ranked) + 1).astype(np.float64)
+    if len(rank) == 0:
+        return NegativeAp(None, None, len(rows), 0)
+    found_so_far = np.arange(1, len(rank) + 1)
+    truths = found_so_far[-1:]
+    area = average_precision(rank[None], np.ones((1, len(rank))), truths, Interpolation.ALL_POINTS, 0.0)[0]
+    envelope = np.maximum.accumulate((found_so_far / rank)[::-1])[::-1]
+    reached = np.searchsorted(found_so_far / len(rank), _CAPPED_GRID)
+    return NegativeAp(float(area), float(np.append(envelope, 0.0)[reached].mean()), len(rows), len(rank))
+
+
+def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
+    """Average precision of verbs, not classes, on localised pairs, ranked by scores of interaction alone.
+
+    Predictions on no true pair leave, and so do ground truths whose pair no prediction has. Who is a true positive and
+    who a duplicate is decided by the whole scores, as in the diagnosis; equal interaction scores keep that order. How a
+    curve becomes a number, and whether a verb without a true positive counts, is the variant's; ``released`` also keeps
+    the ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
+
+    Args:
+        analysis: of n triplets.
+        scores: (n,) score of interaction of each; NaN where there is none, which only predictions that leave may have.
+
+    Raises:
+        InputError: if there are not n scores, or naming the first prediction that lacks one.
+    """
+    scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
+    if len(scores) != len(task.predictions):
+        found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one per triplet"
+        raise InputError("interaction scores", found=found, expected=expected)
+    classes, overlaps = task.truth.classes, analysis.overlaps
+    counted = np.zeros(len(scope.truth), bool)
+    counted[overlaps.truth[overlaps.pair]] = True
+    if analysis.variant.name == "released":
+        counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
+    verbs = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs))
+
+    types = analysis.assigned.types
+    in_question = np.isin(types, _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
+    entries = np.flatnonzero(in_question)
+    entries = entries[np.lexsort((-scope.score[entries], scope.image[entries]))]
+    rows = scope.prediction[entries]
+    lacking = rows[np.isnan(scores[rows])]
+    if len(lacking):
+        table = task.predictions
+        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
+        found = f"no score of interaction, as in {len(lacking):,} triplets"
+        expected = "one for each: pairs with exactly its boxes, its object and its verb"
+        raise InputError("interaction scores", record=record, found=found, expected=expected)
+
+    hits = types[entries] == ErrorType.TRUE_POSITIVE
+    every, image = np.ones(len(classes.verbs), bool), scope.image[entries]
+    rule = Rule.of(replace(options, ties=Ties.INPUT))
+    by_verb = Entries(
+        category=scope.verb[entries],
+        image=image,
+        score=scores[rows],
+        credit=hits.astype(np.float64),
+        truth_category=scope.truth_verb[counted],
+        truth_image=scope.truth_image[counted],
+        counted=every,
+        rare=~every,
+        rule=rule,
+    ).scores()
+    known = scope.hoi[entries] >= 0
+    of_classes = Entries(
+        category=scope.hoi[entries][known],
+        image=image[known],
+        score=scores[rows][known],
+        credit=hits[known].astype(np.float64),
+        truth_category=scope.truth_hoi[counted],
+        truth_image=scope.truth_image[counted],
+        counted=np.ones(len(classes), bool),
+        rare=classes.rare,
+        unseen=classes.unseen,
+        rule=rule,
+    ).means()
+    return InteractionMap(
+        map=mean_over(by_verb.ap, by_verb.in_mean),
+        map_rare=of_classes.map_rare,
+        map_non_rare=of_classes.map_non_rare,
+        ap=np.where(by_verb.in_mean, by_verb.ap, np.nan),
+        truths=verbs,
+    )
+
+
+def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
+    """Say why figures are missing: no scores, or nothing to measure.
+
+    Both figures are None without scores; ``needs`` is ``NEEDS`` or ``PAIRS_NEED``.
+    """
+    absent = {}
+    if negative is None or negative.all_points is None:
+        absent["negative_ap"] = needs["negative_ap"] if negative is None else "no predicted pair does nothing"
+    if named is None or named.map is None:
+        nothing = "no ground truth has a pair that some prediction has"
+        absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
+    return absent
+
 
 NO_INTERACTION_CHOICES = ("exclude", "keep")
 

@@ -1,1 +1,34 @@
-"""Who does many pieces of work: this process, several of this machine, or a cluster; and how they are divided."""
+"""Engines, which divide many pieces of work among processes or machines; and their names on the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from shoe.core.errors import OptionError, quote
+from shoe.engines.base import SERIAL, Engine
+from shoe.engines.processes import Processes
+
+HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
+_MOST = 1024
+
+
+def engine_of(text: str) -> Engine:
+    """Return the engine with a name; nothing is started yet.
+
+    Raises:
+        OptionError: for anything but an engine.
+        MissingExtraError: if Ray is wanted, and not installed.
+    """
+    name, colon, more = text.partition(":")
+    if name == "serial" and not colon:
+        return SERIAL
+    if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", more, re.ASCII)):
+        workers = int(more) if colon else len(os.sched_getaffinity(0))
+        if 1 <= workers <= _MOST:
+            return Processes(workers)
+    if name == "ray" and (not colon or more):
+        from shoe.engines.ray_cluster import Ray
+
+        return Ray(text if more.startswith("//") else more)
+    raise OptionError(f"--engine: found {quote(text)}, expected {HELP}")

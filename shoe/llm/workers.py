@@ -20,8 +20,7 @@ from shoe.engines.base import DEATHS
 from shoe.engines.ray_cluster import SILENCE, Cluster, Lease, is_locked
 from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.ledger import Ledger, Parse
-from shoe.llm.ledger_merge import WORKER
-from shoe.llm.ledger_writer import writing
+from shoe.llm.ledger_writer import WORKER, writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Recorder, Request
 

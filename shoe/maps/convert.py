@@ -15,12 +15,10 @@ from shoe.core.io.delimited import delimited_text
 from shoe.core.io.files import replacing
 from shoe.lexicon.building.compare import bridge
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.labels import ENGLISH
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import ENGLISH, resolve
 from shoe.lexicon.store import Lexicon, lexicon, names_of, using
 from shoe.similarity.ensemble import MISSING
-from shoe.similarity.map_writer import write_map
-from shoe.similarity.maps import SimilarityMap
+from shoe.similarity.maps import SimilarityMap, write_map
 from shoe.similarity.pairs import RatedPairs, pair_keys
 from shoe.similarity.whole_interactions import FILE as WHOLE
 

@@ -20,8 +20,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, pending
-from shoe.llm.progress import Progress, watch
-from shoe.llm.recorder import Tally
+from shoe.llm.recorder import Progress, Tally, watch
 from shoe.maps.planning import Plan, Plans, plan_pairs
 from shoe.maps.prompts import Subject
 from shoe.maps.session import Raters

@@ -16,8 +16,7 @@ from shoe.core.arrays import Indices, Ints, distinct, expand
 from shoe.core.errors import OptionError, near, quote
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.resolve import ObjectWords, match_labels, resolve
 from shoe.lexicon.store import lexicon, names_of, per_lexicon
 from shoe.maps.prompts import Interaction, SenseText, Subject, describe
 from shoe.scoring.hoi_similarity import HoiSimilarity

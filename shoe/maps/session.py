@@ -34,8 +34,7 @@ from shoe.llm.ledger import (
     event_line,
     pending,
 )
-from shoe.llm.ledger_merge import merge
-from shoe.llm.ledger_writer import writing
+from shoe.llm.ledger_writer import merge, writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.workers import Ask, Job, Spread
 from shoe.maps.config import Backend, RaterConfig, RatersFile, identity_of, reading_of
@@ -100,7 +99,7 @@ class RaterSession:
         )
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over the answers that others kept for its ledger; see :func:`shoe.llm.ledger_merge.merge`."""
+        """Take over the answers that others kept for its ledger; see :func:`shoe.llm.ledger_writer.merge`."""
         return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:

@@ -26,14 +26,12 @@ from shoe.core.errors import ShoeError, quote
 from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
-from shoe.llm.ledger_merge import merge
-from shoe.llm.ledger_writer import writing
-from shoe.llm.progress import Progress, watch
-from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.ledger_writer import merge, writing
+from shoe.llm.recorder import LedgerRecorder, Progress, Tally, watch
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking
 from shoe.llm.workers import Job, Spread
-from shoe.predict.backend import Backend, BackendConfig
+from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question
 from shoe.predict.records import Answer
@@ -219,7 +217,7 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_merge.merge`."""
+        """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_writer.merge`."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> Planned:

@@ -18,7 +18,7 @@ from shoe.core.errors import InputError, many, meant, quote
 from shoe.core.interactions import image_index
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import Box, Whole, read_typed, shown
-from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import match_labels
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Detection, Score, read_lines
 

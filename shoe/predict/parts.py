@@ -16,7 +16,7 @@ from typing import Any
 
 from shoe.core.errors import InputError
 from shoe.engines.base import Shard
-from shoe.llm.ledger_merge import remove
+from shoe.llm.ledger_writer import remove
 from shoe.predict.detection_files import DETECTIONS, check_same
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, read_made

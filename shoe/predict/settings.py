@@ -14,7 +14,7 @@ import msgspec
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.io.json import parse_json
-from shoe.predict.backend import BackendConfig, backend_of
+from shoe.predict.backends import BackendConfig, backend_of
 from shoe.predict.confidence import POLICIES, check_policy
 from shoe.predict.detection_files import PERSON, Names, read_names, usual_names
 from shoe.predict.detector import DetectorConfig

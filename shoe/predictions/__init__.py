@@ -26,9 +26,8 @@ from shoe.predictions.formats.registry import (
     zero_based,
 )
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
-from shoe.predictions.table import to_table
+from shoe.predictions.table import check_scores_name, rescaled, to_table
 from shoe.predictions.vlm.answers import alternatives, first_items, keys_unread, numbers_unread
 from shoe.predictions.vlm.keys import USUAL
 

@@ -39,7 +39,7 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.io.files import read_bytes, seen
 from shoe.core.io.json import Box, Finite, ImageName, Whole
 from shoe.core.rows import Rows
-from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import match_labels
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.record_fields import image_names, in_all_or_none, is_given

@@ -55,7 +55,7 @@ def _labels(
     path: str | Path,
     name: str,
 ) -> Indices:
-    from shoe.lexicon.labels import match_labels
+    from shoe.lexicon.resolve import match_labels
 
     limit = f", which is all that the format {name} can hold"
     match = partial(match_labels, labels=labels, part=part)

@@ -9,12 +9,12 @@ from statistics import mean, stdev
 
 from rich.console import Console
 
-from shoe.benchmarks.signature import Signature
+from shoe.benchmarks.protocols import Signature
 from shoe.core.documents import Document, Fraction, Gain
 from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
-from shoe.report.score_json import Score
+from shoe.report.score_files import Score
 from shoe.report.text import percent, points, say, table
 from shoe.scoring.entries import PartMean
 from shoe.scoring.strict import Strict

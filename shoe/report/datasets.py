@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark
-from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
+from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.summary import DatasetCard, ListedDataset, PublishedSize
 from shoe.core.arrays import Mask
 from shoe.core.documents import Count, Document, Fraction
@@ -22,7 +22,7 @@ from shoe.core.errors import many
 from shoe.predictions.formats.registry import BONGARD
 from shoe.predictions.inventory import Found, Inventory
 from shoe.report.text import count, fixed, say, table, words
-from shoe.scoring.evidence.distance import nearest_seen
+from shoe.scoring.evidence.facts import nearest_seen
 from shoe.similarity import load_similarity
 
 _OF_CLASSES = ("classes", "verbs", "objects")

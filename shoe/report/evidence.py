@@ -1,18 +1,177 @@
-"""What attacks on a file would earn, in the terminal."""
+"""What figures rest on, and what attacks on a file would earn: the same notes in the terminal and the JSON."""
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import astuple
 from rich.console import Console
 
 from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
-from shoe.core.errors import many
+from shoe.core.errors import many, printable
 from shoe.diagnosis.protocol_differences import Difference, Explained, NearDuplicates
 from shoe.report.text import count, percent, points, say, table, words
+from shoe.scoring.entries import F1Figures
 from shoe.scoring.evidence.audit import Audit
-from shoe.scoring.evidence.calibration import CalibrationReport, ModelCalibration, calibration
+from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
+from shoe.scoring.evidence.facts import Profile, Words
 from shoe.scoring.score import Report
+from shoe.scoring.semantic import SemanticResult
+from shoe.scoring.strict import StrictResult
+
+# What a figure rests on, and what a reader should know before quoting it: the same in the terminal and the JSON.
+
+_WORDS_SHOWN = 8
+_TAU_BY = {
+    "dataset": "the best {best} of all predictions",
+    "image": "the best {best} of each image's",
+    "score": "those with a score of {tau} or more",
+    "best": "as many of the best as make it highest",
+}
+
+
+def notes(report: Report, evidence: Evidence) -> list[str]:
+    """Collect the notes on a report, one line each, the most urgent first."""
+    lines = report.warnings
+    lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
+    lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
+    lines += _prediction_lines(report, evidence)
+    lines += [_rule_line(report.strict)] if report.strict else []
+    for result in report.strict_results:
+        lines += _strict_lines(result, report)
+    if report.semantic:
+        lines += _semantic_lines(report.semantic, evidence.profile)
+    if report.strict and report.strict.tied_share and report.strict.ties_matter:
+        lines.append(_tie_line(report.strict.options.protocol, report.strict.tied_share, order_free=False))
+    if evidence.orders:
+        spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
+        lines.append(f"order      lines, images and ground truths in other orders: mAP by {', '.join(spans)}")
+    return lines + _tau_lines(report, evidence.tau) + _map_lines(evidence)
+
+
+def _prediction_lines(report: Report, evidence: Evidence) -> list[str]:
+    """What the file of predictions is like: repeats, boxes, words."""
+    facts, found, lines = evidence.profile, evidence.resolution, []
+    if facts.repeats:
+        verb = "repeats" if facts.repeats == 1 else "repeat"
+        is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
+        charged = ", which SHOE counts as false positives: remove what was written twice" if is_charged else ""
+        lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly{charged}")
+    if facts.outside_share:
+        lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
+    if found is not None and facts.images:
+        lines += [_part_line("verbs", found.verbs), _part_line("objects", found.objects)]
+    return lines
+
+
+def _strict_lines(result: StrictResult, report: Report) -> list[str]:
+    options, name = result.options, result.options.protocol
+    lines = []
+    parts = (("mAP", result.map), ("rare", result.map_rare), ("non-rare", result.map_non_rare))
+    absent = [part for part, value in parts if value is None]
+    if absent:
+        skips = options.zero_tp == "skip" or options.unpredicted == "full-only"
+        why = "no class that this protocol counts" if skips else "no ground truth of such a class"
+        lines.append(f"{name}: no {', '.join(absent)}: {why}")
+    if options.zero_tp == "skip":
+        known = [value for _, value in parts if value is not None]
+        is_below = len(known) == len(parts) and known[0] < min(known[1:])
+        lines.append(
+            f"{name}: classes with predictions and no true positive are left out; those without predictions count "
+            "0 in mAP and are left out of rare and non-rare" + (", so that mAP is below both" if is_below else "")
+        )
+    truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
+    if truthless:
+        lines.append(
+            f"{name}: {truthless:,} of its {result.classes:,} classes have no ground truth in this file and count 0"
+        )
+    if options.known_object == "boxes":
+        lines.append(f"{name}: an image is known to show an object by its annotated boxes (better: --image-labels)")
+    return lines
+
+
+def _rule_line(result: StrictResult) -> str:
+    """How this mAP comes about, and which others of the same file there are."""
+    options = result.options
+    classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
+    classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
+    classes += " and those predicted but never hit" if options.zero_tp == "skip" else ""
+    return f"mAP        {options.protocol}: {classes}; other protocols and shoe diagnose have an mAP by other rules"
+
+
+def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
+    lines = []
+    if result.prediction_miss_rate is None:
+        lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {result.options.tau:g})")
+    if result.tied_share and result.ties_matter:
+        line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
+        error = 100 * (result.map_error or 0)
+        lines.append(f"{line} ± {error:.2f}" if error >= 0.005 else line)
+    if result.components_share is not None:
+        lines.append(
+            f"wholes     {percent(result.components_share)} % of matches and false positives that are no exact labels "
+            "are compared by verb and object, as nobody rated these interactions as wholes"
+        )
+    if facts.constant_scores:
+        lines.append("scores     all predictions have the same score, so that mAP cannot judge which were surer")
+    return lines
+
+
+def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
+    line = f"ties       {protocol}: {percent(share)} % of predictions have the same score as another of their class"
+    if order_free:
+        return f"{line}: mAP is the mean over their orders"
+    return f"{line}: where one is right and one wrong, the order of the file decides (--bounds: by how much)"
+
+
+def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
+    """What another reading of tau would give, where it would give anything else."""
+    if report.semantic is None or len(set(readings.values())) == 1:
+        return []
+    given = report.semantic.options
+    names = {by: text.format(best=f"{1 - given.tau:.0%}", tau=f"{given.tau:g}") for by, text in _TAU_BY.items()}
+    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != given.tau_by]
+    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[given.tau_by]} (tau-by={given.tau_by})"
+    return [f"{start}; SHOE-mF1 would be {', '.join(others)} (docs/protocols.md, A22)"]
+
+
+def _map_lines(evidence: Evidence) -> list[str]:
+    """How far the figures depend on what the map leaves unrated, and on who rated."""
+    lines, found = [], evidence.resolution
+    if found is not None and found.basis and evidence.profile.images:
+        lines.append(
+            f"matches    words compared: {percent(found.rated_share)} % have a rated similarity or one meaning, "
+            f"{percent(found.fallback_share)} % the same spelling alone, {percent(found.learned_share)} % a similarity "
+            f"predicted from ratings, {percent(found.unrated_share)} % none"
+        )
+    if interval := evidence.interval:
+        figures = [
+            f"{name} {percent(ends[0])} to {percent(ends[1])}"
+            for name, ends in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
+            if ends
+        ]
+        lines.append(
+            f"unrated    matches rest on {many(interval.unrated_pairs, 'pair')} of senses that nobody rated; were all "
+            f"rated, in 9 of 10 cases: {', '.join(figures)} (docs/protocols.md, 10.7)"
+        )
+    if spread := evidence.spread:
+        lines.append(
+            f"raters     SHOE-mAP by one rater alone: {percent(spread.low)} to {percent(spread.high)}, standard "
+            f"deviation {100 * spread.deviation:.2f}; where that one has no rating, that of all together counts"
+        )
+    return lines
+
+
+def _part_line(part: str, words: Words) -> str:
+    labels = "1 is a label" if words.labels == 1 else f"{words.labels:,} are labels"
+    line = f"{part:<10} {many(words.words, 'different word')}, {labels} of the dataset (strict figures count no others)"
+    unresolved = [word for word in words.unresolved if word]
+    if unresolved:
+        shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])
+        more = f" and {len(unresolved) - _WORDS_SHOWN:,} more" if len(unresolved) > _WORDS_SHOWN else ""
+        line += f"; {len(unresolved):,} not in WordNet, so similar to none: {shown}{more}"
+    return line
+
 
 _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "prediction_miss_rate": "unmatched"}
 

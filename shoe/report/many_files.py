@@ -22,7 +22,7 @@ from shoe.core.io.files import is_stream, read_bytes, replacing
 from shoe.core.io.json import read_typed
 from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
-from shoe.report.score_json import Score, as_json
+from shoe.report.score_files import Score, as_json
 from shoe.report.text import model_names, percent, table
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.file_options import ScoringOptions

@@ -24,14 +24,14 @@ from shoe.report.average import Average
 from shoe.report.comparison import Compare
 from shoe.report.datasets import ClassSplitInfo
 from shoe.report.diagnosis import OneModel, SeveralModels
-from shoe.report.score_json import Score
+from shoe.report.score_files import Score
 from shoe.report.similarity import ExplainedSimilarity
 from shoe.scoring.bongard.build import BongardBuild
 from shoe.scoring.bongard.score import BongardScore
 from shoe.scoring.evidence.audit import Audit
-from shoe.scoring.evidence.calibration import CalibrationReport
+from shoe.scoring.evidence.collect import CalibrationReport
 from shoe.study.analysis import StudyReport
-from shoe.study.metric.result import Against
+from shoe.study.metric.systems import Against
 from shoe.study.testers import TestersReport
 
 # Kinds of values that several schemas have.

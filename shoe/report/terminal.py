@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.report.csv_tables import wordings_table
-from shoe.report.notes import notes
+from shoe.report.evidence import notes
+from shoe.report.score_files import wordings_table
 from shoe.report.text import percent, say, table
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.roles import RoleResult

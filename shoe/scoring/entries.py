@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.class_splits import SEEN, UNSEEN
+from shoe.benchmarks.classes import SEEN, UNSEEN
 from shoe.benchmarks.protocol_options import Interpolation, SemanticOptions, StrictOptions, Ties
 from shoe.core.arrays import Floats, Indices, Mask, expand, stable_order
 from shoe.core.documents import Count, Document, Fraction

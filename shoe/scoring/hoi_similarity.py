@@ -14,8 +14,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.store import lexicon
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table

@@ -12,16 +12,14 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from shoe.benchmarks.protocols import Options, choose
-from shoe.benchmarks.signature import Signature, sign
+from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
 from shoe.core.documents import Count, Document, narrowed
 from shoe.core.errors import flag, many, printable
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Rows, as_lines, as_table
-from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import lexicon_facts
+from shoe.lexicon.resolve import lexicon_facts, match_labels
 from shoe.predictions.boxes.check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
 from shoe.scoring.hoi_similarity import HoiSimilarity

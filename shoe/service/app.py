@@ -19,30 +19,41 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import ShoeError, printable, quote
-from shoe.service import refusals, tokens
-from shoe.service.api import about, admin, boards, catalog, events, playground, predictions, results, runs, studies
+from shoe.service import contract, tokens
+from shoe.service.api import predictions, runs, service
 from shoe.service.callers import AppState
-from shoe.service.contract import describe
+from shoe.service.contract import Refused, describe, json_response, known_parameters, too_many
 from shoe.service.folder import Folder
 from shoe.service.pages import forms, routes
-from shoe.service.pages.answers import NO_PAGE, problem
+from shoe.service.pages.rendering import NO_PAGE, problem
 from shoe.service.process import Executor
-from shoe.service.refusals import Refused, json_response, known_parameters, too_many
 from shoe.service.security import READS, BodyLimit, Guard
 from shoe.service.settings import Settings
 from shoe.service.tokens import Identity, note_use
 from shoe.version import __version__
 
-_ROUTES = (about, predictions, runs, results, events, catalog, boards, playground, studies, admin, routes, forms)
+_ROUTERS = (
+    service.about_router,
+    predictions.router,
+    runs.router,
+    runs.results_router,
+    service.catalog_router,
+    service.boards_router,
+    service.words_router,
+    service.studies_router,
+    service.admin_router,
+    routes.router,
+    forms.router,
+)
 _STATUS: dict[type[ShoeError], int] = {
-    refusals.NotFoundError: 404,
-    refusals.ConflictError: 409,
-    refusals.TooLargeError: 413,
-    refusals.DamagedError: 422,
-    refusals.FullError: 507,
+    contract.NotFoundError: 404,
+    contract.ConflictError: 409,
+    contract.TooLargeError: 413,
+    contract.DamagedError: 422,
+    contract.FullError: 507,
 }
 """Of what cannot be granted; what is wrong in a request is 422."""
-_WAIT: dict[type[ShoeError], float] = {refusals.BusyError: 10, refusals.QuotaError: 3600}
+_WAIT: dict[type[ShoeError], float] = {contract.BusyError: 10, contract.QuotaError: 3600}
 """Seconds after which what is too much now may be asked for again."""
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
@@ -74,8 +85,8 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
         redirect_slashes=False,
     )
     app.state.shared = shared
-    for module in _ROUTES:
-        app.include_router(module.router, dependencies=[Depends(known_parameters)])
+    for router in _ROUTERS:
+        app.include_router(router, dependencies=[Depends(known_parameters)])
     app.add_api_route("/openapi.json", _schema, include_in_schema=False)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(ShoeError, _wrong)
@@ -117,10 +128,10 @@ class Auditing:
             return
         actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
         address = scope["client"][0] if scope.get("client") else None
-        about = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
+        service = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
         action = f"{scope['method']} {path}"
         detail = scope.get("state", {}).get("detail")
-        await run_in_threadpool(tokens.record, self._folder, actor, action, about, detail, address)
+        await run_in_threadpool(tokens.record, self._folder, actor, action, service, detail, address)
 
 
 async def _tidy(shared: AppState) -> None:
@@ -176,7 +187,7 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _full(request: Request, error: Exception) -> Response:
     """The disk is full; any other fault of the system stays one."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return _wrong(request, refusals.FullError("the disk of the service is full"))
+        return _wrong(request, contract.FullError("the disk of the service is full"))
     raise error
 
 

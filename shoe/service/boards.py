@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.refusals import NotFoundError
 from shoe.service.truths import Truth, check_name, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
@@ -174,7 +174,7 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
 
 
 def _items(signature: str) -> dict[str, str]:
-    from shoe.benchmarks.signature import Signature
+    from shoe.benchmarks.protocols import Signature
 
     return {k: v for k, v in Signature.parse(signature).items if k not in _OF_PREDICTIONS} if signature else {}
 

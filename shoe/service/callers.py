@@ -13,9 +13,9 @@ from typing import Annotated
 from fastapi import Depends
 from starlette.requests import Request
 
+from shoe.service.contract import Refused, too_many
 from shoe.service.folder import Folder
 from shoe.service.process import Executor, LocalExecutor
-from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Rate, Settings
 from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session

@@ -1,14 +1,274 @@
-"""The folder of a service: its database, files by their hashes, and places for what is under way."""
+"""The folder of a service: its database, files by their hashes, and places for unfinished work."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import shutil
+import tempfile
 import threading
+import time
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Literal
 
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import InputError, MissingExtraError, OptionError, many
+from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
 from shoe.service.database import Database
-from shoe.service.files import Store
+
+# Files by the SHA-256 of their content: written once, checked while they come, never named by a client.
+
+Encoding = Literal["gzip", "zstd"]
+LARGEST = 2_000_000_000
+"""Decoded bytes of one file, unless told otherwise."""
+FREE_BELOW = 1_000_000_000
+"""Bytes that stay free on the disk."""
+LARGEST_RATIO = 300
+"""Decoded bytes for each packed one, as for packed files that are read; small ones may go beyond."""
+_SMALL = 10_000_000
+_STEP = 1 << 20
+_WINDOW = 1 << 23
+"""Bytes that a decoder of zstd may keep for one request, the largest that HTTP has (RFC 9659)."""
+_HASH = re.compile(r"[0-9a-f]{64}")
+_YOUNG = 3600.0
+"""Seconds in which a file is not yet removed, as what will refer to it is being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A file that the store has: its hash, its size in bytes, and whether it was there before."""
+
+    sha256: str
+    size: int
+    known: bool = False
+
+
+class Store:
+    """A folder of files ``ab/cdef...``, readable by nobody else, and none of them ever half there."""
+
+    def __init__(self, path: Path, parts: Path) -> None:
+        """Open the store in ``path``; what is not whole yet is kept in ``parts``, on the same disk."""
+        self.folder, self._parts = path, parts
+        path.mkdir(mode=0o700, exist_ok=True)
+        for left in parts.glob("part-*"):
+            if time.time() - left.stat().st_mtime > _YOUNG:
+                left.unlink(missing_ok=True)
+
+    def path(self, sha256: str) -> Path:
+        """Where a file lies.
+
+        Raises:
+            NotFoundError: if there is none, or the text is no hash.
+        """
+        path = self._place(sha256)
+        if not path.is_file():
+            raise NotFoundError(f"no file {sha256}")
+        return path
+
+    def _place(self, sha256: str) -> Path:
+        if not _HASH.fullmatch(sha256):
+            raise NotFoundError("no file of this name: expected 64 hex digits")
+        return self.folder / sha256[:2] / sha256[2:]
+
+    def open(self, sha256: str) -> IO[bytes]:
+        """Open a file for reading.
+
+        Raises:
+            NotFoundError: if there is none.
+        """
+        return self.path(sha256).open("rb")
+
+    @contextmanager
+    def receiving(
+        self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
+    ) -> Iterator[Receiver]:
+        """Take a file in piece by piece: ``write`` the pieces, then ``finish``; left without it, nothing is kept.
+
+        Args:
+            encoding: how what comes is packed; the file is kept, and hashed, as it was before.
+            limit: most bytes of the decoded file.
+            free_below: bytes that have to stay free on the disk.
+        """
+        self._check_room(free_below)
+        handle, name = tempfile.mkstemp(dir=self._parts, prefix="part-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield Receiver(self, stream, Path(name), encoding, limit, free_below)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+    def receive(
+        self,
+        chunks: Iterable[bytes],
+        encoding: Encoding | None = None,
+        limit: int = LARGEST,
+        free_below: int = FREE_BELOW,
+    ) -> Stored:
+        """Take a file in; arguments as in :meth:`receiving`, errors as in :class:`Receiver`."""
+        with self.receiving(encoding, limit, free_below) as receiver:
+            for chunk in chunks:
+                receiver.write(chunk)
+            return receiver.finish()
+
+    def put(self, path: Path) -> Stored:
+        """Take in a copy of a file."""
+        with path.open("rb") as stream:
+            return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
+
+    def _check_room(self, free_below: int) -> None:
+        if shutil.disk_usage(self.folder).free < free_below:
+            raise FullError(f"the disk of the service is full: fewer than {many(free_below, 'byte')} are free")
+
+    def hashes(self) -> Iterator[str]:
+        """All files."""
+        for folder in sorted(self.folder.iterdir()):
+            yield from (folder.name + path.name for path in sorted(folder.iterdir()))
+
+    def remove_unreferenced(self, referenced: Collection[str], older: float = _YOUNG) -> int:
+        """Remove unreferenced files that are `older` than so many seconds; return the number of files removed."""
+        removed = 0
+        for sha256 in self.hashes():
+            path = self._place(sha256)
+            if sha256 not in referenced and time.time() - path.stat().st_mtime >= older:
+                path.unlink()
+                removed += 1
+        return removed
+
+
+class Receiver:
+    """A file that is coming in.
+
+    Attributes:
+        size: decoded bytes so far.
+    """
+
+    def __init__(
+        self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int
+    ) -> None:
+        self._store, self._stream, self._path = store, stream, path
+        self._limit, self._free_below, self._unchecked = limit, free_below, 0
+        self._hash, self._packed, self.size = hashlib.sha256(), 0, 0
+        self._decoder = _DECODERS[encoding]() if encoding else None
+
+    def write(self, chunk: bytes) -> None:
+        """Take the next piece.
+
+        Raises:
+            TooLargeError: if the file gets too large, or unpacks to too much.
+            DamagedError: if packed data is damaged, or goes on after its end.
+            FullError: if the disk gets too full.
+        """
+        self._packed += len(chunk)
+        for piece in self._decoder.pieces(chunk) if self._decoder else (chunk,):
+            self.size += len(piece)
+            if self.size > self._limit:
+                raise TooLargeError(f"found more than {many(self._limit, 'byte')}, expected at most so many")
+            if self._decoder and self.size > max(_SMALL, LARGEST_RATIO * self._packed):
+                raise TooLargeError(f"found data that unpacks to more than {LARGEST_RATIO} times its size")
+            self._unchecked += len(piece)
+            if self._unchecked > 64 * _STEP:
+                self._store._check_room(self._free_below)
+                self._unchecked = 0
+            self._hash.update(piece)
+            self._stream.write(piece)
+
+    def check_whole(self) -> None:
+        """See that packed data does not break off.
+
+        Raises:
+            DamagedError: if it does.
+        """
+        if self._decoder and not self._decoder.is_whole:
+            raise DamagedError("found packed data that breaks off, expected all of it")
+
+    def finish(self, expected: str | None = None) -> Stored:
+        """Put the file in its place.
+
+        Args:
+            expected: SHA-256 that the content has to have; None for any.
+
+        Raises:
+            DamagedError: if packed data breaks off, or the content is not what is expected.
+        """
+        self.check_whole()
+        sha256 = self._hash.hexdigest()
+        if expected not in (None, sha256):
+            raise DamagedError(f"found content of SHA-256 {sha256}, expected {expected}")
+        place = self._store._place(sha256)
+        known = place.exists()
+        if known:
+            os.utime(place)
+        else:
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            place.parent.mkdir(mode=0o700, exist_ok=True)
+            os.rename(self._path, place)
+            parent = os.open(place.parent, os.O_RDONLY)
+            try:
+                os.fsync(parent)  # so that the new name outlasts a power cut
+            finally:
+                os.close(parent)
+        return Stored(sha256, self.size, known)
+
+
+def _small(chunk: bytes) -> Iterator[bytes]:
+    """Little at once: what comes out of it has no bound, and after each end in it, the rest of it is copied."""
+    return (chunk[start : start + (1 << 10)] for start in range(0, len(chunk), 1 << 10))
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._decoder, self._started = zlib.decompressobj(16 + zlib.MAX_WBITS), False
+
+    @property
+    def is_whole(self) -> bool:
+        return self._decoder.eof
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        for piece in _small(chunk):
+            while piece:
+                if self._decoder.eof:  # a gzip file may have several members
+                    self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+                try:
+                    yield self._decoder.decompress(piece, _STEP)
+                except zlib.error as error:
+                    raise DamagedError(f"found damaged gzip data ({error}), expected whole data") from None
+                piece = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
+
+
+class _Zstd:
+    def __init__(self) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("zstd", "serve") from None
+        self._error = zstandard.ZstdError
+        self._make = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
+        self._decoder = self._make()
+
+    @property
+    def is_whole(self) -> bool:
+        return bool(self._decoder.eof)
+
+    def pieces(self, chunk: bytes) -> Iterator[bytes]:
+        for piece in _small(chunk):
+            while piece:
+                if self._decoder.eof:
+                    self._decoder = self._make()
+                try:
+                    yield self._decoder.decompress(piece)
+                except self._error as error:
+                    raise DamagedError(f"found damaged zstd data ({error}), expected whole data") from None
+                piece = self._decoder.unused_data if self._decoder.eof else b""
+
+
+_DECODERS: dict[str, Callable[[], _Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
+
 
 _PRIVATE = 0o700
 

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import printable
-from shoe.service.refusals import Refused
+from shoe.service.contract import Refused
 from shoe.service.settings import Settings, is_loopback
 
 COOKIE = "shoe_session"

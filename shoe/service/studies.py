@@ -11,8 +11,8 @@ import msgspec
 
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
+from shoe.service.contract import ConflictError, NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.refusals import ConflictError, NotFoundError
 from shoe.service.types import Answer, Asked, Question
 
 _MOST = 20

@@ -13,9 +13,9 @@ import msgspec
 
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
+from shoe.service.contract import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.folder import Folder
 from shoe.service.jobs import New
-from shoe.service.refusals import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.runs import file_name, file_of, run
 from shoe.service.truths import Truth, similarity, truth, truths
 from shoe.service.types import File, Request, Run, Visibility

@@ -12,9 +12,9 @@ from hmac import compare_digest
 from typing import Literal
 
 from shoe.core.errors import OptionError, printable, quote, unknown_name
+from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row
 from shoe.service.folder import Folder
-from shoe.service.refusals import NotFoundError
 from shoe.service.types import Entry, Token
 
 # Who did what, and when.

@@ -13,12 +13,11 @@ from threading import Lock
 import msgspec
 
 from shoe.core.errors import ShoeError, many
-from shoe.service.files import Encoding, Receiver, Stored
-from shoe.service.folder import Folder
-from shoe.service.refusals import BusyError, ConflictError, FullError, NotFoundError
+from shoe.service.contract import BusyError, ConflictError, FullError, NotFoundError
+from shoe.service.folder import Encoding, Folder, Receiver, Stored
 from shoe.service.settings import Settings
 
-_STEP = 1 << 20
+_READ_AT_ONCE = 1 << 20
 
 
 class Upload(msgspec.Struct, frozen=True):
@@ -126,7 +125,7 @@ class Uploads:
             DamagedError: if it has another hash than was announced; it has to be sent again.
         """
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
-            for piece in iter(lambda: stream.read(_STEP), b""):
+            for piece in iter(lambda: stream.read(_READ_AT_ONCE), b""):
                 receiver.write(piece)
             try:
                 return receiver.finish(upload.sha256)

@@ -13,8 +13,7 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import check_ensemble, combine
-from shoe.similarity.map_writer import write_map
-from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps
+from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps, write_map
 from shoe.similarity.neighbourhood import NAME as NEIGHBOURHOOD
 from shoe.similarity.neighbourhood import Neighbourhood
 from shoe.similarity.pairs import RatedPairs

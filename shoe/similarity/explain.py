@@ -12,9 +12,8 @@ from shoe.core.documents import Document, Fraction, Rating
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
-from shoe.lexicon.labels import match_labels
 from shoe.lexicon.phrases.parse import best_reading
-from shoe.lexicon.resolve import Candidate, resolve
+from shoe.lexicon.resolve import Candidate, match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.maps import SimilarityMap
 from shoe.similarity.table import USING, Basis, Similarity, similarity_table

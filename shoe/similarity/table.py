@@ -17,8 +17,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.public import checked
 from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
-from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import Candidate, resolve
+from shoe.lexicon.resolve import Candidate, match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values

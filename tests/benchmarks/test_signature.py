@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from shoe.benchmarks.hico_det import ABOUT as STRICT_ABOUT
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions, changed, describe, settings
-from shoe.benchmarks.protocols import ABOUT, SEMANTIC
-from shoe.benchmarks.signature import Signature, sign
+from shoe.benchmarks.protocols import ABOUT, SEMANTIC, Signature, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
 from tests.oracles.model import ImageScene, Triplet, to_tables

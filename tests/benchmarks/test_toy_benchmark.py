@@ -8,8 +8,7 @@ import pytest
 
 import shoe
 from shoe.benchmarks.base import Benchmark, TruthFormat
-from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.classes import parse_classes
+from shoe.benchmarks.classes import ClassSplit, parse_classes
 from shoe.benchmarks.protocol_options import StrictOptions
 from shoe.core.rows import Rows
 

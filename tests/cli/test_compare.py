@@ -9,7 +9,7 @@ from shutil import copyfile
 import pytest
 
 from shoe.demo import PREDICTIONS, REPLIES, TRUTH
-from shoe.report.comparison_tables import escaped
+from shoe.report.comparison import escaped
 from tests.cli.run import as_json, refused, run
 
 WORDS = ("-g", TRUTH, "--resamples", "100")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import orjson
 import pytest
 
-from shoe.benchmarks.signature import Signature
+from shoe.benchmarks.protocols import Signature
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.wordnet import MissingWordNetError
 from tests.cli.maps import as_json, run

@@ -20,7 +20,7 @@ import orjson
 import pytest
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
-from shoe.benchmarks.signature import Signature
+from shoe.benchmarks.protocols import Signature
 from shoe.core.io.files import shipped
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.benchmarks.forms import write_mat

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.hico_det import PROTOCOLS
 from shoe.benchmarks.protocol_options import changed
 from shoe.benchmarks.protocols import SEMANTIC

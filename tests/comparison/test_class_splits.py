@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.classes import ClassSplit
 from shoe.comparison.resampling import Resampler
 from shoe.comparison.run import Run
 from shoe.comparison.run_file import read_run, write_run

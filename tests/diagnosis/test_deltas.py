@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.scoring.matching.task import Task
 from shoe.scoring.strict import strict_score

@@ -15,9 +15,8 @@ import shoe
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
-from shoe.diagnosis.interactions import InteractionMap, interaction_map, negative_ap
 from shoe.diagnosis.localisation import localise, pair_figures
-from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
+from shoe.diagnosis.pairs import InteractionMap, PairDiagnosis, diagnose_pairs, interaction_map, negative_ap
 from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
 from shoe.scoring.matching.task import Task
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant

@@ -18,12 +18,11 @@ from shoe.core.errors import InputError, OptionError, ShoeError
 from shoe.core.io.files import shipped
 from shoe.core.io.json import encode
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.engines import engine_of
 from shoe.engines.base import SERIAL, Engine, Shard
-from shoe.engines.choose import engine_of
 from shoe.engines.processes import Processes
 from shoe.lexicon.store import using, wordnet
-from shoe.report.comparison import Compare, Sweep, comparison_csv
-from shoe.report.comparison_tables import as_latex
+from shoe.report.comparison import Compare, Sweep, as_latex, comparison_csv
 from shoe.report.many_files import score_many
 from tests.cli import run as cli
 from tests.engines import work

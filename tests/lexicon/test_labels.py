@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.text import noun_forms
 
 HICO = benchmark("hico-det").classes

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
-from shoe.lexicon.labels import match_labels
 from shoe.lexicon.phrases.parse import Reading, best_reading, interactions, parse_phrase
+from shoe.lexicon.resolve import match_labels
 from shoe.lexicon.text import alternatives
 
 SENTENCES = """

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
-from shoe.llm import ledger_merge
+from shoe.llm import ledger_writer
 from shoe.llm.ledger import ASK_AGAIN, event_line
-from shoe.llm.ledger_merge import merge
+from shoe.llm.ledger_writer import merge
 from tests.examples import examples
 from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, states, write
 
@@ -39,7 +39,7 @@ def test_order_and_number_of_merges_do_not_matter(
     parts = [random_lines(seed + number % 3, 9, QUESTIONS) for number in range(4)]  # two of them are equal
     once, often = tmp_path_factory.mktemp("once"), tmp_path_factory.mktemp("often")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ledger_merge, "_IN_MEMORY", 500 if small else 1 << 26)
+        patch.setattr(ledger_writer, "_IN_MEMORY", 500 if small else 1 << 26)
         whole = merged(once, *parts)
         merged(often, parts[first])
         for number in order:
@@ -121,12 +121,12 @@ def test_a_merge_that_is_killed_while_it_writes_leaves_nothing_after_the_next(tm
     write(tmp_path, lines[:3])
     write(tmp_path / "1-of-2", lines[3:])
     program = (
-        "import os, signal; from pathlib import Path; from shoe.llm import ledger_merge;"
+        "import os, signal; from pathlib import Path; from shoe.llm import ledger_writer;"
         "from tests.llm.ledgers import IDENTITY, parse;"
-        "ledger_merge.sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL) if {after} else None;"
+        "ledger_writer.sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL) if {after} else None;"
         "real = os.fchmod;"
         "os.fchmod = lambda *given: real(*given) if {after} else os.kill(os.getpid(), signal.SIGKILL);"
-        "ledger_merge.merge(Path({path!r}), IDENTITY, parse, print)"
+        "ledger_writer.merge(Path({path!r}), IDENTITY, parse, print)"
     )
     for after in (False, True):
         text = program.format(after=after, path=str(tmp_path / "ledger.jsonl"))

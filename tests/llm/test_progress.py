@@ -4,15 +4,14 @@ from collections import Counter
 import pytest
 from rich.console import Console
 
-from shoe.llm import progress
-from shoe.llm.progress import Progress
-from shoe.llm.recorder import Tally
+from shoe.llm import recorder
+from shoe.llm.recorder import Progress, Tally
 
 TALLY = Tally("qwen\x1b[31m", total=1200, done=300, cost=1.25, retries=7, failures=Counter({"429": 5, "timeout": 2}))
 
 
 def lines(terminal: bool, monkeypatch: pytest.MonkeyPatch, seconds: float = 0) -> str:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", seconds)
+    monkeypatch.setattr(recorder, "SECONDS_BETWEEN_LINES", seconds)
     out = io.StringIO()
     with Progress("EUR", console=Console(file=out, force_terminal=terminal, width=150)) as shown:
         for _ in range(2):

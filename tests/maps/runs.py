@@ -15,7 +15,7 @@ from pathlib import Path
 _LONGEST = 300.0
 _FORKS = """
 import json, os, signal, sys, tempfile
-import nltk, openai, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.map_build
+import nltk, openai, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.maps
 import shoe.cli.map.tools, shoe.maps.built_map, shoe.maps.raters.openai, shoe.maps.job, shoe.llm.batch, shoe.llm.client
 shoe.llm.batch.LISTS_LAG = 2.0  # twice what lists lag here
 for line in sys.stdin:

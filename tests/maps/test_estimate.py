@@ -31,7 +31,7 @@ from shoe.maps.prompts import Prompts, Question, SenseText
 from shoe.maps.raters.baselines import Lexical
 from shoe.maps.raters.local import Transformers
 from shoe.maps.raters.openai import OpenAI, OpenAIBatch
-from shoe.report.map_build import estimate_table
+from shoe.report.maps import estimate_table
 
 VERBS = [lexicon().name(synset) for synset in range(lexicon().nouns, lexicon().nouns + 120)]
 PLANS: dict[Part, Plan] = {

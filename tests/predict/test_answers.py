@@ -13,7 +13,7 @@ import pytest
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.predict.answers import Answers
-from shoe.predict.backend import BackendConfig
+from shoe.predict.backends import BackendConfig
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Transformers
 from shoe.predict.questions import Question

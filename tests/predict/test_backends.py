@@ -8,10 +8,9 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.predict.answers import Answers
-from shoe.predict.backend import BACKENDS, BackendConfig, backend_of
+from shoe.predict.backends import BACKENDS, BackendConfig, backend_of
 from shoe.predict.backends.endpoint import Endpoint
-from shoe.predict.backends.shared_inputs import Prefix
-from shoe.predict.backends.transformers import Transformers
+from shoe.predict.backends.transformers import Prefix, Transformers
 from shoe.predict.backends.vllm import VLLM
 from shoe.predict.confidence import yes_confidence
 from shoe.predict.questions import Question

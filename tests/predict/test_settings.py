@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import OptionError, ShoeError
-from shoe.predict.backend import backend_of
+from shoe.predict.backends import backend_of
 from shoe.predict.pairs import PairRule
 from shoe.predict.settings import configured, grouped
 from shoe.predict.visual import Visual

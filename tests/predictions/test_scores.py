@@ -12,7 +12,7 @@ import shoe
 from shoe.core.errors import OptionError
 from shoe.core.io.native import write_native
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.scores import SCORES
+from shoe.predictions.table import SCORES
 
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": "ride", "object": "horse"}
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]

@@ -15,8 +15,7 @@ from rich.console import Console
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.error_types import ERRORS, NAMES
-from shoe.diagnosis.interactions import InteractionMap, NegativeAp
-from shoe.diagnosis.pairs import diagnose_pairs
+from shoe.diagnosis.pairs import InteractionMap, NegativeAp, diagnose_pairs
 from shoe.diagnosis.relations import Relation
 from shoe.predictions.pair_predictions import pairs_of
 from shoe.report.diagnosis import RELATIONS, Models, document, print_diagnoses, verdict

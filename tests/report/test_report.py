@@ -28,10 +28,9 @@ from shoe import (
 from shoe.core.errors import InputError
 from shoe.demo import TRUTH
 from shoe.predictions.notes import ReadNotes
-from shoe.report.csv_tables import wordings_table
-from shoe.report.score_json import Score, as_json
+from shoe.report.score_files import Score, as_json, wordings_table
 from shoe.report.terminal import comparison_table, print_report
-from shoe.scoring.evidence.wordings import PartReading, Wording
+from shoe.scoring.evidence.facts import PartReading, Wording
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 

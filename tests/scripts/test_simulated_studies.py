@@ -7,7 +7,7 @@ import pytest
 from simulated_studies import SPAMMERS, Population, careless
 
 from shoe.study.analysis import excluded
-from shoe.study.precision import simulated
+from shoe.study.sampling import simulated
 
 
 @pytest.mark.slow

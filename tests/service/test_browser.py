@@ -276,7 +276,7 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
 
 
 def test_a_site_on_disk_works_without_a_server(browser: Any, server: Any, runs: dict[str, str], tmp_path: Path) -> None:
-    from shoe.service.export import export
+    from shoe.service.backup import export
     from shoe.service.folder import Folder
 
     folder = Folder.open(server[1])

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import job_tasks, jobs, runs, submissions
+from shoe.service import job_process, jobs, runs, submissions
 from shoe.service.folder import Folder
 from shoe.service.process import Limits, Task
 from shoe.service.requests import command
@@ -24,7 +24,7 @@ def test_the_command_of_a_run_gives_its_result(tmp_path: Path) -> None:
     job = jobs.claim(folder)
     assert job is not None
     (tmp_path / "job").mkdir()
-    job_tasks.do(Task("score", job.request, str(folder.files.folder), str(folder.maps), Limits()), tmp_path / "job")
+    job_process.do(Task("score", job.request, str(folder.files.folder), str(folder.maps), Limits()), tmp_path / "job")
     shutil.copy(TRUTH, tmp_path)
     shutil.copy(PREDICTIONS["detector"], tmp_path / "my file.json")
     typed = runs.command_of(folder, made.id)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.service.files import Store
-from shoe.service.refusals import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.folder import Store
 from tests.examples import examples
 
 

@@ -139,7 +139,7 @@ def test_a_team_gets_no_more_room_by_sending_at_once(folder: Any) -> None:
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoe.service.files import Receiver
+    from shoe.service.folder import Receiver
 
     def refuses(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -200,7 +200,7 @@ def test_the_page_of_the_api_has_every_call_of_its_schema(client: Any) -> None:
 
 def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_path: Path) -> None:
     from shoe.core.errors import InputError
-    from shoe.service.export import export
+    from shoe.service.backup import export
 
     folder, ids = site
     target = tmp_path / "site"

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from shoe.core.errors import InputError
 from shoe.service import studies, tokens
+from shoe.service.contract import ConflictError
 from shoe.service.database import Database
 from shoe.service.folder import Folder
-from shoe.service.refusals import ConflictError
 from shoe.service.types import Answer
 from tests.service.calling import calling
 from tests.service.study_storm import BAD, ID, storm

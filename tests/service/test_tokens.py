@@ -5,8 +5,8 @@ import pytest
 
 from shoe.core.errors import OptionError
 from shoe.service import tokens
+from shoe.service.contract import NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.refusals import NotFoundError
 from shoe.service.tokens import SCOPES
 
 

@@ -20,8 +20,7 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.lexicon.constructions import preposition_weights
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import Candidate, ObjectWords, resolve
+from shoe.lexicon.resolve import Candidate, ObjectWords, match_labels, resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import (
     Basis,

@@ -12,8 +12,8 @@ import pytest
 from shoe.report.figures.studies import ceilings, draw_study, levels, pictures, reference
 from shoe.report.page.study import people_part
 from shoe.study.analysis import Analysis, analyse
-from shoe.study.precision import simulated
 from shoe.study.raters_and_people import Beside, Ensemble, Placed
+from shoe.study.sampling import simulated
 from tests.cli.run import run
 from tests.report.figures.drawn import assert_readable
 from tests.scripts.conftest import SCRIPTS

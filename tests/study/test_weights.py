@@ -16,9 +16,8 @@ from shoe.core.errors import InputError
 from shoe.core.statistics import alpha, spearman, spearman_permutation_p
 from shoe.study import agreement
 from shoe.study.analysis import agreement_of
-from shoe.study.precision import simulated
 from shoe.study.ratings import Weights, read_study
-from shoe.study.sampling import draw_by, probabilities
+from shoe.study.sampling import draw_by, probabilities, simulated
 from tests.examples import examples
 
 ROWS = st.lists(

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks.base import SUBSETS, Benchmark, plain_image_name, read_card, read_published
-from shoe.benchmarks.class_splits import ClassSplit
-from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
+from shoe.benchmarks.classes import ClassSplit, HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.hico_det import json_files, matlab_files
 from shoe.benchmarks.hico_det.matlab_files import read_image_labels
 from shoe.benchmarks.protocol_options import Interpolation, StrictOptions, Ties

@@ -20,8 +20,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name, read_card
 from shoe.benchmarks.checks import check_boxes, check_range, named_record, objects_of
-from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
-from shoe.benchmarks.classes import HoiClasses, class_table, parse_classes
+from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses, class_table, parse_classes
 from shoe.benchmarks.protocol_options import StrictOptions, Ties
 from shoe.benchmarks.protocols import DIAG
 from shoe.core.arrays import Indices

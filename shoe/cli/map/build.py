@@ -90,7 +90,7 @@ def build(
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
-    from shoe.llm.progress import Progress
+    from shoe.llm.recorder import Progress
     from shoe.maps.built_map import MARK as BUILT
     from shoe.maps.built_map import (
         WHOLE_MARK,
@@ -109,7 +109,7 @@ def build(
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
     from shoe.predictions import read_predictions
-    from shoe.report.map_build import estimate_table, left, print_outcome
+    from shoe.report.maps import estimate_table, left, print_outcome
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
@@ -236,7 +236,7 @@ def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> 
     """Ask before money is spent, also by raters that are ``charged`` for what nobody knows."""
     from rich.console import Console
 
-    from shoe.report.map_build import estimate_table
+    from shoe.report.maps import estimate_table
 
     if not (charged or expected.cost.high):
         return

@@ -55,7 +55,7 @@ def complete(
     from shoe.cli.map.tools import evaluated
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
-    from shoe.llm.progress import Progress
+    from shoe.llm.recorder import Progress
     from shoe.maps.complete import CompleteEstimate, MapCompleted, Spent, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.estimate import estimate, measured_progress
@@ -65,7 +65,7 @@ def complete(
     from shoe.maps.prompts import Prompts
     from shoe.maps.raters_toml import read_raters
     from shoe.maps.session import Raters
-    from shoe.report.map_build import closing_lines, estimate_table, round_line, rounds_table
+    from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import say
     from shoe.similarity import SimilarityMap

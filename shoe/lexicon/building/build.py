@@ -21,7 +21,7 @@ from shoe.core.errors import InputError, quote
 from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.source import Source
 from shoe.lexicon.compiled import LONGEST_NAME, Pos, keys_of
-from shoe.lexicon.labels import ENGLISH
+from shoe.lexicon.resolve import ENGLISH
 from shoe.lexicon.store import sealed, wordnet
 from shoe.lexicon.text import LONGEST_LABEL, plain, spelled, tokens
 

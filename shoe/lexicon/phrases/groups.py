@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from shoe.lexicon import text
 from shoe.lexicon.constructions import is_kind
-from shoe.lexicon.phrases.context import Given, is_given
 from shoe.lexicon.phrases.noun_phrases import (
     MATERIAL,
     Clause,
+    Given,
     Noun,
+    is_given,
     is_inner,
     is_of_body,
     is_scenery,

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.expressions import bases
-from shoe.lexicon.phrases.context import Given, is_given, is_named, names_known
 from shoe.lexicon.phrases.groups import (
     are_rivals,
     group_of,
@@ -26,14 +25,18 @@ from shoe.lexicon.phrases.noun_phrases import (
     Attached,
     Candidate,
     Clause,
+    Given,
     Noun,
     Sentence,
     all_of,
+    is_given,
     is_inner,
+    is_named,
     is_of_body,
     is_scenery,
     light_verb,
     names,
+    names_known,
     senses_of,
     verb_of_noun,
 )

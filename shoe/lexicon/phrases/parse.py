@@ -11,10 +11,9 @@ from typing import NamedTuple
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases, find
 from shoe.lexicon.phrases.clauses import sentence_of
-from shoe.lexicon.phrases.context import Given, given_of
 from shoe.lexicon.phrases.interactions import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrases.notation import Fields, fields_or_sentence
-from shoe.lexicon.phrases.noun_phrases import Candidate, Noun, all_of, is_of_body, is_scenery, names
+from shoe.lexicon.phrases.noun_phrases import Candidate, Given, Noun, all_of, given_of, is_of_body, is_scenery, names
 from shoe.lexicon.phrases.tags import tags_of, words_of
 from shoe.lexicon.phrases.words import FULL_STOP, is_known_verb, patterns, table, word_of
 from shoe.lexicon.store import by_wordnet

@@ -19,7 +19,7 @@ from shoe.llm.endpoint import OFFICIAL, address
 from shoe.llm.endpoint import Endpoint as Address
 from shoe.llm.limits import Limits
 from shoe.llm.request import OURS, Chat, Recorder
-from shoe.predict.backend import Backend, BackendConfig
+from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.questions import Ask
 
 

@@ -15,7 +15,7 @@ import msgspec
 from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import files_of, first_line
-from shoe.predict.backend import Backend, BackendConfig
+from shoe.predict.backends import Backend, BackendConfig
 from shoe.predict.confidence import LEAST, Said, completion
 from shoe.predict.questions import Ask, Question, messages_of
 from shoe.predict.records import Alternative, Token

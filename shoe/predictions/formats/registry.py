@@ -17,7 +17,7 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.files import seen
 from shoe.core.rows import Rows
 from shoe.predictions import vlm
-from shoe.predictions.formats import flat_columns, hoidet, matlab_cells, mllms, qpic, thid, v_coco
+from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
 from shoe.predictions.formats.flat_columns import COLUMNS
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import ANSWERS, USUAL, is_truth, role
@@ -64,13 +64,14 @@ FORMATS = {
         Format("gen-vlkt", "GEN-VLKT: as qpic, with HOI classes and unlabelled boxes", _DOCUMENT, qpic.is_gen_vlkt,
                qpic.read_gen_vlkt),
         Format("ppdm", "PPDM's best_predictions.json", _DOCUMENT, qpic.is_ppdm, qpic.read_ppdm),
-        Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, hoidet.is_hoidet,
-               hoidet.read_hoidet),
-        Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, thid.is_thid, thid.read_thid),
+        Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, class_numbers.is_hoidet,
+               class_numbers.read_hoidet),
+        Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, class_numbers.is_thid, class_numbers.read_thid),
         Format("thid-images", "THID, INP-CC: {image: [[class, score, 8 numbers]]}, as their evaluators are given it",
-               _DOCUMENT, thid.is_thid_images, thid.read_thid_images, thid.write_thid_images),
-        Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
-               mllms.read_mllms, mllms.write_mllms),
+               _DOCUMENT, class_numbers.is_thid_images, class_numbers.read_thid_images,
+               class_numbers.write_thid_images),
+        Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, class_numbers.is_mllms,
+               class_numbers.read_mllms, class_numbers.write_mllms),
         Format("v-coco", "V-COCO's official detections by person: a pickle", _DOCUMENT, v_coco.is_v_coco,
                v_coco.read_v_coco),
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat_columns.is_flat_lines,

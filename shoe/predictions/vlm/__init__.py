@@ -1,7 +1,7 @@
 """Free text of vision-language models: who does what to what, in any words, with two boxes.
 
 JSON, JSON Lines, or the text that a model wrote, in whatever wrapper a tool put around it. What is read, by mechanism:
-:mod:`wrappers` finds a record's answer, :mod:`replies` finds data in text, :mod:`items` finds what has two boxes,
+:mod:`replies` finds the answer of a record and the data in its text, :mod:`items` finds what has two boxes,
 :mod:`marks` and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` splits phrases by the lexicon.
 """
 

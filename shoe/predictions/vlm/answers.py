@@ -9,17 +9,14 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.box_marks import MARK, Marked, grounded, marked, with_mentions
-from shoe.predictions.vlm.boxed_things import entity_of
+from shoe.predictions.vlm.box_marks import MARK, Marked, entity_of, grounded, marked, with_mentions
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import is_beside, is_truth, meaning, role
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
-from shoe.predictions.vlm.prose import interactions_of_text
-from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
-from shoe.predictions.vlm.sentences import interactions_of_sentences
-from shoe.predictions.vlm.wrappers import opened
+from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
+from shoe.predictions.vlm.replies import Reply, answer_of, opened, parsed, reply_of
 
 # What stands in items and was not read, or was read as what it may not have been meant to be.
 

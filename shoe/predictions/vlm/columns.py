@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.json import shown
 from shoe.core.rows import Rows
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.boxed_things import is_person, verb_likeness
+from shoe.predictions.vlm.box_marks import is_person, verb_likeness
 from shoe.predictions.vlm.boxes import number_of
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shoe.predictions.vlm.boxed_things import Entity, entity_of, is_person, numberless
+from shoe.predictions.vlm.box_marks import Entity, entity_of, is_person, numberless
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import rows_of
 from shoe.predictions.vlm.keys import meaning

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from shoe.core.io.tolerant import values_in
 from shoe.lexicon.text import ALTERNATIVES
-from shoe.predictions.vlm.boxed_things import Entity, can_be_verb, entity_of, is_person, words_of_boxes
+from shoe.predictions.vlm.box_marks import Entity, can_be_verb, entity_of, is_person, words_of_boxes
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 

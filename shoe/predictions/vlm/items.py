@@ -13,7 +13,7 @@ from typing import Any
 
 from shoe.core.errors import printable
 from shoe.core.io.json import shown
-from shoe.predictions.vlm.boxed_things import (
+from shoe.predictions.vlm.box_marks import (
     Entity,
     can_be_verb,
     entity_of,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import InputError, printable
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.boxed_things import Entity
+from shoe.predictions.vlm.box_marks import Entity
 from shoe.predictions.vlm.fields import Verb
 
 # A record or an item that breaks the format.

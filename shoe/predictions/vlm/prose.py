@@ -4,17 +4,328 @@ from __future__ import annotations
 
 import csv
 import re
-from typing import Any
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any, NamedTuple
 
+from shoe.core.errors import quote
 from shoe.core.io.tolerant import values_in
-from shoe.predictions.vlm.box_marks import marked
-from shoe.predictions.vlm.boxed_things import Entity
-from shoe.predictions.vlm.boxes import box_of, corners_in
-from shoe.predictions.vlm.fields import Fields
+from shoe.lexicon import text
+from shoe.predictions.vlm.box_marks import (
+    MARK,
+    Entity,
+    Marked,
+    can_be_verb,
+    is_person,
+    marked,
+    numberless,
+    with_mentions,
+)
+from shoe.predictions.vlm.boxes import Box, box_of, corners_in
+from shoe.predictions.vlm.fields import Fields, Verb
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.parsed_reply import Pair, Reading
-from shoe.predictions.vlm.sentences import LEAD, interactions_of_sentences
+from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
+
+# Interactions in sentences whose boxes are marks: "A man [1] rides a horse [2] and holds a rope [3]".
+
+# The names that a text gives to boxes: in lines, labels and lists with marks in place of the boxes.
+
+_LABELS = (
+    r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
+    r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
+    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
+    r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
+)
+FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)
+"""Words before a box that say only that it is one, or whose."""
+LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # "at" is the verb's where nouns follow their boxes
+NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
+LONG_NOUN = 4
+_COPULA = re.compile(r"\s+(?:is|are|was)\Z")
+_LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
+
+
+def names_in(sentences: list[str]) -> dict[str, int]:
+    """Names of boxed things from lines that hold nothing but a name and its box."""
+    names: dict[str, int] = {}
+    for sentence in sentences:
+        marks = MARK.findall(sentence)
+        if len(marks) > 1 and (several := listed(sentence, len(marks))):
+            names |= {name: mark for name, mark in several.items() if name not in names}
+        if len(marks) != 1:
+            continue
+        labelled = sentence if NUMBERED.match(sentence) else FIELD_LABEL.sub(" ", sentence)
+        words = _bare(labelled) or _bare(sentence)  # "Person: [m]" is a label and a name
+        words = _COPULA.sub("", words)
+        if 0 < len(words.split()) <= LONG_NOUN:
+            names.setdefault(words, int(marks[0]))
+    return names
+
+
+def own_names(sentences: list[str]) -> dict[int, dict[str, int]]:
+    """The names in the lines right behind each sentence without boxes, or right before: where more are mentioned."""
+    told = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
+    behind = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in told}
+    before = {i: names_in([*takewhile(MARK.search, reversed(sentences[:i]))]) for i in told}
+
+    def mentioned(names: dict[int, dict[str, int]]) -> int:
+        return sum(name.lower() in sentences[i].lower() for i in told for name in names[i])
+
+    return behind if mentioned(behind) >= mentioned(before) else before
+
+
+def with_person(sentence: str, names: dict[str, int]) -> str:
+    """A sentence that leaves out the person whose box stands beside that of the thing it names: "flying a kite"."""
+    unsaid = [name for name in names if name.lower() not in sentence.lower()]
+    is_left_out = len(names) == 2 and len(unsaid) == 1 and is_person(unsaid[0])
+    return f"{unsaid[0]} {sentence}" if is_left_out and sentence.split()[0].lower().endswith("ing") else sentence
+
+
+def _bare(sentence: str) -> str:
+    return MARK.sub(" ", sentence).replace("*", " ").strip(" :-–—.,()\"'`=")
+
+
+def listed(sentence: str, count: int) -> dict[str, int]:
+    """Numbered names of a sentence that only lists them with their boxes: "person 1 [m], horse 2 [m]"; else none."""
+    parts = _LISTED.split(sentence.strip(" ."))
+    if len(parts) != count:
+        return {}
+    names = {MARK.sub("", part).strip(): int(mark[1]) for part in parts if (mark := MARK.search(part))}
+    are_names = all(numberless(name) != name and len(name.split()) <= LONG_NOUN for name in names)
+    return names if len(names) == count and are_names else {}
+
+
+_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
+LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
+"""What a line begins with that is no word: bullets and numbers of lists."""
+_PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
+_REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
+_SCORE = re.compile(
+    r"[(\[,;|]?\s*(?:confidence|score|probability|conf|prob)(?:\s+score)?\s*(?:of|is|[:=])?\s*"
+    r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
+    re.I,
+)
+_MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
+_MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
+_PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
+_AFTER_VERBS = text.DETERMINERS | text.PREPOSITIONS | text.PARTICLES | {"→", "->"}
+_BRACKETS = re.compile(r"[\[\]{}]+|\([\s,;]*\)")
+_WORD = re.compile(r"\w")
+_LABELLED = re.compile(r"\A(?:interaction|hoi|relation(?:ship)?|triplet|pair)\s*#?\d{1,3}\s*[.:)]\s*", re.I)
+_DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
+_LONGEST = 300
+_END = re.compile(r"[.;!?]\s+")
+_HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
+_MARKED = "\ue000"
+
+
+def interactions_of_sentences(whole: Marked) -> Reading:
+    """Find interactions in sentences: who and what is told by the noun before each box."""
+    reading = Reading()
+    raw = whole.text
+    if "<pred>" in raw or "<rel>" in raw:
+        # All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns.
+        return Reading(list(_predicates(whole)))
+    if not whole.boxes:
+        return reading
+    lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
+    sentences = [line for line in lines if line]
+    names, own = names_in(sentences), own_names(sentences)
+    words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
+    names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
+    human: list[int] = []
+    for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
+        marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if len(marks) > 1 and listed(sentence, len(marks)):
+            continue
+        if not marks and len(names) > 1:
+            mine = own.get(i, {})
+            sentence = with_mentions(with_person(sentence, mine), names | mine, words)
+        human = _of_sentence(whole, sentence, human, reading)
+    if not reading.found:
+        reading.found.append(
+            Problem("words", f"{len(whole.boxes)} boxes without words for what is done", "an interaction of two boxes")
+        )
+    return reading
+
+
+def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
+    """Add the interactions of a sentence; return the marks of the people that the next one may speak of."""
+    pieces = MARK.split(sentence)
+    numbers = [int(number) for number in pieces[1::2]]
+    for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
+        marks = numbers[first : first + statement.count(_MARKED)]
+        said = _relations(statement, bool(human))
+        if len(marks) > 2 and not said.people and said.people is not None:
+            found = f"{len(marks)} boxes in one sentence, none of them named as a person's"
+            reading.found.append(Problem("words", found, "a sentence for each interaction"))
+            continue
+        for subjects, things, phrase, target in said.relations:
+            people = human if subjects is None else [marks[i] for i in subjects]
+            _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
+        human = human if said.people is None else [marks[i] for i in said.people]
+    return human
+
+
+@lru_cache(1 << 14)
+def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """The statements of a sentence that runs on, each with the number of its first mark.
+
+    A person who stands alone before a box, after a person and a thing, opens the next: "person [1] holds cup [2]
+    person [3] holds cup [4]"; so does whatever follows the end of a sentence.
+
+    Args:
+        parts: the words before, between and after the marks.
+    """
+    statements: list[tuple[int, str]] = []
+    first, said = 0, parts[0]
+    for i in range(1, len(parts)):
+        before, end, lead = _last_end(parts[i]) if i < len(parts) - 1 else ("", "", "")
+        runs_on = i + 2 < len(parts) and _is_person_alone(lead) and not _is_person_alone(parts[i + 1])
+        if parts[0].strip() and i - first > 1 and (end or runs_on):
+            statements.append((first, said + _MARKED + before))
+            first, said = i, lead
+        else:
+            said += _MARKED + parts[i]
+    return (*statements, (first, said))
+
+
+def _last_end(text: str) -> tuple[str, str, str]:
+    """What stands before the last end of a sentence, that end, and what follows; all of the text where none is."""
+    ends = list(_END.finditer(text))
+    return (text[: ends[-1].start()], ends[-1][0], text[ends[-1].end() :]) if ends else ("", "", text)
+
+
+def _is_person_alone(words: str) -> bool:
+    """Whether words are for a person and nothing else: "and a young woman"; not "hugs a man"."""
+    *others, noun = numberless(_clause(words.strip(" ,"))).split() or [""]
+    return is_person(noun) and len(others) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in others)
+
+
+class _Relations(NamedTuple):
+    """What a sentence says of its marks, by their order.
+
+    Attributes:
+        relations: the marks of the people, None for those of the sentence before; those of the thing; the words for
+            what is done; the word for the thing, if it stands apart.
+        people: whom the next sentence may speak of; None for the same as before.
+        score: a confidence, as written.
+    """
+
+    relations: tuple[tuple[tuple[int, ...] | None, tuple[int, ...], str, str], ...]
+    people: tuple[int, ...] | None
+    score: str | None
+
+
+@lru_cache(1 << 14)
+def _relations(sentence: str, has_human: bool) -> _Relations:
+    """Find who does what in a sentence whose boxes are marks without numbers."""
+    score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
+    value = score[1] if score else None
+    plain = _SCORE.sub(" ", sentence) if score else sentence
+    if _MAY_LABEL.search(plain):
+        plain = (LEADING_LABEL if plain.lstrip().startswith(_MARKED) else FIELD_LABEL).sub(" ", plain)
+    plain = plain.replace("**", " ").replace("`", " ")
+    parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
+    count = len(parts) - 1
+    leads = not parts[0]  # the boxes stand before their nouns
+    labels = [part if _WORD.search(part) else "" for part in (parts[1:] if leads else parts[:-1])]
+    is_last = leads and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
+    people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
+    if count == 1:
+        words = parts[0].split()
+        if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
+            return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
+        if has_human and not people and _says_what_is_done(words):
+            return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
+        return _Relations((), (0,) if people else None, value)
+    if count > 2 and not people:
+        return _Relations((), (), value)
+    subjects = _leading(people, count) or (0,)
+    objects = tuple(i for i in range(count) if i not in subjects) or (1,)
+    subjects = tuple(i for i in subjects if i not in objects)
+    head = _HEAD.match(plain)
+    if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
+        return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
+    if len(objects) == 1 or leads:
+        text = " ".join(part for part in parts if part)
+        are_apart = leads and bool(labels[subjects[0]]) and not _is_person_alone(labels[subjects[0]])
+        nouns = [labels[i] if are_apart and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
+        said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
+        return _Relations(said, subjects, value)
+    return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
+
+
+def _says_what_is_done(words: list[str]) -> bool:
+    """Whether a line below a person says what it does: "holding a cup", not "washing machine"."""
+    return len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
+
+
+def _leading(people: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The people that act: those before the first thing, and all but the last where there are people only."""
+    run = list(people[:1])
+    for index in people[1:]:
+        if index == run[-1] + 1:
+            run.append(index)
+    return tuple(run[:-1] or run if len(run) == count else run)
+
+
+def _names_person(label: str, *, leads: bool) -> bool:
+    words = label.split()
+    if leads:
+        return any(is_person(word) for word in words[:3])
+    words = [word for word in words if word.strip(",.()<>|")]
+    return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
+
+
+def _clause(words: str) -> str:
+    """What a clause says without the conjunction before it: "and holding a rope"."""
+    return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
+
+
+def _add(
+    whole: Marked, reading: Reading, humans: list[int], things: list[int], phrase: str, score: Any, target: str = ""
+) -> None:
+    """Pair the boxes of marks: each with each, or those of the same place where both have many."""
+    first = [box for mark in humans for box in whole.boxes[mark]]
+    second = [box for mark in things for box in whole.boxes[mark]]
+    pairs = _paired(first, second)
+    if pairs is None:
+        reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
+        return
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
+    if words[:1] + words[-1:] == "()":
+        words = words[1:-1].strip(" .,:;-–—|/")
+    if _DATA.search(phrase) or len(words) > _LONGEST:
+        reading.found.append(Problem("words", quote(words), "words for what is done"))
+        return
+    for human, thing in pairs:
+        reading.found.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
+
+
+def _paired(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
+    """Those of the same place where both are as many, else each with each; None where that cannot be told."""
+    if len(first) == len(second):
+        return list(zip(first, second, strict=True))
+    return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
+
+
+def _predicates(whole: Marked) -> Iterator[Pair | Problem]:
+    labels: dict[tuple[float, ...], str] = {}
+    for match in _REF.finditer(whole.text):
+        for box in whole.boxes[int(match[2])]:
+            labels.setdefault(box.numbers, match[1])
+    for match in _PRED.finditer(whole.text):
+        first, second = (whole.boxes[int(mark)] for mark in (match[2], match[3]))
+        pairs = _paired(first, second)
+        if pairs is None:
+            yield Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together")
+        for human, thing in pairs or ():
+            subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
+            yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
+
 
 # Items in text that is laid out as data: tables of several kinds, tags, and assignments.
 
@@ -44,7 +355,7 @@ def tables(text: str) -> list[dict[str, Any]]:
         elif i + 1 < len(lines) and "-" in lines[i + 1] and _RULE.fullmatch(lines[i + 1]):
             header = _cells(line)
         elif header and not _RULE.fullmatch(line):
-            _add(records, header, _cells(line))
+            _add_row(records, header, _cells(line))
     return records or _separated(lines)
 
 
@@ -52,7 +363,7 @@ def _html(text: str) -> list[dict[str, Any]]:
     header, *rows = [_CELL.findall(row) for row in text.split("</tr>")]
     records: list[dict[str, Any]] = []
     for row in rows:
-        _add(records, [name.strip() for name in header], row)
+        _add_row(records, [name.strip() for name in header], row)
     return records
 
 
@@ -66,14 +377,14 @@ def _separated(lines: list[str]) -> list[dict[str, Any]]:
             records: list[dict[str, Any]] = []
             try:
                 for row in csv.reader(lines[i + 1 :], skipinitialspace=True):
-                    _add(records, header, row)
+                    _add_row(records, header, row)
             except csv.Error:
                 return []
             return records
     return []
 
 
-def _add(records: list[dict[str, Any]], header: list[str], cells: list[str]) -> None:
+def _add_row(records: list[dict[str, Any]], header: list[str], cells: list[str]) -> None:
     if cells and len(cells) == len(header):
         records.append(dict(zip(header, cells, strict=True)))
 

@@ -23,9 +23,20 @@ from shoe.predictions.vlm.images import has_own_image, image_of, is_file_name, i
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import ANSWERS, BESIDE_BOXES, CHATS, REFUSALS, is_asked, is_truth, meaning
 from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
-from shoe.predictions.vlm.replies import Reply, answer_of, parsed, refuses, reply_of, says_none
+from shoe.predictions.vlm.replies import (
+    Opened,
+    Reply,
+    answer_of,
+    holds_box,
+    is_chat,
+    opened,
+    opened_beside,
+    parsed,
+    refuses,
+    reply_of,
+    says_none,
+)
 from shoe.predictions.vlm.words import words_of
-from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside
 
 # Counts what could not be read of a file, and refuses the file where that is most of it.
 

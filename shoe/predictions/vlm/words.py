@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.predictions.vlm.boxed_things import can_be_verb, is_person
+from shoe.predictions.vlm.box_marks import can_be_verb, is_person
 from shoe.predictions.vlm.parsed_reply import Pair
 
 _LONGEST_VERB = 3

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoe.report.figures.style import GREY, MARKERS, SERIES, WIDTH, file_name, label, new_figure, save
-from shoe.scoring.evidence.calibration import Calibration, CalibrationReport
+from shoe.scoring.evidence.collect import Calibration, CalibrationReport
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoe.report.figures.style import BLUE, GREY, GRID, INK, ORANGE, beside_right, label, new_figure, save
-from shoe.report.study_metric import HEADINGS, HEADLINE, KINDS
+from shoe.report.study import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.analysis import Analysis
-from shoe.study.metric.result import Against
+from shoe.study.metric.systems import Against
 from shoe.study.raters_and_people import Beside
 
 if TYPE_CHECKING:

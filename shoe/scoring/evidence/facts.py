@@ -1,29 +1,35 @@
-"""Facts about predictions and their words that explain surprising figures."""
+"""Facts about predictions, their wordings and unseen classes that explain surprising figures."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import stdev
 from typing import get_args, get_type_hints
 
 import msgspec
 import numpy as np
 
+from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions, Ties
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.boxes import CommonCoordinates
-from shoe.core.documents import Count, Document, Fraction
+from shoe.core.documents import Amount, Count, Document, Fraction
 from shoe.core.interactions import Interactions
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import names_of
 from shoe.predictions.boxes.check import BoxReport
 from shoe.scoring.entries import F1Figures
-from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.hoi_similarity import HoiSimilarity, class_similarity
 from shoe.scoring.matching.repeats import repeated
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
-from shoe.similarity import Basis, SimilarityMap, SimilarityTable
+from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
 from shoe.similarity.ensemble import MISSING
 
 # How far figures move when a file lists the same lines, images and ground truths in another order.
@@ -266,3 +272,228 @@ def resolution(report: Report) -> Resolution | None:
 
 def _words(label: Ints, table: SimilarityTable) -> Words:
     return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=list(table.unresolved))
+
+
+# What the words of predictions were taken to say, and what each wording earns and costs by its meaning.
+
+_LEAST = 0.05
+"""Ground truths that a wording has to lose, or earn, to be worth a line: less is shown as 0.0."""
+
+
+class PartReading(Document, frozen=True):
+    """How the verb, or the object, of a wording compares with that of a class.
+
+    Attributes:
+        word: as it was read.
+        sense: WordNet 3.0 name of its sense that counts; "" where none does.
+        found_by: how that sense was found; "" where there is none.
+        similarity: 0..1.
+        basis: name of the ``Basis`` in lower case.
+    """
+
+    word: str
+    sense: str
+    found_by: str
+    similarity: Fraction
+    basis: str
+
+
+class Wording(Document, frozen=True):
+    """All predictions with the same verb and object words.
+
+    Attributes:
+        phrases: up to three of the phrases that were read so; none where verb and object were given apart.
+        verb, object: as read, beside those of ``compared_with``.
+        count: predictions.
+        matched: those matched with a ground truth by SHOE-mAP's matching.
+        earned: credit of those matches beyond what equal labels earn: the sum of their similarities, in ground truths.
+        lost: what these matches lack to full credit, in ground truths.
+        nearest_class: the class that the words resemble most, "verb object".
+        similarity: their similarity to it, 0..1.
+        compared_with: the class of most of the ground truths that they were matched with, or the nearest.
+    """
+
+    phrases: list[str]
+    verb: PartReading
+    object: PartReading
+    count: Count
+    matched: Count
+    earned: Amount
+    lost: Amount
+    nearest_class: str
+    similarity: Fraction
+    compared_with: str
+
+
+def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
+    """List the distinct (verb, object) words of predictions, those that lost or earned most first; none without SHOE.
+
+    All are listed; where ``most`` is given, at most so many, labels of classes left out: half are those that lost most,
+    then come those that earned most of the others.
+
+    Example:
+        >>> import shoe, shoe.demo
+        >>> report = shoe.score(shoe.read_predictions(shoe.demo.PREDICTIONS["free text"]),
+        ...                     shoe.read_ground_truth(shoe.demo.TRUTH))
+        >>> len(wordings(report, 5))
+        5
+    """
+    result, similarities = report.semantic, report.similarities
+    if result is None or similarities is None:
+        return ()
+    task, table, classes = report.task, report.predictions, report.truth.classes
+    width = max(1, len(table.objects))
+    keys, group_of, count = np.unique(
+        table.verb.astype(np.int64) * width + table.object, return_inverse=True, return_counts=True
+    )
+    size = len(keys)
+    truth = np.flatnonzero(result.matches.prediction >= 0)
+    row, hoi, sigma = result.matches.prediction[truth], task.truth.hoi[truth], result.matches.sigma[truth]
+    group = group_of[row]
+    earned = np.zeros(size) + np.bincount(group, weights=np.where(task.hoi[row] == hoi, 0, sigma), minlength=size)
+    lost = np.zeros(size) + np.bincount(group, weights=1 - sigma, minlength=size)
+    matched = np.bincount(group, minlength=size)
+    met, times = np.unique(group * len(classes) + hoi, return_counts=True)
+    against = np.full(size, -1, np.int64)
+    commonest = met[np.argsort(times, kind="stable")]  # of a group's classes the last one written stays
+    against[commonest // len(classes)] = commonest % len(classes)
+    nearest, similarity = similarities.nearest_class(keys // width, keys % width, np.arange(len(classes)))
+
+    order = np.argsort(-np.maximum(earned, lost), kind="stable")
+    if most is not None:
+        costs, earns = lost.copy(), earned.copy()
+        costs[group_of[task.hoi >= 0]] = earns[group_of[task.hoi >= 0]] = 0
+        dearest = np.argsort(-costs, kind="stable")[: (most + 1) // 2]
+        dearest = dearest[costs[dearest] >= _LEAST]
+        earns[dearest] = 0
+        best = np.argsort(-earns, kind="stable")[: most - len(dearest)]
+        order = np.append(dearest, best[earns[best] >= _LEAST])
+    phrases = report.notes.phrases if report.notes else {}
+    listed = []
+    for i in order.tolist():
+        verb, object_ = divmod(int(keys[i]), width)
+        words = table.verbs[verb], table.objects[object_]
+        of = int(against[i] if against[i] >= 0 else nearest[i])
+        cells = (int(similarities.verb_row[of]), verb), (int(similarities.object_row[of]), object_)
+        listed.append(
+            Wording(
+                phrases=list(phrases.get(words, ())),
+                verb=_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
+                object=_reading(similarities.objects, "object", words[1], cells[1], result.options),
+                count=int(count[i]),
+                matched=int(matched[i]),
+                earned=float(earned[i]),
+                lost=float(lost[i]),
+                nearest_class=classes.labels[int(nearest[i])],
+                similarity=float(similarity[i]),
+                compared_with=classes.labels[of],
+            )
+        )
+    return tuple(listed)
+
+
+def _reading(
+    table: SimilarityTable, part: Part, word: str, cell: tuple[int, int], options: SemanticOptions
+) -> PartReading:
+    """How a word compares with the class of a table's cell."""
+    sense = int(table.sense[cell])
+    candidates = resolve(word, part, options.object_words).candidates if sense >= 0 else ()
+    return PartReading(
+        word=word,
+        sense=names_of([sense])[0],
+        found_by=next((c.reason for c in candidates if c.synset == sense), ""),
+        similarity=float(table.values[cell]),
+        basis=Basis(int(table.basis[cell])).name.lower(),
+    )
+
+
+# How near unseen classes are to seen ones, and how well they are known by that.
+#
+# An unseen class with a near synonym among the seen ones asks for less generalisation than one without.
+
+EDGES = (0.0, 0.6, 0.7, 0.8, 1.0)
+"""Ends of the ranges of similarity, each without its upper end but the last. A class with the same object and another
+verb has 0.5 at least, by the mean of both."""
+_CELLS = 1 << 20
+"""Similarities computed at once: 8 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nearest:
+    """The seen class most similar to each of u unseen ones.
+
+    Attributes:
+        unseen: (u,) unseen classes.
+        seen: (u,) the seen class nearest to each, of equals the first.
+        similarity: (u,) how similar the two are: what a prediction of one earns where the other is there, 0..1.
+    """
+
+    unseen: Indices
+    seen: Indices
+    similarity: Floats
+
+    def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
+        """Means of (K,) figures of classes over ranges of similarity; NaN stands for classes in no mean."""
+        found = []
+        for low, high in pairwise(EDGES):
+            inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
+            classes = self.unseen[inside]
+            means = {name: of[classes][~np.isnan(of[classes])] for name, of in ap.items()}
+            figures = {name: float(values.mean()) for name, values in means.items() if len(values)}
+            found.append(Range(low, high, max(map(len, means.values()), default=len(classes)), figures))
+        return found
+
+
+class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
+    """Unseen classes whose nearest seen class is about as similar.
+
+    Attributes:
+        low, high: ends of the similarities, the upper one in the last range alone.
+        classes: how many are in a mean.
+        map: mean average precision by protocol.
+    """
+
+    low: Fraction
+    high: Fraction
+    classes: Count
+    map: dict[str, Fraction]
+
+
+def nearest_seen(
+    split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
+) -> Nearest | None:
+    """Find the seen class nearest to each unseen one, of those that are scored.
+
+    Returns:
+        None for a split that does not tell seen from unseen classes, or has none of either.
+    """
+    if not {SEEN, UNSEEN} <= split.parts.keys():
+        return None
+    unseen, seen = (np.flatnonzero(split.parts[part] & classes.scored) for part in (UNSEEN, SEEN))
+    if not len(unseen) or not len(seen):
+        return None
+    similar = class_similarity(classes, similarity, options)
+    nearest, most = np.empty(len(unseen), np.int64), np.empty(len(unseen))
+    step = max(1, _CELLS // len(seen))
+    for start in range(0, len(unseen), step):
+        both = similar(unseen[start : start + step], seen)
+        best = both.argmax(axis=1)
+        nearest[start : start + step] = seen[best]
+        most[start : start + step] = both[np.arange(len(both)), best]
+    return Nearest(unseen, nearest, most)
+
+
+def distance(report: Report) -> Nearest | None:
+    """The nearest seen classes of a report's split, under its map; None without a split, or without a map."""
+    split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
+    if split is None or semantic is None or tables is None or tables.source is None:
+        return None
+    return nearest_seen(split, report.truth.classes, tables.source, semantic.options)
+
+
+def figures_by_distance(report: Report, nearest: Nearest) -> list[Range]:
+    """Mean average precision of unseen classes by how near seen ones are: by the first strict protocol, and SHOE's."""
+    ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
+    return nearest.by_similarity(
+        ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})
+    )

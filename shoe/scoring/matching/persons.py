@@ -10,7 +10,7 @@ from shoe.core.arrays import Indices, Ints, Mask, as_bits, blocks, expand, first
 from shoe.core.boxes import Overlap, OverlapRule
 from shoe.core.interactions import image_index
 from shoe.core.roles import RolePredictions, RoleTruth, Single
-from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import match_labels
 from shoe.scoring.matching.task import Task
 
 _PAIRS_AT_ONCE = 1 << 20

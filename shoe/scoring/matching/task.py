@@ -14,7 +14,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, converted, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
-from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import match_labels
 
 # Which boxes of the predictions are on which boxes of the ground truth, whatever their words: compared once a task.
 

@@ -13,9 +13,8 @@ from starlette.responses import Response
 
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
-from shoe.service.contract import contract
-from shoe.service.files import Encoding, Receiver, Stored
-from shoe.service.refusals import ConflictError, NotFoundError, Refused, TooLargeError, body, json_response
+from shoe.service.contract import ConflictError, NotFoundError, Refused, TooLargeError, body, contract, json_response
+from shoe.service.folder import Encoding, Receiver, Stored
 from shoe.service.tokens import Identity
 from shoe.service.uploads import Upload
 

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Header, Path, Query
 from msgspec.structs import replace
-from starlette.responses import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
 
 from shoe.core.errors import OptionError
 from shoe.service import runs, submissions, types
 from shoe.service.callers import Anybody, App, AppState, Reader, Submitter
-from shoe.service.contract import contract
-from shoe.service.refusals import ConflictError, body, json_response
-from shoe.service.run_access import check_closed, is_hidden, own_run, visible_run, with_results, without_hidden
+from shoe.service.contract import ConflictError, NotFoundError, body, contract, json_response, too_many
+from shoe.service.runs import (
+    check_closed,
+    check_file,
+    check_results,
+    is_hidden,
+    own_run,
+    visible_run,
+    with_results,
+    without_hidden,
+)
+from shoe.service.security import FILE_POLICY, REPORT_POLICY
 from shoe.service.tokens import Identity
+from shoe.service.types import Run
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="Of a run.")]
@@ -142,3 +155,109 @@ def compare_runs(
 def _response(app: AppState, identity: Identity, run: types.Run) -> Response:
     """Answer with a run, without results that are hidden from the caller."""
     return json_response(without_hidden(app.folder, identity, run))
+
+
+# What runs found: the same bytes as the command line writes.
+
+results_router = APIRouter(tags=["results"])
+_RESULTS = {"score": "result.json", "compare": "comparison.json", "diagnose": "diagnosis.json", "board": "ranking.json"}
+_READ_IN_PLACE = frozenset({"application/json", "text/plain", "text/html"})
+FileName = Annotated[str, Path(max_length=80, description="Of a file of the run, as its outputs name it.")]
+_ANY = "*/*"
+_SMALL = 2**18
+"""Bytes that are read at once: opened, measured and read by threads, they would take ten times as long."""
+
+
+@results_router.get("/v1/runs/{id}/result", **contract(media="application/json"))
+async def get_result(id: RunId, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
+    """The JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
+    run = visible_run(app.folder, identity, id)
+    check_results(app.folder, identity, run)
+    return _file(app, run, _RESULTS.get(run.kind, "result.json"), request)
+
+
+@results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
+async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002
+    """A file that a run has made."""
+    run = visible_run(app.folder, identity, id)
+    check_results(app.folder, identity, run)
+    check_file(app.folder, identity, run, name)
+    return _file(app, run, name, request)
+
+
+def _file(app: AppState, run: Run, name: str, request: Request) -> Response:
+    of = run.outputs.get(name)
+    if of is None:
+        if run.state != "done":
+            raise ConflictError(f"run {run.id}: found it {run.state}, expected one that is done")
+        known = ", ".join(run.outputs) or "none"
+        coming = [kind for kind, state in run.further.items() if state in ("queued", "running")]
+        later = f", and more when it is done with: {', '.join(coming)}" if coming else ""
+        raise NotFoundError(f"run {run.id} has no file of this name; it has {known}{later}")
+    media = of.media.partition(";")[0]
+    headers = {
+        "ETag": f'"{of.sha256}"',
+        "Cache-Control": "private, no-cache",
+        "Content-Disposition": f'{"inline" if media in _READ_IN_PLACE else "attachment"}; filename="{run.id}-{name}"',
+        "Content-Security-Policy": REPORT_POLICY if media == "text/html" else FILE_POLICY,
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    path = app.folder.files.path(of.sha256)
+    if of.size <= _SMALL and "range" not in request.headers:
+        return Response(path.read_bytes(), headers=headers, media_type=of.media)
+    return FileResponse(path, headers=headers, media_type=of.media)
+
+
+# What happens to a run, as it happens: server-sent events.
+
+_ALIVE_EVERY = 15.0
+LastId = Annotated[
+    str | None, Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="The last event that arrived.")
+]
+
+
+@router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
+async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) -> Response:  # noqa: A002
+    """Events ``run`` (as GET gives it) and ``log`` (one line), from the first second to the last; then ``end``."""
+    await run_in_threadpool(visible_run, app.folder, identity, id)
+    who = identity.key or str(identity.team)
+    if app.streams[who] >= app.settings.events_per_caller:
+        raise too_many("too many streams of events are open", 10)
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(
+        _events(app, identity, id, int(last or 0), who), headers=headers, media_type="text/event-stream"
+    )
+
+
+async def _events(app: AppState, identity: Identity, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
+    def look() -> tuple[types.Run, list[types.Line]]:
+        of = visible_run(app.folder, identity, id_)
+        return of, [] if is_hidden(app.folder, identity, of) else runs.log(app.folder, id_, after)
+
+    said = None
+    app.streams[who] += 1
+    try:
+        while not app.changes.stopping:
+            run, lines = await run_in_threadpool(look)
+            for line in lines:
+                after = line.number
+                yield _event("log", line, after)
+            answer = msgspec.json.encode(run)
+            if answer != said:
+                said = answer
+                yield _event("run", msgspec.Raw(answer))
+            if run.state in types.ENDED and all(state in types.ENDED for state in run.further.values()):
+                yield _event("end", types.Says())
+                return
+            while not await app.changes.wait(_ALIVE_EVERY):
+                yield b": alive\n\n"
+    finally:
+        app.streams[who] -= 1
+        if not app.streams[who]:
+            del app.streams[who]
+
+
+def _event(kind: str, data: Any, number: int | None = None) -> bytes:
+    mark = b"" if number is None else b"id: %d\n" % number
+    return mark + b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"

@@ -10,13 +10,13 @@ from starlette.responses import Response
 
 from shoe.core.errors import ShoeError
 from shoe.service import runs, submissions, tokens
-from shoe.service.api.about import set_session
 from shoe.service.api.runs import RunId
+from shoe.service.api.service import set_session
 from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verified
-from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
+from shoe.service.contract import NotFoundError, Refused
+from shoe.service.pages.rendering import Form, Page, answer, field, onward, viewer_of
 from shoe.service.pages.views import rows
-from shoe.service.refusals import NotFoundError, Refused
-from shoe.service.run_access import own_run, with_results
+from shoe.service.runs import own_run, with_results
 from shoe.service.security import COOKIE
 
 router = APIRouter(route_class=Page, include_in_schema=False)

@@ -123,7 +123,7 @@ def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[
     import numpy as np
 
     from shoe.benchmarks.protocol_options import SemanticOptions
-    from shoe.lexicon.labels import match_labels
+    from shoe.lexicon.resolve import match_labels
     from shoe.scoring.hoi_similarity import HoiSimilarity
 
     options = SemanticOptions()

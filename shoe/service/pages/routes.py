@@ -16,12 +16,10 @@ from shoe.core.errors import ShoeError
 from shoe.service import boards
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, App, Reader, demand
-from shoe.service.contract import describe
+from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
-from shoe.service.pages.answers import Page, address_of, answer, viewer_of
-from shoe.service.pages.rendering import STATIC
-from shoe.service.refusals import NotFoundError
-from shoe.service.run_access import visible_run
+from shoe.service.pages.rendering import STATIC, Page, address_of, answer, viewer_of
+from shoe.service.runs import visible_run
 from shoe.service.truths import truths
 
 # The page of the API, made from its own schema.
@@ -183,7 +181,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.benchmarks.protocol_options import describe
     from shoe.core.boxes import CommonCoordinates
-    from shoe.predictions.scores import SCORES
+    from shoe.predictions.table import SCORES
     from shoe.service.truths import own_similarities
 
     of = benchmark(DEFAULT)

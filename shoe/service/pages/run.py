@@ -14,8 +14,7 @@ from shoe.core.errors import many
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
-from shoe.service.run_access import AGGREGATES
-from shoe.service.runs import command_of
+from shoe.service.runs import AGGREGATES, command_of
 from shoe.service.truths import Truth
 from shoe.service.types import Run
 
@@ -244,7 +243,7 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
     if signature is None:
         return None
     from shoe.benchmarks import benchmark
-    from shoe.benchmarks.signature import Signature
+    from shoe.benchmarks.protocols import Signature
 
     return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
 

@@ -14,7 +14,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.playground import loaded
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
-from shoe.service.run_access import for_all
+from shoe.service.runs import for_all
 from shoe.service.truths import Truth, truths
 from shoe.service.types import Run, State
 

@@ -22,8 +22,7 @@ from shoe.scoring.strict import strict_credits
 from shoe.similarity.ensemble import MISSING
 from shoe.study.agreement import figure_of, mean_ceiling
 from shoe.study.metric.judgements import Judgements
-from shoe.study.metric.result import Against, Level
-from shoe.study.metric.systems import Scores, opposite_pairs, scores_of, statistics_of
+from shoe.study.metric.systems import Against, Level, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
 
 _FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}

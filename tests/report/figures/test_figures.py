@@ -16,7 +16,7 @@ from msgspec import structs
 
 from shoe.core.errors import InputError
 from shoe.diagnosis.error_types import ERRORS, GROUPS
-from shoe.diagnosis.interactions import NegativeAp
+from shoe.diagnosis.pairs import NegativeAp
 from shoe.report.figures import diagnosis
 from shoe.report.figures.diagnosis import Cell, confusion_map, draw_figures, error_bars, pair_bars, sweep_curves
 from shoe.report.figures.style import file_name, in_font, label, save, width_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shoe.report.page.bongard import problem_page, write_problem_page
+from shoe.report.bongard import problem_page, write_problem_page
 from tests.scoring.bongard.made import BOX, CROP, problems_of
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act")

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shoe.scoring.bongard.oracle import Answers, Outcome
-from shoe.scoring.bongard.score import RESAMPLES, accuracy
+from shoe.scoring.bongard.score import RESAMPLES, Answers, Outcome, accuracy
 from tests.scoring.bongard.made import problems_of
 
 

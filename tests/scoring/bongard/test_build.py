@@ -11,9 +11,17 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.lexicon.store import ids_of
 from shoe.predictions.truth import read_ground_truth
-from shoe.scoring.bongard import curation
-from shoe.scoring.bongard.build import Sampling, Seen, build_problems
-from shoe.scoring.bongard.curation import Curation, concepts_of, curated, included, parts_by_annotation
+from shoe.scoring.bongard import build
+from shoe.scoring.bongard.build import (
+    Curation,
+    Sampling,
+    Seen,
+    build_problems,
+    concepts_of,
+    curated,
+    included,
+    parts_by_annotation,
+)
 from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
 from shoe.similarity import load_similarity
 from tests.benchmarks.samples import INSTANCES
@@ -52,7 +60,7 @@ def test_the_lexicon_says_what_is_part_of_what() -> None:
 
 
 def test_entailments_are_those_of_wordnet(reader: Any) -> None:
-    path = Path(curation.__file__).parent / "data" / "entailments.tsv"
+    path = Path(build.__file__).parent / "data" / "entailments.tsv"
     shipped = {tuple(line.split("\t")) for line in path.read_text("utf-8").splitlines()[1:]}
     assert shipped == {(verb.name(), other.name()) for verb in reader.all_synsets("v") for other in verb.entailments()}
 
@@ -136,9 +144,9 @@ def test_who_does_the_whole_does_its_part() -> None:
 
 def test_groups_say_what_training_shows() -> None:
     verbs, objects = frozenset({"feed", "walk"}), frozenset({"dog", "cat"})
-    curation = concepts_of(CLASSES, MAP, 0.6)
-    group = Seen(verbs, objects).groups(curation, CLASSES.objects)
-    names = [f"{a} {CLASSES.objects[o]}" for a, o in zip(curation.actions, curation.object, strict=True)]
+    build = concepts_of(CLASSES, MAP, 0.6)
+    group = Seen(verbs, objects).groups(build, CLASSES.objects)
+    names = [f"{a} {CLASSES.objects[o]}" for a, o in zip(build.actions, build.object, strict=True)]
     for name, expected in {
         "feed dog": 0,
         "feed horse": 1,
@@ -147,7 +155,7 @@ def test_groups_say_what_training_shows() -> None:
         "clean_or_wash sink": 3,
     }.items():
         assert GROUPS[group[names.index(name)]] == GROUPS[expected]
-    half = Seen(frozenset({"clean"}), objects).groups(curation, CLASSES.objects)
+    half = Seen(frozenset({"clean"}), objects).groups(build, CLASSES.objects)
     assert half[names.index("clean_or_wash sink")] == -1
 
 

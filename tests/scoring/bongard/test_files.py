@@ -11,9 +11,8 @@ import pytest
 
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
-from shoe.scoring.bongard.oracle import Counting, Outcome, detections, oracle
 from shoe.scoring.bongard.problems import read_problems, write_problems
-from shoe.scoring.bongard.score import accuracy
+from shoe.scoring.bongard.score import Counting, Outcome, accuracy, detections, oracle
 from tests.scoring.bongard.made import problems_of
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")

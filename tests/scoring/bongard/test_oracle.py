@@ -13,9 +13,18 @@ from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import ids_of
-from shoe.scoring.bongard.oracle import Answers, Counting, Detections, Outcome, Votes, detections, oracle, soft_oracle
 from shoe.scoring.bongard.problems import Problems
-from shoe.scoring.bongard.score import score_problems
+from shoe.scoring.bongard.score import (
+    Answers,
+    Counting,
+    Detections,
+    Outcome,
+    Votes,
+    detections,
+    oracle,
+    score_problems,
+    soft_oracle,
+)
 from shoe.similarity import load_similarity
 from shoe.similarity.table import Similarity
 from tests.examples import examples

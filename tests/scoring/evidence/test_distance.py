@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.class_splits import ClassSplit
+from shoe.benchmarks.classes import ClassSplit
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.scoring.evidence.distance import EDGES, nearest_seen
+from shoe.scoring.evidence.facts import EDGES, nearest_seen
 from shoe.similarity import load_similarity
 from tests.cli.run import run
 

@@ -13,8 +13,8 @@ import shoe
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import ids_of
-from shoe.report.notes import notes
-from shoe.report.score_json import Score
+from shoe.report.evidence import notes
+from shoe.report.score_files import Score
 from shoe.scoring.evidence import interval
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.evidence.draws import _KINDS, DRAWS, Drawn, InPlay, predictive

@@ -10,8 +10,8 @@ import shoe
 from shoe.benchmarks.truth import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
-from shoe.report.notes import notes
-from shoe.report.score_json import Score
+from shoe.report.evidence import notes
+from shoe.report.score_files import Score
 from shoe.scoring.evidence import interval, spread
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.evidence.facts import Spread, rated_by

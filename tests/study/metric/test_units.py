@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from shoe.study.metric.result import Level
+from shoe.study.metric.systems import Level
 from shoe.study.metric.units import MOST_PAIRED, Judged, Units, figures_of_units, pair_order, pairs_within, tie_width
 from tests.examples import examples
 

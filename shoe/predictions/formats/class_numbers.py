@@ -1,0 +1,293 @@
+"""Formats whose triplets name HOI classes by number: HOIDet, THID and INP-CC (from 0), mllms-zs-hoi (from 1)."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import Meta, Struct
+
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import check_boxes, check_range
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.core.io.files import replacing
+from shoe.core.io.json import Box, Number, Whole, explained, shown
+from shoe.core.rows import Rows
+from shoe.predictions.record_fields import hoi_classes_of, image_names
+from shoe.predictions.source import Source
+
+_TRIPLET = Meta(extra={"item": "triplet"})
+
+
+class _Image(Struct, gc=False):
+    image_id: Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]
+    boxes: Annotated[list[Box], Meta(extra={"item": "box"})]
+    h_idx: Annotated[list[Whole], _TRIPLET]
+    o_idx: Annotated[list[Whole], _TRIPLET]
+    hoi_score: Annotated[list[Number], _TRIPLET]
+    hoi_class: Annotated[list[Whole], _TRIPLET]
+
+
+def is_hoidet(source: Source) -> bool:
+    """Tell whether a document's first record has HOIDet's keys."""
+    return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
+
+
+def read_hoidet(source: Source) -> Rows:
+    """Read HOIDet's predictions.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    records, path, classes = source.typed(_Image), source.path, source.benchmark.classes
+    images = image_names(source, (record.image_id for record in records), "image_id")
+    parts = ("h_idx", "o_idx", "hoi_score", "hoi_class")
+    lists = {part: [getattr(record, part) for record in records] for part in parts}
+    lengths = np.array([list(map(len, values)) for values in lists.values()], np.int64)
+    if (lengths != lengths[0]).any():
+        field, image = np.argwhere(lengths != lengths[0])[0]
+        found, expected = f"{lengths[field, image]} values", f"{lengths[0, image]}, one per triplet"
+        place = f"image {quote(images[image])}"
+        raise InputError(path, record=place, field=list(lists)[field], found=found, expected=expected)
+    columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
+    human, target, hoi = (columns[part].astype(np.int64) for part in ("h_idx", "o_idx", "hoi_class"))
+    place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
+    counts = np.array([len(record.boxes) for record in records], np.int64)
+    check_boxes(path, place_of, "h_idx", human, counts)
+    check_boxes(path, place_of, "o_idx", target, counts)
+    check_range(path, place_of, "hoi_class", hoi, len(classes))
+    corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
+    first = (np.cumsum(counts) - counts)[place_of[1]]
+    return Rows(
+        images=images,
+        image=place_of[1],
+        human_boxes=corners[first + human],
+        object_boxes=corners[first + target],
+        **classes.columns_of(hoi),
+        score=columns["hoi_score"],
+    )
+
+
+# mllms-zs-hoi's JSON: per image, named without ".jpg", a list of triplets; HOI classes count from 1.
+
+
+class _Item(Struct, gc=False):
+    hoi_id: Whole
+    sub_bbox: Box
+    obj_bbox: Box
+    score: Number = np.nan
+
+
+_Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a list of triplets"})]
+
+
+def is_mllms(source: Source) -> bool:
+    """Tell whether a document is an object with one list per image whose items have a ``hoi_id``."""
+    document = source.document if source.kind == "document" and not source.is_list else None
+    if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
+        return False
+    first = next((items[0] for items in document.values() if items), None)
+    if first is None:  # nothing predicted: only the names are left to go by
+        return all(isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in document)
+    return isinstance(first, dict) and "hoi_id" in first
+
+
+def read_mllms(source: Source) -> Rows:
+    """Read mllms-zs-hoi's predictions; a file without scores is allowed.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    path, classes = source.path, source.benchmark.classes
+    if not isinstance(source.document, dict):
+        raise InputError(path, found=shown(source.document), expected="an object with one list per image")
+    images: list[str] = []
+    items: list[_Item] = []
+    image: list[int] = []
+    for name, listed in source.document.items():
+        try:
+            images.append(source.benchmark.image_name(name))
+            found = msgspec.convert(listed, list[_Item])
+        except msgspec.ValidationError as error:
+            raise explained(path, error, listed, _Items, record=f"image {quote(name)}") from None
+        except ValueError:
+            raise InputError(path, found=quote(name), expected="the name of an image") from None
+        items += found
+        image += [len(images) - 1] * len(found)
+    hoi = np.array([item.hoi_id for item in items], np.float64).astype(np.int64)
+    image_of = np.array(image, np.int64)
+    check_range(path, (images, image_of), "hoi_id", hoi, len(classes), 1, ": mllms ids count from 1")
+    return Rows(
+        images=images,
+        image=image_of,
+        human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
+        object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
+        **classes.columns_of(hoi - 1),
+        score=np.array([item.score for item in items], np.float64),
+    )
+
+
+def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write mllms-zs-hoi's format.
+
+    Raises:
+        InputError: naming a word that is no label, a pair that is no class, or an image whose name does not come back
+            from what is written, which has no ".jpg".
+    """
+    hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
+    humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
+    document: dict[str, list[dict[str, Any]]] = {}
+    for i, name in enumerate(table.images):
+        if benchmark.image_name(name.removesuffix(".jpg")) != name:
+            expected = f"a name like {benchmark.image_example}"
+            raise InputError(path, field="image", found=quote(name), expected=expected)
+        document[name.removesuffix(".jpg")] = [
+            {"hoi_id": hoi[row], "sub_bbox": humans[row], "obj_bbox": objects[row], "score": scores[row]}
+            for row in range(table.offsets[i], table.offsets[i + 1])
+        ]
+    with replacing(path) as stream:
+        stream.write(msgspec.json.encode(document))
+
+
+# Predictions of THID and INP-CC, whose HOI classes count from 0.
+#
+# ``preds.pkl`` has parallel lists of scores, pairs of boxes and image numbers for each class. What the evaluators are
+# given an image at a time, ``{image: [[class, score, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]]}``, is a format of its
+# own.
+
+_PARTS = ("keys", "scores", "boxes")
+_NUMBERS = 10
+_ROW = Meta(extra={"item": "row"})
+_BOXES = Annotated[
+    tuple[float, float, float, float, float, float, float, float],
+    Meta(extra={"expected": "[hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]"}),
+]
+
+
+_Row = Annotated[
+    tuple[Whole, float, float, float, float, float, float, float, float, float],
+    Meta(extra={"expected": "[class, score, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]"}),
+]
+_Rows = Annotated[list[_Row], _ROW]
+
+
+class _Class(Struct, gc=False):
+    keys: Annotated[list[Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]], _ROW]
+    scores: Annotated[list[Number], _ROW]
+    boxes: Annotated[list[_BOXES], _ROW]
+
+
+def is_thid(source: Source) -> bool:
+    """Tell whether a document has THID's keys."""
+    return set(_PARTS) <= set(source.first)
+
+
+def read_thid(source: Source) -> Rows:
+    """Read THID's predictions; images come in order of their names, the rows of an image in order of their class.
+
+    Raises:
+        InputError: naming the class and field that break the format.
+    """
+    path, classes = source.path, source.benchmark.classes
+    document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
+    parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]
+    for name, part in parts.items():
+        if not isinstance(part, dict):
+            raise InputError(path, field=name, found=shown(part), expected="an object with one list per class")
+    names: list[str | int] = []
+    scores: list[float] = []
+    boxes: list[tuple[float, ...]] = []
+    hoi: list[int] = []
+    for key in dict.fromkeys(key for part in parts.values() for key in part):
+        lists = {name: part[key] for name, part in parts.items() if key in part}
+        place, number = f"class {quote(key)}", _class(source, key, len(classes))
+        try:
+            rows = msgspec.convert(lists, _Class)
+        except msgspec.ValidationError as error:
+            raise explained(path, error, lists, _Class, record=place) from None
+        if len({len(rows.keys), len(rows.scores), len(rows.boxes)}) != 1:
+            found = f"{len(rows.keys)} keys, {len(rows.scores)} scores, {len(rows.boxes)} boxes"
+            raise InputError(path, record=place, found=found, expected="as many of each")
+        names += rows.keys
+        scores += rows.scores
+        boxes += rows.boxes
+        hoi += [number] * len(rows.keys)
+    named = image_names(source, names, "keys", lambda _: None)
+    index = {name: i for i, name in enumerate(sorted(set(named)))}
+    corners, class_of = np.array(boxes, np.float64).reshape(-1, 8), np.array(hoi, np.int64)
+    return Rows(
+        images=list(index),
+        image=np.array([index[name] for name in named], np.int64),
+        human_boxes=corners[:, :4],
+        object_boxes=corners[:, 4:],
+        **classes.columns_of(class_of),
+        score=np.array(scores, np.float64),
+    )
+
+
+def is_thid_images(source: Source) -> bool:
+    """Tell whether a document is an object with one list per image whose items are lists of ten numbers."""
+    document = source.document if source.kind == "document" and not source.is_list else None
+    if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
+        return False
+    first = next((rows[0] for rows in document.values() if rows), None)
+    return isinstance(first, list) and len(first) == _NUMBERS
+
+
+def read_thid_images(source: Source) -> Rows:
+    """Read what THID's evaluator is given; images come in the order of the file.
+
+    Raises:
+        InputError: naming the image and field that break the format.
+    """
+    path, classes = source.path, source.benchmark.classes
+    document: dict[Any, Any] = source.document
+    images = image_names(source, document, "image", lambda _: None)
+    listed = []
+    for name, rows in zip(images, document.values(), strict=True):
+        try:
+            listed.append(msgspec.convert(rows, list[_Row]))
+        except msgspec.ValidationError as error:
+            raise explained(path, error, rows, _Rows, record=f"image {quote(name)}") from None
+    image = np.repeat(np.arange(len(images)), [len(rows) for rows in listed])
+    numbers = chain.from_iterable(chain.from_iterable(listed))
+    columns = np.fromiter(numbers, np.float64, _NUMBERS * len(image)).reshape(-1, _NUMBERS)
+    hoi = columns[:, 0].astype(np.int64)
+    check_range(path, (images, image), "class", hoi, len(classes))
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=columns[:, 2:6],
+        object_boxes=columns[:, 6:],
+        **classes.columns_of(hoi),
+        score=columns[:, 1],
+    )
+
+
+def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write what THID's evaluator is given, as JSON.
+
+    Raises:
+        InputError: naming a word that is no label, or a pair that is no class.
+    """
+    hoi = hoi_classes_of(table, benchmark.classes, path, "thid-images").tolist()
+    numbers = np.column_stack([table.score, table.human_boxes, table.object_boxes]).tolist()
+    rows = [[number, *row] for number, row in zip(hoi, numbers, strict=True)]
+    bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
+    document = {name: rows[first:last] for name, (first, last) in zip(table.images, bounds, strict=True)}
+    with replacing(path) as stream:
+        stream.write(msgspec.json.encode(document))
+
+
+def _class(source: Source, key: Any, count: int) -> int:
+    try:
+        number = int(key) if isinstance(key, str) and len(key) < 10 else key
+    except ValueError:
+        number = -1
+    if type(number) is not int or not 0 <= number < count:
+        raise InputError(source.path, field="keys", found=f"class {quote(key)}", expected=f"0 to {count - 1}")
+    return number
