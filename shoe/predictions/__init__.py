@@ -1,4 +1,4 @@
-"""Prediction files in and out, one module per format."""
+"""Read and write prediction files in all supported formats."""
 
 from __future__ import annotations
 
@@ -33,21 +33,20 @@ from shoe.predictions.vlm.keys import USUAL
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
-_FREE_KEYS = ("jsonl", "csv", "parquet", "vlm")
-"""Formats whose records may have keys of their own."""
+_FREE_KEYS = ("jsonl", "csv", "parquet", "vlm")  # formats whose records may have additional keys
 _KINDS = {"document": "JSON or a pickle", "matlab": "Matlab data", "npz": "a native table"}
 
 
 def read_predictions(
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - the word that users know
+    format: str | None = None,  # noqa: A002 - the name of the command-line option
     boxes: str | None = None,
     scores: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
 ) -> Interactions:
-    """Read predictions in any format of the field.
+    """Read a prediction file in any supported format.
 
     >>> import shoe.demo
     >>> table = read_predictions(shoe.demo.PREDICTIONS["detector"])
@@ -55,21 +54,21 @@ def read_predictions(
     True
 
     Args:
-        path: the file, compressed with gzip or not, or a folder of official Matlab files.
-        format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the content
-        decides.
-        boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes.conventions`.
-        scores: how to bring scores that are no confidences to 0..1: "sigmoid", "percent", "minmax" or "rank"; else
-            as they are.
-        dataset: the benchmark, or its name, whose image names and class numbers the file uses.
+        path: the file, optionally compressed with gzip, or a folder of official Matlab files.
+        format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
+            recognised from the content.
+        boxes: box convention, if it differs from that of the format; see :mod:`shoe.predictions.boxes.conventions`.
+        scores: how to convert scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default scores stay as they
+            are.
+        dataset: the benchmark, or its name, that defines the image names and class numbers of the file.
         sizes: (width, height) of images in pixels by name, for conventions that need them.
 
     Returns:
-        Triplets in file order within each image; boxes in pixels as x1, y1, x2, y2. Notes on the reading travel with
-        the table into reports.
+        Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries the read
+            notes, which reports show.
 
     Raises:
-        InputError: naming file, record, field, what was found and what was expected.
+        InputError: naming the file, record and field, the value found and the value expected.
         OptionError: for an unknown format, convention or benchmark.
     """
     table, notes = read_predictions_with_notes(
@@ -78,17 +77,16 @@ def read_predictions(
     return replace(table, notes=notes)
 
 
-def check_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002 - as below
-    """See that reading knows the names that it is given, before there is a file; returns the format that is named.
+def check_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
+    """Validate the names of a format, a box convention and a score conversion, and return the format if one is named.
 
-    Raises:
-        OptionError: for an unknown format, box convention, or way to take scores.
+    Raises OptionError for an unknown name. No file is needed.
     """
-    wanted = None if format in (None, NATIVE) else format_named(str(format))
+    chosen = None if format in (None, NATIVE) else format_named(str(format))
     if boxes is not None:
         parse_convention(boxes)
     check_scores_name(scores)
-    return wanted
+    return chosen
 
 
 def read_predictions_with_notes(
@@ -101,30 +99,21 @@ def read_predictions_with_notes(
     sizes: Sizes | None = None,
     truth: Interactions | None = None,
 ) -> tuple[Interactions, ReadNotes]:
-    """Read predictions, and say what was assumed, fixed or could not be used; see :func:`read_predictions`.
+    """Read a prediction file; return the table and notes on what was assumed, repaired or left out.
 
-    Args:
-        path: the file or folder.
-        format: name of the format; by default the content decides.
-        boxes: box convention, if it is not the format's own.
-        scores: how to bring scores to 0..1; as they are if absent.
-        dataset: the benchmark, or its name.
-        sizes: (width, height) of images in pixels by name.
-        truth: annotated boxes of the same images: they have the sizes, unless given, and tell which convention fits
-            where many boxes have no area under that applied.
-
-    Raises:
-        InputError: naming file, record, field, what was found and what was expected.
-        OptionError: for an unknown format, convention or benchmark.
+    Arguments and errors are those of :func:`read_predictions`, and ``truth``: annotated boxes of the same images. They
+    provide the image sizes if ``sizes`` is not given. If many boxes have no area under the applied box convention, the
+    error message names the convention that fits ``truth``.
     """
-    wanted = check_names(format, boxes, scores)
-    with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
+    chosen = check_names(format, boxes, scores)
+    # Parsed objects are freed before garbage collection resumes, which would traverse all of them.
+    with collection_paused():
         if truth is not None and sizes is None:
             sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
         source = open_source(path, benchmark(dataset), sizes)
         source.truth, source.notes.scores_as = truth, scores or ""
         found = _KINDS.get(source.kind, source.kind)
-        if source.kind == "npz" and wanted is None:
+        if source.kind == "npz" and chosen is None:
             if boxes is not None:
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out {flag('boxes')}")
             refuse_others(source, "predictions")
@@ -135,21 +124,21 @@ def read_predictions_with_notes(
             return table, notes
         if format == NATIVE:
             raise InputError(path, found=found, expected="a native table (.npz)")
-        wanted = wanted or recognised(source)
-        if source.kind not in wanted.kinds:
-            raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {wanted.name}")
-        source.notes.format = wanted.name
+        chosen = chosen or recognised(source)
+        if source.kind not in chosen.kinds:
+            raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {chosen.name}")
+        source.notes.format = chosen.name
         try:
-            table = to_table(wanted.read(source), source, parse_convention(wanted.boxes), boxes)
+            table = to_table(chosen.read(source), source, parse_convention(chosen.boxes), boxes)
         except InputError as error:
-            meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
-            raise error if meant is None else error.hinting(meant) from None
-        notes, items, meant = source.notes, first_items(source) if wanted.name == "vlm" else [], ""
-        if wanted.name in _FREE_KEYS and notes.scores_defaulted:
-            meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
-            notes.add("meant", first=meant)
+            hint = misspelt(source, [*USUAL, *SCORE_NAMES]) if chosen.name in _FREE_KEYS else None
+            raise error if hint is None else error.hinting(hint) from None
+        notes, items, hint = source.notes, first_items(source) if chosen.name == "vlm" else [], ""
+        if chosen.name in _FREE_KEYS and notes.scores_defaulted:
+            hint = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            notes.add("meant", first=hint)
         if items:
-            notes.set_examples("columns_unread", [] if meant else keys_unread(items))
+            notes.set_examples("columns_unread", [] if hint else keys_unread(items))
             notes.set_examples("alternatives", alternatives(items))
         del source
         return table, notes
@@ -162,21 +151,20 @@ def write_predictions(
     dataset: str | Benchmark = DEFAULT,
     notes: ReadNotes | None = None,
 ) -> None:
-    """Write predictions; the file appears whole or not at all.
+    """Write predictions to a file, atomically.
 
-    Only the native format says what coordinates its boxes have. Any other gets the numbers as they are, except that
-    pixels counted from 1 are counted from 0.
+    Only the native format stores the coordinate system of boxes. Other formats store the numbers unchanged, except that
+    pixel indices counted from 1 become indices counted from 0.
 
     Args:
-        table: what to write.
-        path: the file.
+        table: predictions to write.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
-        dataset: the benchmark, or its name, whose class numbers to write where the format has numbers.
-        notes: how the table was read, which the native format keeps, so that signatures and reports stay the same.
+        dataset: the benchmark, or its name, that defines the class numbers of formats with numbered classes.
+        notes: read notes of the table. The native format stores them, so that signatures and reports stay the same.
 
     Raises:
-        InputError: naming what the format cannot hold.
-        OptionError: for an unknown format, or one that is only read.
+        InputError: naming the value that the format cannot store.
+        OptionError: for an unknown format, or a format that can only be read.
     """
     if table.roles is not None and not len(table):
         found, hint = "no triplet: the file names no object categories", "shoe score takes it as it is"

@@ -1,6 +1,6 @@
-"""What lies in a folder: which files of which dataset, whether they are whole, and what is missing for what.
+"""Inventory of a dataset folder: recognised files, whether they match the published files, and missing files.
 
-Every file is opened and read: names decide nothing.
+Files are recognised by their content, never by their names.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _CLOSED = {b"[": b"]", b"{": b"}"}
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that shoe knows, or what is wrong with one that it nearly knows.
+    """A file of the folder, recognised or not.
 
     Attributes:
-        path: the file, from the folder on.
-        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for what shoe does not read.
-        dataset: whose it is; "" where that cannot be told.
-        format: how it is written.
-        holds: which part of the dataset, as its card calls it; "" where none.
-        counts: images and triplets; of ground truth also empty_images and classes.
-        published: of ground truth, how these differ from what was published; None where nothing was.
-        problem: why a file that is a dataset's, or cut off, cannot be read.
+        path: path relative to the folder.
+        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for other files.
+        dataset: name of the dataset; "" if unknown.
+        format: name of the file format.
+        holds: part of the dataset, as named in its dataset card; "" for none.
+        counts: number of images and triplets; for ground truth also empty_images and classes.
+        published: comparison of the counts of ground truth with the published ones; None if none were published.
+        problem: why a file that belongs to a dataset, or is truncated, cannot be read.
     """
 
     path: str
@@ -52,17 +52,17 @@ class Found:
 
     @property
     def whole(self) -> bool:
-        """Whether it is what was published under its name, as far as is known."""
+        """Whether the file is recognised and its counts match the published counts, if there are any."""
         return bool(self.kind) and (self.published is None or bool(self.published["matches"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A folder's files.
+    """Files in a folder.
 
     Attributes:
-        files: those that are no pictures, by path.
-        pictures: how many pictures there are.
+        files: all files except images, sorted by path.
+        pictures: number of image files.
     """
 
     files: tuple[Found, ...]
@@ -70,31 +70,27 @@ class Inventory:
 
     @property
     def datasets(self) -> list[str]:
-        """Datasets of which there is something."""
+        """Names of the datasets that have at least one file, sorted."""
         return sorted({file.dataset for file in self.files if file.dataset})
 
     def missing(self, of: Benchmark) -> dict[str, list[CardFile]]:
-        """What a dataset's card names and no file holds, each with the files that do."""
-        there = {file.holds for file in self.files if file.dataset == of.name}
-        return {holds: files for holds, files in of.card.holdings.items() if holds not in there}
+        """Return the parts of a dataset's card that no file holds, with the files that would provide each part."""
+        present = {file.holds for file in self.files if file.dataset == of.name}
+        return {holds: files for holds, files in of.card.holdings.items() if holds not in present}
 
 
 def inventory(folder: str | Path) -> Inventory:
-    """Look at all files of a folder and of those below it.
-
-    Raises:
-        InputError: for what is no folder.
-    """
+    """Identify all files of a folder and its subfolders. Raises InputError if it is not a folder."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError(root, found="no folder", expected="the folder that holds a dataset's files")
     paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.startswith("."))
     pictures = [path for path in paths if path.suffix.lower() in _PICTURES]
     others = (path for path in paths if path.suffix.lower() not in _PICTURES)
-    return Inventory(tuple(_look(path, str(path.relative_to(root))) for path in others), len(pictures))
+    return Inventory(tuple(_identify(path, str(path.relative_to(root))) for path in others), len(pictures))
 
 
-def _look(path: Path, name: str) -> Found:
+def _identify(path: Path, name: str) -> Found:
     try:
         data = read_bytes(path)
     except ShoeError as error:
@@ -102,52 +98,51 @@ def _look(path: Path, name: str) -> Found:
     if PROBLEMS.match(data):
         return Found(name, BONGARD)
     problem = ""
-    for of in _candidates(data):
+    for candidate in _candidates(data):
         try:
-            return _truth(path, name, of)
+            return _read_truth(path, name, candidate)
         except ShoeError as error:
             problem = problem or str(error).removeprefix(f"{path}: ")
         with suppress(ShoeError):
-            return _labels(path, name, of)
-    whose = next((of for of in map(benchmark, benchmark_names()) if of.marks and of.marks.search(data)), None)
+            return _read_labels(path, name, candidate)
+    marked = next((each for each in map(benchmark, benchmark_names()) if each.marks and each.marks.search(data)), None)
     try:
-        return _predictions(path, name, whose)
+        return _read_predictions(path, name, marked)
     except ShoeError as error:
-        said = str(error).removeprefix(f"{path}: ") if whose or _cut_off(data) else ""
-    return Found(name, "", whose.name if whose else "", problem=problem or said)
+        message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
+    return Found(name, "", marked.name if marked else "", problem=problem or message)
 
 
-def _cut_off(data: bytes) -> bool:
-    """Whether a file begins as JSON does and ends otherwise."""
+def _is_truncated(data: bytes) -> bool:
+    """Return whether the data starts with a JSON bracket and does not end with the matching one."""
     text = data.strip()
     return text[-1:] != _CLOSED.get(text[:1], text[-1:])
 
 
 def _candidates(data: bytes) -> Iterator[Benchmark]:
-    """The benchmarks whose ground truth a file may be."""
     if data.startswith(_ZIP):
         yield from map(benchmark, benchmark_names())
-    elif found := benchmark_of_truth(data, marked=True) or benchmark_of_truth(data, marked=False):
-        yield found[0]
+    elif recognised := benchmark_of_truth(data, marked=True) or benchmark_of_truth(data, marked=False):
+        yield recognised[0]
 
 
-def _truth(path: Path, name: str, of: Benchmark) -> Found:
-    truth = read_ground_truth(path, of)
+def _read_truth(path: Path, name: str, dataset: Benchmark) -> Found:
+    truth = read_ground_truth(path, dataset)
     counts = sizes(truth)
-    published = compare(of, truth.split, counts)
+    published = compare(dataset, truth.split, counts)
     holds = published["split"] if published else truth.split
-    holds = holds if holds in of.card.holdings else holds.partition(",")[0]
-    return Found(name, "ground truth", of.name, truth.format, holds, counts, published)
+    holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
+    return Found(name, "ground truth", dataset.name, truth.format, holds, counts, published)
 
 
-def _predictions(path: Path, name: str, whose: Benchmark | None) -> Found:
-    table, notes = read_predictions_with_notes(path, dataset=whose or DEFAULT)
+def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> Found:
+    table, notes = read_predictions_with_notes(path, dataset=dataset or DEFAULT)
     counts = {"images": len(table.images), "triplets": len(table)}
-    return Found(name, "predictions", whose.name if whose else "", notes.format, counts=counts)
+    return Found(name, "predictions", dataset.name if dataset else "", notes.format, counts=counts)
 
 
-def _labels(path: Path, name: str, of: Benchmark) -> Found:
-    if of.read_image_labels is None or of.test_images is None:
+def _read_labels(path: Path, name: str, dataset: Benchmark) -> Found:
+    if dataset.read_image_labels is None or dataset.test_images is None:
         raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
-    of.read_image_labels(path, of.test_images(), of.classes, of)
-    return Found(name, IMAGE_LABELS, of.name, path.name, IMAGE_LABELS)
+    dataset.read_image_labels(path, dataset.test_images(), dataset.classes, dataset)
+    return Found(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)

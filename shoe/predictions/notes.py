@@ -1,4 +1,4 @@
-"""Notes on reading a prediction file: what was assumed, repaired or left out, for every report."""
+"""Notes on reading a prediction file: assumptions, repairs and omissions, which every report shows."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,11 +12,11 @@ from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import Convention, Conventions
 
 _EXAMPLES = 3
-_BY_ITSELF = "the table says"
-_EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
+_NATIVE_BOXES = "the table says"
+_SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
-    "two_scales": "scores mix two scales, so that their ranking means nothing: {of:,} in 0..1, {count:,} above",
+    "two_scales": "scores mix two scales, so that their ranking means nothing: {second:,} in 0..1, {count:,} above",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
     "numbered": "numbers of images were read as those of their files: {first}",
     "sizeless": "{count:,} triplet[|s] left out, on {images} whose size is not known, as relative boxes "
@@ -54,11 +54,11 @@ SENTENCES = {
     "columns_by_truth": "the file's columns are the ground truth's {count:,} images, in its order",
     "predictor": "made by shoe predict: {predictor} (sha {digest})",
 }
-"""The sentence of each note, in the order of reports; of ``[one|several]`` the first is for a count of 1."""
+"""Sentence templates by note code, in report order. ``[one|several]`` has the texts for a count of 1 and for others."""
 
 
 class Examples(dict[str, int]):
-    """What a note is about, in order of first appearance, and how often each came; a format names how to show it."""
+    """Cases of a note in order of first appearance, with their counts; the format spec selects how they are shown."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -71,31 +71,35 @@ class Examples(dict[str, int]):
 
 @dataclass(slots=True)
 class Note:
-    """One kind of remark on a reading.
+    """One kind of remark about reading a file.
 
     Attributes:
         code: key of :data:`SENTENCES`.
-        count: how often it applies.
-        first: text of the first case.
-        of: second number, if the sentence has one.
-        examples: the cases and how often each came.
+        count: number of cases.
+        first: text about the first case.
+        second: second number in the sentence, if it has one.
+        examples: the cases with their counts.
     """
 
     code: str
     count: int = 0
     first: str = ""
-    of: int = 0
+    second: int = 0
     examples: Examples = field(default_factory=Examples)
 
     def add(self, other: "Note") -> None:
-        """Add the counts and examples of another note of the same code; the first text stays."""
-        self.count, self.of, self.first = self.count + other.count, self.of + other.of, self.first or other.first
+        """Add the counts and examples of another note with the same code; the first text stays."""
+        self.count, self.second, self.first = (
+            self.count + other.count,
+            self.second + other.second,
+            self.first or other.first,
+        )
         for example, count in other.examples.items():
             self.examples[example] = self.examples.get(example, 0) + count
 
 
-class _Kept(msgspec.Struct):
-    """What a native table keeps of how its file was read."""
+class _StoredNotes(msgspec.Struct):
+    """The notes that a native table stores about the file it was made from. Field names are part of the file format."""
 
     boxes: str
     scores_defaulted: int
@@ -105,22 +109,23 @@ class _Kept(msgspec.Struct):
 
 @dataclass(slots=True)
 class ReadNotes:
-    """Facts and remarks about one reading, for the report.
+    """Metadata and remarks about reading one file.
 
     Attributes:
-        format: name of the format that the file was read as.
-        boxes: name of the box convention applied; all names, the commonest first, where triplets have several.
-        boxes_of: number of triplets by the name of their convention.
-        conventions: those of the triplets in the table's order; None where no convention was applied.
-        images, triplets: how many the table holds.
-        scores_defaulted: triplets without a score: 1 if none has one, else below all that have one.
-        scores_as: how given scores were brought to 0..1; "" where they are as given.
-        replies: raw model replies read.
-        phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
-        kept: what was to be said of the file that a native table was made from.
-        predictor: how the predictions were made, as a file of ``shoe predict`` says.
-        predictor_digest: 8 hex digits of all choices that it says they rest on; "" for other files.
-        remarks: the notes, by their code.
+        format: name of the format of the file.
+        boxes: name of the box convention; all names, the most frequent first, if triplets have several conventions.
+        boxes_of: number of triplets per box convention.
+        conventions: box conventions of the triplets, in the order of the table; None if none was applied.
+        images, triplets: numbers of images and triplets in the table.
+        scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, and rank last
+            otherwise.
+        scores_as: name of the score conversion; "" if scores are unchanged.
+        replies: number of raw model replies.
+        phrases: up to three phrases that were parsed as each (verb, object), in order of first appearance.
+        native_lines: report lines stored in a native table about the file it was made from.
+        predictor: description of the model and settings in the first line of a file of ``shoe predict``.
+        predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
+        remarks: the notes by their code.
     """
 
     format: str = ""
@@ -133,87 +138,88 @@ class ReadNotes:
     scores_as: str = ""
     replies: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    kept: list[str] = field(default_factory=list)
+    native_lines: list[str] = field(default_factory=list)
     predictor: str = ""
     predictor_digest: str = ""
     remarks: dict[str, Note] = field(default_factory=dict)
 
     @classmethod
-    def of_native(cls, table: Interactions, kept: bytes) -> "ReadNotes":
-        """Those of a native table, with what it keeps of the file that it was made from."""
+    def of_native(cls, table: Interactions, stored: bytes) -> "ReadNotes":
+        """Return the notes of a native table; ``stored`` is what the file holds about the file it was made from."""
         try:
-            read = msgspec.json.decode(kept, type=_Kept)
+            details = msgspec.json.decode(stored, type=_StoredNotes)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            read = _Kept(_BY_ITSELF, 0, "", [])
+            details = _StoredNotes(_NATIVE_BOXES, 0, "", [])
         return cls(
             "native",
-            read.boxes,
+            details.boxes,
             images=len(table.images),
             triplets=len(table),
-            scores_defaulted=read.scores_defaulted,
-            scores_as=read.scores_as,
-            kept=read.said,
+            scores_defaulted=details.scores_defaulted,
+            scores_as=details.scores_as,
+            native_lines=details.said,
         )
 
-    def add(self, code: str, example: str = "", count: int = 1, *, first: str = "", of: int = 0) -> None:
-        """Count cases of a note; nothing for a count of 0.
+    def add(self, code: str, example: str = "", count: int = 1, *, first: str = "", second: int = 0) -> None:
+        """Count cases of a note; do nothing if ``count`` is 0.
 
         Args:
             code: key of :data:`SENTENCES`.
-            example: what the cases are, if the sentence lists them.
+            example: text of the cases, if the sentence lists them.
             count: number of cases.
             first: text that the sentence shows if these are its first cases.
-            of: second number, if the sentence has one.
+            second: second number in the sentence, if it has one.
         """
         if count:
             examples = Examples({example: count} if example else {})
-            self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, of, examples))
+            self.remarks.setdefault(code, Note(code)).add(Note(code, count, first, second, examples))
 
     def set_examples(self, code: str, examples: Sequence[str]) -> None:
-        """Set the examples of a note, each counted once; without any there is no note."""
+        """Replace the examples of a note, each with count 1; remove the note if there are none."""
         self.remarks.pop(code, None)
         for example in examples:
             self.add(code, example)
 
     def count(self, code: str) -> int:
-        """How many cases of a note there are."""
+        """Return the number of cases of a note."""
         return self.remarks[code].count if code in self.remarks else 0
 
     def examples(self, code: str) -> Mapping[str, int]:
-        """The examples of a note, and how often each came."""
+        """Return the examples of a note with their counts."""
         return self.remarks[code].examples if code in self.remarks else {}
 
     def joined(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Put those of several readings together: numbers add up, of texts and conventions that differ all are kept.
+        """Merge the notes of several files: counts are summed, and all distinct texts and conventions are listed.
 
-        Where triplets have several box conventions, the commonest stands for all.
+        ``conventions`` is that of the file with the most triplets.
         """
-        everything = [self, *others]
-        found = ReadNotes(conventions=max(everything, key=lambda notes: notes.triplets).conventions)
+        parts = [self, *others]
+        merged = ReadNotes(conventions=max(parts, key=lambda notes: notes.triplets).conventions)
         for name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):
-            setattr(found, name, ", ".join(dict.fromkeys(filter(None, (getattr(notes, name) for notes in everything)))))
-        for notes in everything:
+            setattr(merged, name, ", ".join(dict.fromkeys(filter(None, (getattr(notes, name) for notes in parts)))))
+        for notes in parts:
             for name in ("images", "triplets", "scores_defaulted", "replies"):
-                setattr(found, name, getattr(found, name) + getattr(notes, name))
+                setattr(merged, name, getattr(merged, name) + getattr(notes, name))
             for convention, count in notes.boxes_of.items():
-                found.boxes_of[convention] = found.boxes_of.get(convention, 0) + count
-            found.phrases |= notes.phrases
-            found.kept += [line for line in notes.kept if line not in found.kept]
+                merged.boxes_of[convention] = merged.boxes_of.get(convention, 0) + count
+            merged.phrases |= notes.phrases
+            merged.native_lines += [line for line in notes.native_lines if line not in merged.native_lines]
             for code, note in notes.remarks.items():
-                found.remarks.setdefault(code, Note(code)).add(note)
-        if not all(notes.count("reversed") for notes in everything):
-            found.remarks.pop("reversed", None)
-        return found
+                merged.remarks.setdefault(code, Note(code)).add(note)
+        if not all(notes.count("reversed") for notes in parts):
+            merged.remarks.pop("reversed", None)
+        return merged
 
     def to_keep(self) -> bytes:
-        """What a native table keeps of them."""
-        return msgspec.json.encode(_Kept(self.boxes, self.scores_defaulted, self.scores_as, self.lines()))
+        """Return the notes that a native table stores, as JSON."""
+        return msgspec.json.encode(_StoredNotes(self.boxes, self.scores_defaulted, self.scores_as, self.lines()))
 
     @property
     def scores(self) -> str:
-        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly given".
+        """Source of the scores for a signature: "given", "assumed" (no triplet has a score) or "partly given".
 
-        In place of "given" the name of the way by which they were brought to 0..1.
+        If scores were converted, the name of the conversion takes the place of "given" or is appended to "partly
+        given".
         """
         if self.scores_defaulted == 0:
             return self.scores_as or "given"
@@ -223,37 +229,37 @@ class ReadNotes:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What of the reading stands in a signature."""
+        """Values that a signature states about reading the file."""
         return {"boxes": self.boxes, "scores": self.scores}
 
     def applied(self, triplets: int) -> Conventions:
-        """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""
+        """Return the conventions of a table's triplets; the most frequent one if rows were dropped since reading."""
         known = self.conventions or Conventions((Convention(),))
-        if known.of is None or len(known.of) == triplets:
+        if known.index is None or len(known.index) == triplets:
             return known
-        return Conventions((known.kinds[int(np.bincount(known.of).argmax())],))
+        return Conventions((known.kinds[int(np.bincount(known.index).argmax())],))
 
     def summary(self) -> str:
-        """Say in one line what was read, and how."""
-        counted = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
-        return f"{counted}, read as {self.format}, boxes as {self.boxes}"
+        """Return one line on what was read: counts, format and box convention."""
+        counts = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
+        return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
-        """What reports say of a note, "" if there is none; in brief without the first of the replies."""
+        """Return the sentence of a note, or "" if there is none; if ``brief``, without the text of the first reply."""
         if (note := self._notes().get(code)) is None:
             return ""
-        template = _EITHER.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
+        template = _SINGULAR_PLURAL.sub(lambda forms: forms[1 if note.count == 1 else 2], SENTENCES[code])
         column = "key" if self.format == "vlm" else "column"
         return template.format(
             count=note.count,
-            of=note.of,
+            second=note.second,
             first=note.first,
             quoted=quote(note.first),
             examples=note.examples,
             triplets=self.triplets,
             of_replies=f"{note.count:,} of {self.replies:,} replies",
             of_records=f"{note.count:,} of {self.replies:,} records",
-            images=many(note.of, "image"),
+            images=many(note.second, "image"),
             all_triplets=f"{'any of ' if self.triplets > 1 else ''}{many(self.triplets, 'triplet')}",
             meant=f" ({note.first})" if note.first else "",
             unread_columns=many(len(note.examples), column),
@@ -263,7 +269,7 @@ class ReadNotes:
         )
 
     def _notes(self) -> dict[str, Note]:
-        """All notes, those included that follow from the facts."""
+        """Return all notes, including those derived from the counters."""
         notes = dict(self.remarks)
         if self.scores_defaulted:
             some = self.scores_defaulted < self.triplets
@@ -274,11 +280,11 @@ class ReadNotes:
         if self.predictor:
             notes["predictor"] = Note("predictor")
         if "none" in notes and not notes["none"].examples and 2 * notes["none"].count <= self.replies:
-            del notes["none"]  # the images that have nobody in them are no news
+            del notes["none"]  # replies without interactions are normal for images without people
         return notes
 
     def _details(self, note: Note, *, brief: bool) -> str:
-        """What the sentences on replies that hold no interaction, or say so, add."""
+        """Return the end of a sentence about replies without interactions: phrases, keys seen, and the first reply."""
         if note.code == "none":
             count = many(sum(note.examples.values()), "phrase")
             return f", in words: {count} ({note.examples:some})" if note.examples else ""
@@ -291,14 +297,13 @@ class ReadNotes:
         return details
 
     def urgent(self) -> list[str]:
-        """Say what makes all figures doubtful: scores of two scales, most of the words or items not understood."""
-        lines = [self.sentence("two_scales")]
-        lines += [self.sentence("unparsed")] if 2 * self.count("unparsed") > self.triplets else []
-        lines += [self.sentence("left_out")] if self.count("left_out") > self.triplets else []
-        return [line for line in lines if line]
+        """Return the sentences that put all metrics in doubt: two score scales, or mostly unparsed phrases or items."""
+        codes = ["two_scales", *["unparsed"] * (2 * self.count("unparsed") > self.triplets)]
+        codes += ["left_out"] * (self.count("left_out") > self.triplets)
+        return [line for line in map(self.sentence, codes) if line]
 
     def lines(self) -> list[str]:
-        """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
-        if self.kept:
-            return [*self.kept]
+        """Return all notes as report lines, the most urgent first."""
+        if self.native_lines:
+            return [*self.native_lines]
         return [line for line in dict.fromkeys([*self.urgent(), *map(self.sentence, SENTENCES)]) if line]

@@ -1,21 +1,21 @@
-"""Predicted pairs of a person and an object, with what a model says of their detection and of their verbs.
+"""Predicted pairs of a human and an object, with detection scores and verb scores.
 
-They come from triplets (:func:`pairs_of`), or from a file of their own, as detectors have them before they classify
-interactions (:func:`read_pairs`). The format is Diag-HOI's, with more fields: JSON, JSON Lines or a pickle of plain
-values, one object an image:
+Pairs come from triplets (:func:`pairs_of`), or from a file that a detector wrote before classifying interactions
+(:func:`read_pairs`). The file format extends Diag-HOI's: JSON, JSON Lines or a pickle of plain values with one object
+per image:
 
     {"filename": "HICO_test2015_00000001.jpg", "box_pairs": [
         {"h_box": [x1, y1, x2, y2], "o_box": [x1, y1, x2, y2], "o_label": 17,
          "h_score": 0.9, "o_score": 0.8, "hoi_score_inter": 0.7, "verb_scores": {"ride": 0.7, "hold": 0.1}}]}
 
-``o_label`` is an object's index (HICO-DET: in COCO's order, from 0), or its word. The rest is optional, in all pairs or
-in none:
+``o_label`` is an object index (HICO-DET: in COCO's order, from 0), or a word. The other fields are optional; a field
+must occur in all pairs or in none:
 
-- ``h_score``, ``o_score``: scores of the two detections; the lower one is the pair's, as a detector with a threshold
-  keeps a pair whose boxes both pass it;
-- ``verb_scores``: probability of each verb *given the boxes*, without scores of detection: a list of all the
-  benchmark's verbs in the order of their numbers, or an object of some of them by word;
-- ``hoi_score_inter``: the highest of them but no_interaction's; taken from ``verb_scores`` where it is absent.
+- ``h_score``, ``o_score``: scores of the two detections. The pair gets the lower score, because a detector with a
+  threshold keeps a pair if both boxes pass it.
+- ``verb_scores``: probability of each verb *given the boxes*, without detection scores: a list of all verbs of the
+  benchmark in the order of their numbers, or an object with some verbs as keys.
+- ``hoi_score_inter``: the highest score of all verbs except no_interaction; computed from ``verb_scores`` if absent.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ from shoe.predictions.record_fields import image_names, in_all_or_none, is_given
 from shoe.predictions.source import Sizes, Source, collection_paused, open_source
 from shoe.predictions.table import to_table
 
-NO_VERB = ""
-"""The verb of every row of a table of pairs."""
+NO_VERB = ""  # verb of all rows in a table of pairs
 _PAIRS = "box_pairs"
 _VERBS = "verb_scores"
 
@@ -72,16 +71,15 @@ class Pairs:
     """Predicted pairs of many images; n pairs, V verbs.
 
     Attributes:
-        table: one row a pair; its verb is ``NO_VERB``, its score that of its detection.
-        detected: whether those scores are given; if not, all are 1.
-        interaction: (n,) highest score of a verb other than no_interaction, without that of detection; None where it is
-            not known.
-        verb_scores: (n, V) score of each verb, without that of detection; NaN where none is given; None where there are
-            none at all.
-        verbs: the benchmark's V verbs.
-        triplets: the triplets that the pairs come from; None for pairs of a file of their own.
-        of_triplet: (triplets,) the pair of each.
-        notes: how the file was read.
+        table: one row per pair, with the verb ``NO_VERB`` and the detection score.
+        detected: whether detection scores are given; if not, all are 1.
+        interaction: (n,) highest score of a verb other than no_interaction, without the detection score; None if
+            unknown.
+        verb_scores: (n, V) score of each verb, without the detection score; NaN if a score is missing; None if all are.
+        verbs: the V verbs of the benchmark.
+        triplets: the triplets that the pairs were derived from; None for pairs that were read from a file.
+        of_triplet: (triplets,) index of the pair of each triplet.
+        notes: read notes of the file.
     """
 
     table: Interactions
@@ -95,7 +93,7 @@ class Pairs:
 
 
 def holds_pairs(path: str | Path) -> bool:
-    """Tell whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
+    """Return whether a file holds pairs, not triplets; most files without pairs are not parsed."""
     if Path(path).is_dir() or _PAIRS.encode() not in read_bytes(path):
         return False
     return _PAIRS in open_source(path, benchmark(DEFAULT)).first
@@ -104,12 +102,11 @@ def holds_pairs(path: str | Path) -> bool:
 def read_pairs(
     path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
-    """Read a file of pairs; see the module.
+    """Read a file of pairs in the format described in the module.
 
     Args:
-        path: the file.
-        boxes: name of the box convention, if boxes are not x1, y1, x2, y2 in pixels.
-        dataset: the benchmark, or its name, whose objects and verbs the file names.
+        boxes: name of the box convention; by default boxes are x1, y1, x2, y2 in pixels.
+        dataset: the benchmark, or its name, that defines the objects and verbs of the file.
         sizes: (width, height) of images in pixels by name, for conventions that need them.
 
     Raises:
@@ -149,7 +146,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
     given = [pair.verb_scores for pair in pairs]
     if pairs and is_given(source, _VERBS, given, place):
         verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
-        interaction = _highest(verb_scores, classes) if interaction is None else interaction
+        interaction = _highest_score(verb_scores, classes) if interaction is None else interaction
     rows = Rows(
         images=images,
         image=image,
@@ -167,8 +164,8 @@ def _read(source: Source, convention: Convention) -> Pairs:
     return Pairs(table, bool(detections), interaction, verb_scores, classes.verbs, notes=source.notes)
 
 
-def _labels(of: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[list[str], Indices]:
-    """Words, and the word of each pair, from words or from the numbers of files."""
+def _labels(dataset: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[list[str], Indices]:
+    """Return the object words and the (n,) word index of each pair, given words or the object numbers of the file."""
     is_word = [isinstance(value, str) for value in values]
     if any(is_word):
         if not all(is_word):
@@ -178,25 +175,25 @@ def _labels(of: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[
         column = np.array([index.setdefault(word, len(index)) for word in values], np.int64)
         return list(index), column
     number = np.array(values, np.float64).astype(np.int64)
-    wrong = (number < 0) | (number >= len(of.object_order))
+    wrong = (number < 0) | (number >= len(dataset.object_order))
     if wrong.any():
-        row, most = int(np.argmax(wrong)), len(of.object_order) - 1
-        refuse(row, "o_label", str(number[row]), f"0 to {most}, objects in {of.object_numbers}'s order")
-    return list(of.classes.objects), of.object_order[number]
+        row, most = int(np.argmax(wrong)), len(dataset.object_order) - 1
+        refuse(row, "o_label", str(number[row]), f"0 to {most}, objects in {dataset.object_numbers}'s order")
+    return list(dataset.classes.objects), dataset.object_order[number]
 
 
-def _verb_scores(of: Benchmark, values: Sequence[list[float] | dict[str, float]], refuse: Any) -> Floats:
-    """(n, V) scores from lists of all verbs or from objects of some; NaN where none is given."""
-    verbs = of.classes.verbs
-    kind = type(values[0])
+def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, float]], refuse: Any) -> Floats:
+    """Return (n, V) verb scores from lists with all verbs or dicts with some verbs; missing scores are NaN."""
+    verbs = dataset.classes.verbs
+    form = type(values[0])
     for row, value in enumerate(values):
-        if type(value) is not kind or (kind is list and len(value) != len(verbs)):
+        if type(value) is not form or (form is list and len(value) != len(verbs)):
             found = f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
-            expected = "an object" if kind is dict else f"a list of {len(verbs)} numbers"
+            expected = "an object" if form is dict else f"a list of {len(verbs)} numbers"
             refuse(row, _VERBS, found, f"{expected}, one score a verb")
     scores = np.full((len(values), len(verbs)), np.nan)
-    if kind is list:
-        scores[:, of.verb_order] = np.array(values, np.float64)
+    if form is list:
+        scores[:, dataset.verb_order] = np.array(values, np.float64)
         return scores
     index: dict[str, int] = {}
     word = np.array([index.setdefault(key, len(index)) for key in chain.from_iterable(values)], np.int64)  # type: ignore[arg-type]
@@ -204,76 +201,77 @@ def _verb_scores(of: Benchmark, values: Sequence[list[float] | dict[str, float]]
     verb = match_labels(list(index), verbs, "verb")
     if (verb < 0).any():
         unknown = int(np.argmax(verb < 0))
-        name, expected = list(index)[unknown], f"one of the {len(verbs)} verbs of {of.name}"
+        name, expected = list(index)[unknown], f"one of the {len(verbs)} verbs of {dataset.name}"
         refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, meant(name, verbs))
     scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
     return scores
 
 
-def _highest(verb_scores: Floats, classes: HoiClasses) -> Floats:
-    """(n,) highest score of a verb but no_interaction; 0 where none is given."""
+def _highest_score(verb_scores: Floats, classes: HoiClasses) -> Floats:
+    """Return the (n,) highest score of all verbs except no_interaction; 0 if a pair has no scores."""
     actual = np.array([verb != NO_INTERACTION for verb in classes.verbs])
     highest = np.fmax.reduce(verb_scores, axis=1, where=actual, initial=np.nan)
     return np.where(np.isnan(highest), 0.0, highest)
 
 
 def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -> Pairs:
-    """List the pairs of triplets: distinct human box, object box and object of an image, in order of first appearance.
+    """Return the distinct human-object pairs of the triplets, in order of first appearance.
 
-    Boxes are compared as exact numbers. Triplets of no_interaction and of words outside the dataset make pairs too, as
-    pairs come before classification (protocols.md 8.7).
+    Triplets belong to one pair if their image, human box, object box and object are equal. Boxes are compared exactly.
+    Triplets of no_interaction and of words outside the dataset also yield pairs, because pairs are formed before
+    classification (protocols.md 8.7).
 
-    With (n,) scores of the n triplets' verbs alone, the highest among a pair's triplets is known. In a file that was
-    cut to an image's best products of detection and interaction, that is the highest of all verbs, since the triplets
-    of a pair share one detection.
+    ``interaction_scores`` (n,) are the verb scores of the n triplets, without detection scores. If given, each pair
+    gets the highest score of its triplets. That is the highest score of all verbs even if a file keeps only the best
+    products of detection and verb score per image, because the triplets of a pair share one detection score.
     """
     first = first_equal(_columns(triplets, triplets.image, triplets.object))
     is_pair = first == np.arange(len(first))
     rows = np.flatnonzero(is_pair)
     of_triplet = (np.cumsum(is_pair) - 1)[first]
-    nothing = np.zeros(len(rows), np.int32)
-    table = replace(triplets.select(rows), verb=nothing, verbs=(NO_VERB,), score=np.ones(len(rows)))
-    best = None
+    zeros = np.zeros(len(rows), np.int32)
+    table = replace(triplets.select(rows), verb=zeros, verbs=(NO_VERB,), score=np.ones(len(rows)))
+    highest = None
     if interaction_scores is not None:
-        acts = match_labels(triplets.verbs, (NO_INTERACTION,), "verb")[triplets.verb] < 0
-        best = np.full(len(rows), -np.inf)
-        np.maximum.at(best, of_triplet[acts], interaction_scores[acts])
-        best[np.isinf(best)] = 0.0
-    return Pairs(table, interaction=best, triplets=triplets, of_triplet=of_triplet)
+        is_interaction = match_labels(triplets.verbs, (NO_INTERACTION,), "verb")[triplets.verb] < 0
+        highest = np.full(len(rows), -np.inf)
+        np.maximum.at(highest, of_triplet[is_interaction], interaction_scores[is_interaction])
+        highest[np.isinf(highest)] = 0.0
+    return Pairs(table, interaction=highest, triplets=triplets, of_triplet=of_triplet)
 
 
 def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
-    """(triplets,) the first pair with exactly the boxes and the object of each triplet; -1 where there is none."""
-    return _matched(pairs.table, triplets)[0]
+    """Return the (triplets,) index of the first pair with the same boxes and object, or -1 if there is none."""
+    return _match_pairs(pairs.table, triplets)[0]
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """(triplets,) what pairs with verb scores give each triplet: that of its first pair which has one, else NaN."""
+    """Return the (triplets,) verb score of the first matching pair that has one for the verb, or NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores
-    pair, following = _matched(pairs.table, triplets)
+    pair, next_pair = _match_pairs(pairs.table, triplets)
     verb = match_labels(triplets.verbs, pairs.verbs, "verb")[triplets.verb]
     rows = np.flatnonzero((pair >= 0) & (verb >= 0))
     while len(rows):
         scores[rows] = pairs.verb_scores[pair[rows], verb[rows]]
-        pair[rows] = following[pair[rows]]
+        pair[rows] = next_pair[pair[rows]]
         rows = rows[np.isnan(scores[rows]) & (pair[rows] >= 0)]
     return scores
 
 
-def _matched(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
-    """(triplets,) the first pair of each, and (pairs,) the next pair that is equal; -1 where there is none."""
-    # Images and objects that triplets do not have are number -1.
+def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
+    """Return the first matching pair of each triplet, and the next equal pair of each pair, as indices; -1 if none."""
+    # Images and objects that do not occur in the triplets get index -1.
     image = image_index(pairs.images, triplets.images)[pairs.image]
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
-    theirs = _columns(triplets, triplets.image, triplets.object)
-    both = zip(_columns(pairs, image, object_), theirs, strict=True)
-    order, new = together([np.concatenate(column) for column in both])
+    of_triplets = _columns(triplets, triplets.image, triplets.object)
+    columns = zip(_columns(pairs, image, object_), of_triplets, strict=True)
+    order, new = together([np.concatenate(column) for column in columns])
     first = first_of_run(order, new)[len(pairs) :]
-    following = np.full(len(order), -1, np.int64)
-    following[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
-    return np.where(first < len(pairs), first, -1), following[: len(pairs)]
+    next_pair = np.full(len(order), -1, np.int64)
+    next_pair[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
+    return np.where(first < len(pairs), first, -1), next_pair[: len(pairs)]
 
 
 def _columns(table: Interactions, image: NDArray[np.int32], object_: NDArray[np.int32]) -> list[Bits]:

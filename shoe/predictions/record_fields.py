@@ -1,4 +1,4 @@
-"""Fields of a file's records as columns: names of images, and fields that all records have or none."""
+"""Convert fields of records to columns, and words of a table to labels and classes of a benchmark."""
 
 from __future__ import annotations
 
@@ -19,24 +19,18 @@ from shoe.core.interactions import Interactions
 from shoe.core.io.json import shown
 from shoe.predictions.source import Source
 
-# A table's words as a benchmark's labels and classes, for formats that hold numbers instead of words.
-
 
 def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
-    """Find the dataset's labels of the words of n triplets; the file to be written and its format are for messages.
+    """Return the (n,) indices into ``classes.verbs`` and into ``classes.objects`` of n triplets.
 
-    Returns:
-        (n,) indices into ``classes.verbs`` and into ``classes.objects``.
-
-    Raises:
-        InputError: naming the first word that is no label.
+    Raises InputError for the first word that is not a label; ``path`` and the format ``name`` are for this message.
     """
     verb = _labels("verb", table.verbs, table.verb, classes.verbs, path, name)
     return verb, _labels("object", table.objects, table.object, classes.objects, path, name)
 
 
 def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
-    """(n,) class of each triplet, for a format that holds classes; errors as :func:`labels_of`."""
+    """Return the (n,) class of each triplet. Raises InputError for a word or pair without a label or class."""
     verb, object_ = labels_of(table, classes, path, name)
     hoi = classes.of[verb, object_].astype(np.int64)
     if (hoi < 0).any():
@@ -57,24 +51,16 @@ def _labels(
 ) -> Indices:
     from shoe.lexicon.resolve import match_labels
 
-    limit = f", which is all that the format {name} can hold"
-    match = partial(match_labels, labels=labels, part=part)
+    limit, match = f", which is all that the format {name} can hold", partial(match_labels, labels=labels, part=part)
     return labels_of_words(path, part, index, words, labels, "triplet {}".format, limit, match)
 
 
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Name images from what a field of a file calls them.
+    """Return the image names of the benchmark for the values of a field; ``place`` names a record in errors.
 
-    Args:
-        source: the file.
-        values: what it calls them.
-        field: the field's name.
-        place: names the record of a value, if it is not that of the same number.
-
-    Raises:
-        InputError: naming the first record whose value is none.
+    Raises InputError for the first value that is not the name of an image.
     """
     names: list[str] = []
     for number, value in enumerate(values):
@@ -87,7 +73,7 @@ def image_names(
 
 
 def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Tell whether rows have a field; arguments and errors as :func:`in_all_or_none`."""
+    """Return whether all rows have a field. Raises InputError for the first row that differs from the first one."""
     absent = np.array([value is UNSET for value in values])
     if (absent == absent[0]).all():
         return not absent[0]
@@ -99,19 +85,9 @@ def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[
 def in_all_or_none(
     source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
 ) -> Floats | None:
-    """Make a column of a field that all rows have or none.
+    """Return the (n,) values of a field, or None if no row has it. ``place`` names a row in messages.
 
-    Args:
-        source: the file.
-        field: its name.
-        values: (n,) numbers.
-        place: names a row.
-
-    Returns:
-        (n,); None if no row has it.
-
-    Raises:
-        InputError: naming the first row that differs from the first one.
+    Raises InputError for the first row that differs from the first one.
     """
     try:
         return np.fromiter(values, np.float64, len(values))

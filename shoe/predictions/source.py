@@ -1,4 +1,4 @@
-"""A prediction file, opened: what kind of file it is, and what is in it, before anyone asks which tool wrote it."""
+"""Open a prediction file and determine its kind, before its format is recognised."""
 
 from __future__ import annotations
 
@@ -33,30 +33,29 @@ Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
 MADE_HERE = b'{"format":"shoe predictions",'
-"""How a file of JSON Lines begins whose first line says how its predictions were made."""
+"""First bytes of a file of ``shoe predict``: JSON Lines whose first line describes how predictions were made."""
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK"
 _BREAK = ord("\n")
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
-_HEAD = 1 << 16  # bytes that the format of a list or of lines is told from
+_HEAD = 1 << 16  # bytes of a JSON list or JSON Lines from which the format is recognised
 _GAP = re.compile(r"[\s,]*")
 _IMAGE_KEYS = ("filename", "file_name", "image_id")
 
 
 @dataclass
 class Source:
-    """One file and what reading it needs to know.
+    """An opened prediction file with the context needed to read it.
 
     Attributes:
-        path: the file.
-        benchmark: whose image names and class numbers the file uses.
-        sizes: width and height of images, by name, from elsewhere.
-        truth: annotated boxes, where they are at hand.
-        kind: what kind of file it is; JSON, JSON Lines, a pickle and a written-out Python value are all documents.
-        data: the content of any kind but a folder and a native table.
-        is_list: whether the content is a list of JSON.
-        lines: of CSV and JSON Lines, the line number of each record.
-        notes: what the reader has to say.
+        benchmark: benchmark that defines the image names and class numbers of the file.
+        sizes: width and height of images by name, from outside the file.
+        truth: annotated boxes, if available.
+        kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
+        data: file content; empty for folders and native tables.
+        is_list: whether the content is a JSON list.
+        lines: line number of each record, for CSV and JSON Lines.
+        notes: read notes that the format reader adds to.
     """
 
     path: Path
@@ -71,11 +70,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The document as plain lists, dicts, numbers and text.
-
-        Raises:
-            InputError: where it is no JSON.
-        """
+        """The document as plain lists, dicts, numbers and text. Raises InputError if it is not JSON."""
         if not self.lines:
             return parse_with_nan(self.path, self.data)
         try:
@@ -89,21 +84,21 @@ class Source:
 
     @property
     def records(self) -> list[Any]:
-        """The records of a document: its items, or the one object that it is, as in a file of one line."""
+        """The records of a document: the items of a list, or the object itself, as in JSON Lines with one line."""
         if isinstance(self.document, list):
             return self.document
         return [self.document] if isinstance(self.document, dict) else []
 
     @cached_property
     def head(self) -> list[Any]:
-        """The first records: of a list and of lines, those that end in the first 64 KB, if any do; else all."""
+        """The first records: those within the first 64 KB of a list or of JSON Lines, else all records."""
         if self.kind != "document":
             return []
         records: list[Any] = []
         if "document" not in self.__dict__ and (self.is_list or self.lines):
             text = self.data[:_HEAD].decode("utf-8", "replace").lstrip()
             end, decoder = int(self.is_list), json.JSONDecoder()
-            with suppress(ValueError, RecursionError):  # at the end of the list, of these bytes, or of what is JSON
+            with suppress(ValueError, RecursionError):  # ends with the list, the bytes or the valid JSON
                 while gap := _GAP.match(text, end):
                     record, end = decoder.raw_decode(text, gap.end())
                     records.append(record)
@@ -111,7 +106,7 @@ class Source:
 
     @cached_property
     def members(self) -> list[str]:
-        """The names of a zip file's members; none of any other file."""
+        """The names of the members of a zip file; empty for other files."""
         file = io.BytesIO(self.data) if self.data else self.path
         with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
             return archive.namelist()
@@ -119,18 +114,16 @@ class Source:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first record, if it is an object; an empty one otherwise."""
-        first = self.head[0] if self.head else None
-        return first if isinstance(first, dict) else {}
+        """The first record, or an empty dict if it is not an object."""
+        return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Read the records by type; a document that is one object may hold their list under the key ``within``.
+        """Return the records converted to a msgspec type; an object may hold the record list under the key ``within``.
 
-        Raises:
-            InputError: naming the record and field that break the type.
+        Raises InputError naming the record and field that do not fit the type.
         """
         listed = list[kind]  # type: ignore[valid-type]
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the exact error is raised below
             if "document" not in self.__dict__ and self.is_list:
                 return msgspec.json.decode(self.data, type=listed)
             if "document" not in self.__dict__ and self.lines:
@@ -144,7 +137,7 @@ class Source:
             raise explained(self.path, error, records, listed, self.record_name) from None
 
     def records_within(self, key: str | None) -> list[Any]:
-        """The records of the document, or of the list that it has under a key."""
+        """Return the records of the document, or of the list under ``key``. Raises InputError if there is no list."""
         records = self.records
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)
@@ -153,7 +146,7 @@ class Source:
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
-        """Name a record in a message: by its image where it is one of an image, else by its line or number."""
+        """Return the name of a record for messages: its image if it has one, else its line or index."""
         for key in _IMAGE_KEYS:
             if isinstance(record, dict) and key in record:
                 try:
@@ -164,16 +157,15 @@ class Source:
 
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
-    """Open a file, and tell its kind by its content.
+    """Open a file and determine its kind from the content.
 
-    Raises:
-        InputError: if it cannot be read, or is a damaged pickle or written-out value.
+    Raises InputError if the file cannot be read, is empty, or is a damaged pickle or written-out value.
     """
     source = Source(Path(path), benchmark, sizes)
-    if os.path.isdir(source.path):  # which no name is too long for
+    if os.path.isdir(source.path):  # unlike Path.is_dir, does not raise for long names
         source.kind = "folder"
         return source
-    zipped = _is_zip(source.path)  # its reader takes what it needs from the file itself
+    zipped = _is_zip(source.path)  # the reader of native tables opens the file itself
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
     if zipped or data.startswith(_ZIP):
@@ -194,8 +186,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     elif not data[:64].strip(b"\0"):
         raise InputError(path, found="nothing but zero bytes at its start", expected="predictions")
     elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):
-        hint = "save the file as UTF-8"
-        raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint=hint)
+        raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint="save the file as UTF-8")
     elif is_literal(start):
         source.document = parse_literal(path, data.decode("utf-8", "replace"))
     elif start[:1] == b'"' and is_literal(start[1:]):  # JSON text that holds a written-out value
@@ -203,8 +194,8 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         source.document = parse_literal(path, text) if isinstance(text, str) else text
     elif start[:1] == b"{":
         if source.data.startswith(MADE_HERE):
-            _take_first_line(source)
-        source.lines = _lines(source.data)
+            _read_predictor_line(source)
+        source.lines = _line_numbers(source.data)
     elif start[:1] == b"[":
         source.is_list = True
     else:
@@ -212,11 +203,11 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     return source
 
 
-def _take_first_line(source: Source) -> None:
-    """Note what a first line says of how predictions were made; the others keep their numbers."""
+def _read_predictor_line(source: Source) -> None:
+    """Read how predictions were made from the first line, and blank this line so that line numbers stay."""
     first, _, rest = source.data.partition(b"\n")
-    said = parse_json(source.path, first, 1)
-    source.notes.predictor = str(said.get("says", ""))
+    description = parse_json(source.path, first, 1)
+    source.notes.predictor = str(description.get("says", ""))
     source.notes.predictor_digest = hashlib.sha256(first).hexdigest()[:8]
     source.data = b"\n" + rest
     if not rest.strip():
@@ -232,7 +223,7 @@ def _is_zip(path: Path) -> bool:
 
 
 def _refuse_other_zip(source: Source) -> None:
-    """Refuse zip files that hold no arrays: what torch.save wrote, and archives."""
+    """Raise InputError for zip files without arrays: files of torch.save, saved runs and archives."""
     expected = "JSON, a pickle of plain values, or text"
     if any(name.endswith("/data.pkl") for name in source.members):
         raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
@@ -246,7 +237,7 @@ def _refuse_other_zip(source: Source) -> None:
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector: parsed files hold millions of containers and no cycles among them."""
+    """Pause the cyclic garbage collector, because parsed files have millions of containers and no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -256,8 +247,8 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _lines(data: bytes) -> Sequence[int] | None:
-    """The number of each line with a record, if the first is one and there are more: JSON Lines; else None."""
+def _line_numbers(data: bytes) -> Sequence[int] | None:
+    """Return the line number of each record of JSON Lines (first line valid JSON, more lines follow), else None."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest or rest.isspace():
         return None

@@ -1,4 +1,4 @@
-"""From the rows of a reader to a valid table: image sizes, box convention, scale of scores, long words."""
+"""Convert rows of a format reader to a validated table: image sizes, box convention, score conversion, long words."""
 
 from __future__ import annotations
 
@@ -17,14 +17,8 @@ from shoe.predictions.boxes.check import examine_boxes
 from shoe.predictions.boxes.conventions import Convention, Conventions, ordered, valid_conventions
 from shoe.predictions.source import Sizes, Source
 
-# Scores that are no confidences in 0..1, as logits and log-probabilities: the ways to bring them there.
-#
-# Each keeps the order of the scores (a sigmoid up to the precision of floats), so strict figures stay as they are;
-# SHOE-mF1 and the miss rates, where they take a threshold of scores, depend on the way.
-
-
-def _sigmoid(score: Floats) -> Floats:
-    return np.exp(-np.logaddexp(0, -score))
+# Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
+# up to float precision), so strict metrics do not change. Metrics with a score threshold depend on the conversion.
 
 
 def _min_max(score: Floats) -> Floats:
@@ -32,34 +26,25 @@ def _min_max(score: Floats) -> Floats:
     return (score - score.min()) / width if width else np.ones(len(score))
 
 
-def _rank(score: Floats) -> Floats:
-    """The share of scores that are not higher; equal scores stay equal."""
-    return np.searchsorted(np.sort(score), score, "right") / len(score)
-
-
 SCORES: dict[str, Callable[[Floats], Floats]] = {
-    "sigmoid": _sigmoid,
+    "sigmoid": lambda score: np.exp(-np.logaddexp(0, -score)),
     "percent": lambda score: score / 100,
     "minmax": _min_max,
-    "rank": _rank,
+    "rank": lambda score: np.searchsorted(np.sort(score), score, "right") / len(score),  # equal scores stay equal
 }
-"""Name of a way, and what makes (n,) finite scores, n > 0, values in 0..1 (of percent: where they are percent)."""
+"""Score conversions by name: functions that map (n,) finite scores, n > 0, to 0..1 ("percent" expects percentages)."""
 
 
 def check_scores_name(name: str | None) -> None:
-    """Refuse what is no way to bring scores to 0..1.
-
-    Raises:
-        OptionError: naming those there are.
-    """
+    """Raise OptionError if the name of a score conversion is unknown."""
     if name is not None and name not in SCORES:
         raise unknown_name("way to take scores", name, SCORES)
 
 
 def two_scales(score: Floats) -> tuple[int, int] | None:
-    """Count the scores in 0..1 and those above where the latter are of another scale, as percent or ratings.
+    """Return the number of scores in 0..1 and above 1 if the latter are on another scale (percent, ratings), else None.
 
-    Logits and sums of scores lie on both sides of 1 as well, but between 1 and 10 they are not whole.
+    Logits and sums of scores also lie on both sides of 1, but those between 1 and 10 are not integers.
 
     >>> import numpy as np
     >>> two_scales(np.array([0.9, 95, 0.8])), two_scales(np.array([0.9, 1.7, 12.5]))
@@ -73,7 +58,7 @@ def two_scales(score: Floats) -> tuple[int, int] | None:
 
 
 def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Bring scores to 0..1.
+    """Return the n predictions with the scores marked in ``given`` (n,) converted to 0..1 by ``SCORES[name]``.
 
     >>> import numpy as np
     >>> from shoe.demo import PREDICTIONS
@@ -81,11 +66,6 @@ def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
     >>> table = read_predictions(PREDICTIONS["detector"], scores="rank")
     >>> float(table.score.max()), bool((table.score > 0).all())
     (1.0, True)
-
-    Args:
-        table: n predictions.
-        name: a name in :data:`SCORES`.
-        given: (n,) whether a score was given; others stay.
     """
     if not given.any():
         return table
@@ -94,19 +74,13 @@ def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
     return replace(table, score=score)
 
 
-# Why rows make no valid table: the first box or score that is wrong, and what would make all boxes valid.
-
-_FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
-_OF_BEST = 1 / 3  # above this share of the hits of the best convention, some boxes are as another one
+_FEW = 0.25  # if a smaller fraction of boxes has no area, the file has mistakes; otherwise it uses another convention
+_OF_BEST = 1 / 3  # if the applied convention has more than this fraction of the best one's hits, the file mixes both
 
 
-def explain(rows: Rows, source: Source, conventions: Conventions) -> None:
-    """Raise the error of rows that make no valid table, if it is one of their boxes or scores.
-
-    Raises:
-        InputError: naming the first box without area, else the first number that is not finite or too large.
-    """
-    _explain_boxes(rows, source, conventions)
+def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> None:
+    """Raise InputError for the first box without area, else for the first non-finite or too large number, if any."""
+    _refuse_flat(rows, source, conventions)
     name = partial(place_of, rows)
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
@@ -115,13 +89,13 @@ def explain(rows: Rows, source: Source, conventions: Conventions) -> None:
 
 
 def place_of(rows: Rows, row: int) -> str:
-    """Name a triplet in a message: its record in the file where it has one of its own, and its image."""
+    """Return the name of a triplet for messages: its record in the file, or its row number, and its image."""
     record = f"triplet {row}" if rows.place is None else rows.place(row)
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
 
-def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None:
-    """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
+def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
+    """Raise InputError for the first box without area, with a hint at conventions under which all boxes are valid."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
         return
@@ -129,33 +103,23 @@ def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None
     if not flat.any():
         return
     first = int(np.argmax(flat))
-    row, part = first % len(rows.verb), "human box" if first < len(rows.verb) else "object box"
+    row = first % len(rows.verb)
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
     if count >= _FEW * len(boxes):
-        hint += _fitting(rows, source, conventions) or _with_area(boxes, conventions)
-    numbers = ", ".join(f"{x:g}" for x in boxes[first])
-    raise InputError(
-        source.path,
-        record=place_of(rows, row),
-        field=part,
-        found=f"[{numbers}]",
-        expected=f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}",
-        hint=hint,
-    )
+        hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
+    found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"
+    expected = f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}"
+    place = place_of(rows, row)
+    raise InputError(source.path, record=place, field=field, found=f"[{found}]", expected=expected, hint=hint)
 
 
-def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
-    """Name the convention under which boxes fit the ground truth far better than under that applied; "" if none does.
-
-    Where many fit under either, none fits all.
-
-    Some boxes are without area, so that no checked table takes them.
-    """
+def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
+    """Name the convention that fits the ground truth far better than the applied one, or say that both are mixed."""
     if source.truth is None:
         return ""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
-    table = Interactions(
+    table = Interactions(  # not validated, because some boxes have no area
         images=tuple(rows.images),
         sizes=np.clip(np.nan_to_num(np.asarray(rows.sizes)), 0, 1e9).astype(np.int32),
         coordinates=np.full(len(rows.images), conventions.coordinates, np.uint8),
@@ -180,8 +144,8 @@ def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
     return ""
 
 
-def _with_area(boxes: Floats, conventions: Conventions) -> str:
-    """Name the conventions under which all boxes of a file that names none have an area; "" if there is none."""
+def _area_hint(boxes: Floats, conventions: Conventions) -> str:
+    """Name the conventions under which all boxes have an area, if the file has the default convention."""
     names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
     return f"; all have an area as {' or as '.join(names)}: name it with {flag('boxes')}" if names else ""
 
@@ -189,20 +153,14 @@ def _with_area(boxes: Floats, conventions: Conventions) -> str:
 _LONGEST_WORD = 200
 _LONGEST_NAME = 1000
 _OPPOSITE = [2, 3, 0, 1]
-_SURE = 40  # boxes: as many are not all of such a kind by chance
+_SURE = 40  # minimum number of boxes for which a property of all boxes is not taken for chance
 
 
 def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = None) -> Interactions:
-    """Return the valid table of a file's rows, and note what that took.
+    """Return the validated table of a file's rows, and record assumptions and repairs in the notes of the source.
 
-    Args:
-        rows: triplets as their file has them.
-        source: the file.
-        usual: box convention of its format.
-        named: that which the user named, if any.
-
-    Raises:
-        InputError: for what :meth:`Interactions.from_columns` refuses, and for missing image sizes.
+    ``usual`` is the box convention of the format, ``named`` the convention that the user chose, if any. Raises
+    InputError for values that :meth:`Interactions.from_columns` refuses and for missing image sizes.
     """
     notes = source.notes
     for name in rows.images:
@@ -214,13 +172,13 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     rows = _in_pixels(rows, source, conventions)
     rows, conventions = _without_flat_boxes(rows, source, conventions)
     rows, absent = _with_scores(rows, source)
-    verbs, verb = _clipped(rows.verbs, rows.verb, source)
-    objects, object_ = _clipped(rows.objects, rows.object, source)
+    verbs, verb = _clip_words(rows.verbs, rows.verb, source)
+    objects, object_ = _clip_words(rows.objects, rows.object, source)
     rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects)
     try:
         table = rows.table(source.path)
     except InputError:
-        explain(rows, source, conventions)
+        _refuse_invalid(rows, source, conventions)
         raise
     order = np.argsort(rows.image, kind="stable")
     table = _in_one_scale(table, notes.scores_as, absent[order])
@@ -231,25 +189,25 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
 
 
 def _sizes(rows: Rows, known: Sizes | None) -> Floats:
-    """(m, 2) sizes from the file, else from elsewhere, else 0."""
-    given = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
+    """Return (m, 2) image sizes: from the file, else from ``known``, else 0."""
+    in_file = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
     if not known:
-        return given
+        return in_file
     sizes = np.array([*known.values(), (0, 0)], np.float64)
-    other = sizes[image_index(rows.images, list(known))]  # -1, an unknown image, is the last row
-    return np.where((given > 0).all(axis=1, keepdims=True), given, other)
+    from_source = sizes[image_index(rows.images, list(known))]  # -1, an unknown image, is the last row
+    return np.where((in_file > 0).all(axis=1, keepdims=True), in_file, from_source)
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Leave out triplets whose boxes need the size of an image that has none, unless none has one."""
+    """Drop triplets whose boxes need an unknown image size; raise InputError if none is left or no sizes were given."""
     unknown = conventions.need_sizes(len(rows.image)) & ~(np.asarray(rows.sizes)[rows.image] > 0).all(axis=1)
     if not unknown.any():
         return rows, conventions
     row = int(np.argmax(unknown))
     name, count = quote(rows.images[rows.image[row]]), len(np.unique(rows.image[unknown]))
     if source.sizes and not unknown.all():
-        source.notes.add("sizeless", count=int(unknown.sum()), of=count, first=name)
-        return _kept(rows, ~unknown), conventions.select(~unknown)
+        source.notes.add("sizeless", count=int(unknown.sum()), second=count, first=name)
+        return _select_rows(rows, ~unknown), conventions.select(~unknown)
     if source.sizes:
         raise InputError(
             source.path,
@@ -269,7 +227,7 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
 
 
 def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
-    """Convert boxes to x1, y1, x2, y2 in pixels, also where all of many have their lower right corner first."""
+    """Convert boxes to x1, y1, x2, y2 in pixels. If all of at least 40 boxes are x2, y2, x1, y1, swap the corners."""
     human, target = conventions.converted(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
     both = np.concatenate([human, target])
     if len(both) >= _SURE and (both[:, 2:] < both[:, :2]).all():
@@ -279,7 +237,7 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Leave out triplets of raw replies whose box has no area, unless so many that the convention must be wrong."""
+    """Drop triplets of raw replies with a box without area, if at most half of them are such triplets."""
     if rows.loose is None:
         return rows, conventions
     valid = ordered(rows.human_boxes, conventions.coordinates) & ordered(rows.object_boxes, conventions.coordinates)
@@ -287,24 +245,24 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
     source.notes.add("flat_boxes", count=int(flat.sum()), first=place_of(rows, int(np.argmax(flat))))
-    return replace(_kept(rows, ~flat), loose=None), conventions.select(~flat)
+    return replace(_select_rows(rows, ~flat), loose=None), conventions.select(~flat)
 
 
-def _kept(rows: Rows, keep: Mask) -> Rows:
-    """Some of the rows, (n,) True; their images stay."""
-    place, kept = rows.place, np.flatnonzero(keep)
+def _select_rows(rows: Rows, keep: Mask) -> Rows:
+    """Return the rows marked in ``keep`` (n,); images stay, even if they lose all rows."""
+    place, indices = rows.place, np.flatnonzero(keep)
     columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}
     return replace(
         rows,
         **columns,
         score=None if rows.score is None else rows.score[keep],
         loose=None if rows.loose is None else rows.loose[keep],
-        place=None if place is None else lambda row: place(int(kept[row])),
+        place=None if place is None else lambda row: place(int(indices[row])),
     )
 
 
 def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
-    """Give triplets without a score a 1, and tell (n,) which these are."""
+    """Set missing scores to 1; also return an (n,) mask of the missing scores."""
     score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
     absent = np.isnan(score)
     if rows.loose is None and source.notes.count("scores_unread") and absent.all():
@@ -312,26 +270,26 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
         raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
     source.notes.scores_defaulted = int(absent.sum())
     if scales := two_scales(score[~absent]):
-        source.notes.add("two_scales", count=scales[1], of=scales[0])
+        source.notes.add("two_scales", count=scales[1], second=scales[0])
     return replace(rows, score=np.where(absent, 1.0, score)), absent
 
 
 def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
-    """Bring the scores to 0..1 in the way that is named, and those that are (n,) absent below all others."""
+    """Apply the chosen score conversion, and rank triplets without a score (mask ``absent``, (n,)) last."""
     if scores_as:
         table = rescaled(table, scores_as, ~absent)
     if absent.any() and not absent.all():
-        # Nothing says that they are sure: a 1 would rank them above all that have a score. A 0 would tie with misses.
+        # A score of 1 would rank them above all scored triplets; a 0 would tie with triplets scored 0.
         lowest = table.score[~absent].min()
         table = replace(table, score=np.where(absent, lowest - abs(lowest) / 2, table.score))
     return table
 
 
-def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
-    """Cut words to a length that a report can show; words that become equal become one."""
+def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
+    """Cut words to 200 characters, so that reports can show them; words that become equal are merged.."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))
-    known: dict[str, int] = {}
-    renumbered = [known.setdefault(word[:_LONGEST_WORD], len(known)) for word in words]
-    return list(known), np.array(renumbered, np.int64)[index]
+    new: dict[str, int] = {}
+    new_index = [new.setdefault(word[:_LONGEST_WORD], len(new)) for word in words]
+    return list(new), np.array(new_index, np.int64)[index]

@@ -1,4 +1,4 @@
-"""Ground truth, and what else shoe knows where ground truth is wanted: told as what it is."""
+"""Read ground truth, and recognise files of other kinds that are given in its place."""
 
 from __future__ import annotations
 
@@ -29,40 +29,38 @@ def read_ground_truth(
     >>> truth.classes.name, len(truth.classes), truth.split
     ('hico-det', 600, 'test2015')
 
-    Triplets and images keep the order of the file, and images without triplets stay listed. Boxes keep their file's
-    numbers; the table says what these count (``Coordinates``). Of HICO-DET's formats only PPDM's and QPIC's does not
-    say how large an image is.
+    Triplets and images keep the order of the file, and images without triplets stay listed. Box coordinates keep the
+    numbers of the file; the table states their coordinate system (``Coordinates``). All formats of HICO-DET contain the
+    image sizes, except those of PPDM and QPIC.
 
     Args:
-        path: a file of one of the benchmark's formats, seen from its content (HICO-DET:
+        path: a file in a format of the benchmark, recognised by its content (HICO-DET:
             ``instances_{test,train}2015.json``, ``test_hico.json`` and its relatives, ``anno_bbox.mat``), or a native
             table (.npz); JSON may be gzip-compressed.
-        dataset: whose ground truth it is: a benchmark, or its name.
-        classes: a class table that takes the place of the benchmark's own.
-        image_labels: a file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
-        split: which split to take from a file that holds several (HICO-DET: "test2015" unless told); or the name of a
-            split of the classes, whose parts then have figures of their own ("rf-uc": unseen and seen classes), or a
-            file that names the unseen ones, one on each line.
+        dataset: the benchmark of the ground truth, or its name.
+        classes: class table that replaces the benchmark's own.
+        image_labels: file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
+        split: split to read from a file with several splits (HICO-DET: "test2015" by default). Or a split of the
+            classes whose parts are evaluated separately: its name ("rf-uc": unseen and seen classes), or a file with
+            one unseen class per line.
 
     Raises:
-        InputError: naming file, image, field, what was found and what was expected; predictions, maps and
-            V-COCO's annotations are told as what they are.
-        OptionError: for an unknown benchmark, or a split that is no class split and that the file does not hold.
+        InputError: naming the file, image and field, the value found and the value expected. For predictions,
+            similarity maps and V-COCO annotations the message names the kind of file.
+        OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
     """
     try:
         return truth.read_ground_truth(path, dataset, classes=classes, image_labels=image_labels, split=split)
     except InputError as error:
         if error.source != str(path):
             raise
-        of = benchmark(dataset)
-        expected = f"ground truth of {of.name}"
+        expected = f"ground truth of {benchmark(dataset).name}"
         source = known = None
         with suppress(InputError):
-            source = open_source(path, of)
+            source = open_source(path, benchmark(dataset))
             known = recognised(source)
         if source is not None:
             refuse_others(source, expected)
         if known is None:
             raise
-        found = f"predictions (format {known.name})"
-        raise InputError(path, found=found, expected=expected, hint=SWAPPED) from None
+        raise InputError(path, found=f"predictions (format {known.name})", expected=expected, hint=SWAPPED) from None

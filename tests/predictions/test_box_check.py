@@ -223,7 +223,7 @@ def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() ->
     """A name of one word would leave the other part as the file has it."""
     kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
     wrong = misread(table, parse_convention("thousand"), kinds[0])
-    (line,) = examine_boxes(wrong, TRUTH_TABLE, Conventions(kinds, told=True)).verdicts
+    (line,) = examine_boxes(wrong, TRUTH_TABLE, Conventions(kinds, stated=True)).verdicts
     assert "would as thousand; if that is what they are, name it: --boxes thousand,xyxy (" in line
 
 

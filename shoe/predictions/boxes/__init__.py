@@ -1,1 +1,1 @@
-"""Box conventions, and the check that compares them with the ground truth."""
+"""Box conventions and the box check against ground truth."""
