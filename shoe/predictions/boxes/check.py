@@ -291,7 +291,7 @@ class Group:
         return read.T
 
     def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
-        """Return the (c, n) best IoU with annotated boxes of the same kind, or of the other kind if order is swapped."""
+        """Return the (c, n) best IoU with annotated boxes of the same kind; of the other kind if order is swapped."""
         return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
 
     def _chance(self, boxes: Floats, order: str) -> float:

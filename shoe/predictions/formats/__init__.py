@@ -1,1 +1,1 @@
-"""Prediction formats: one module per format, and the registry that recognises them."""
+"""Readers and writers of prediction file formats."""

@@ -33,16 +33,12 @@ class _Image(Struct, gc=False):
 
 
 def is_hoidet(source: Source) -> bool:
-    """Tell whether a document's first record has HOIDet's keys."""
+    """Return whether a document's first record has HOIDet's keys."""
     return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
 
 
 def read_hoidet(source: Source) -> Rows:
-    """Read HOIDet's predictions.
-
-    Raises:
-        InputError: naming the image and field that break the format.
-    """
+    """Read predictions of HOIDet. Raises InputError naming the image and field that break the format."""
     records, path, classes = source.typed(_Image), source.path, source.benchmark.classes
     images = image_names(source, (record.image_id for record in records), "image_id")
     parts = ("h_idx", "o_idx", "hoi_score", "hoi_class")
@@ -50,9 +46,9 @@ def read_hoidet(source: Source) -> Rows:
     lengths = np.array([list(map(len, values)) for values in lists.values()], np.int64)
     if (lengths != lengths[0]).any():
         field, image = np.argwhere(lengths != lengths[0])[0]
-        found, expected = f"{lengths[field, image]} values", f"{lengths[0, image]}, one per triplet"
-        place = f"image {quote(images[image])}"
-        raise InputError(path, record=place, field=list(lists)[field], found=found, expected=expected)
+        place, found = f"image {quote(images[image])}", f"{lengths[field, image]} values"
+        expected = f"{lengths[0, image]}, one per triplet"
+        raise InputError(path, record=place, field=parts[field], found=found, expected=expected)
     columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
     human, target, hoi = (columns[part].astype(np.int64) for part in ("h_idx", "o_idx", "hoi_class"))
     place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
@@ -72,7 +68,7 @@ def read_hoidet(source: Source) -> Rows:
     )
 
 
-# mllms-zs-hoi's JSON: per image, named without ".jpg", a list of triplets; HOI classes count from 1.
+# mllms-zs-hoi: JSON with a list of triplets per image name without ".jpg"; HOI classes count from 1.
 
 
 class _Item(Struct, gc=False):
@@ -86,22 +82,18 @@ _Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a li
 
 
 def is_mllms(source: Source) -> bool:
-    """Tell whether a document is an object with one list per image whose items have a ``hoi_id``."""
+    """Return whether a document is an object with one list per image whose items have a ``hoi_id``."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
         return False
     first = next((items[0] for items in document.values() if items), None)
-    if first is None:  # nothing predicted: only the names are left to go by
+    if first is None:  # no predictions: only the image names can identify the format
         return all(isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in document)
     return isinstance(first, dict) and "hoi_id" in first
 
 
 def read_mllms(source: Source) -> Rows:
-    """Read mllms-zs-hoi's predictions; a file without scores is allowed.
-
-    Raises:
-        InputError: naming the image and field that break the format.
-    """
+    """Read predictions of mllms-zs-hoi, with or without scores. Raises InputError naming the image and field."""
     path, classes = source.path, source.benchmark.classes
     if not isinstance(source.document, dict):
         raise InputError(path, found=shown(source.document), expected="an object with one list per image")
@@ -111,19 +103,19 @@ def read_mllms(source: Source) -> Rows:
     for name, listed in source.document.items():
         try:
             images.append(source.benchmark.image_name(name))
-            found = msgspec.convert(listed, list[_Item])
+            triplets = msgspec.convert(listed, list[_Item])
         except msgspec.ValidationError as error:
             raise explained(path, error, listed, _Items, record=f"image {quote(name)}") from None
         except ValueError:
             raise InputError(path, found=quote(name), expected="the name of an image") from None
-        items += found
-        image += [len(images) - 1] * len(found)
+        items += triplets
+        image += [len(images) - 1] * len(triplets)
     hoi = np.array([item.hoi_id for item in items], np.float64).astype(np.int64)
-    image_of = np.array(image, np.int64)
-    check_range(path, (images, image_of), "hoi_id", hoi, len(classes), 1, ": mllms ids count from 1")
+    index = np.array(image, np.int64)
+    check_range(path, (images, index), "hoi_id", hoi, len(classes), 1, ": mllms ids count from 1")
     return Rows(
         images=images,
-        image=image_of,
+        image=index,
         human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
         object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
         **classes.columns_of(hoi - 1),
@@ -132,19 +124,17 @@ def read_mllms(source: Source) -> Rows:
 
 
 def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write mllms-zs-hoi's format.
+    """Write predictions in the format of mllms-zs-hoi.
 
-    Raises:
-        InputError: naming a word that is no label, a pair that is no class, or an image whose name does not come back
-            from what is written, which has no ".jpg".
+    Raises InputError for a word or pair without a label or class, and for an image name that cannot be restored from
+    the name without ".jpg".
     """
     hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     document: dict[str, list[dict[str, Any]]] = {}
     for i, name in enumerate(table.images):
         if benchmark.image_name(name.removesuffix(".jpg")) != name:
-            expected = f"a name like {benchmark.image_example}"
-            raise InputError(path, field="image", found=quote(name), expected=expected)
+            raise InputError(path, field="image", found=quote(name), expected=f"a name like {benchmark.image_example}")
         document[name.removesuffix(".jpg")] = [
             {"hoi_id": hoi[row], "sub_bbox": humans[row], "obj_bbox": objects[row], "score": scores[row]}
             for row in range(table.offsets[i], table.offsets[i + 1])
@@ -153,11 +143,8 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
         stream.write(msgspec.json.encode(document))
 
 
-# Predictions of THID and INP-CC, whose HOI classes count from 0.
-#
-# ``preds.pkl`` has parallel lists of scores, pairs of boxes and image numbers for each class. What the evaluators are
-# given an image at a time, ``{image: [[class, score, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]]}``, is a format of its
-# own.
+# THID and INP-CC: HOI classes count from 0. ``preds.pkl`` has parallel lists of scores, box pairs and image numbers per
+# class. "thid-images" is the input of the evaluators: ``{image: [[class, score, 4 human and 4 object coordinates]]}``.
 
 _PARTS = ("keys", "scores", "boxes")
 _NUMBERS = 10
@@ -166,8 +153,6 @@ _BOXES = Annotated[
     tuple[float, float, float, float, float, float, float, float],
     Meta(extra={"expected": "[hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]"}),
 ]
-
-
 _Row = Annotated[
     tuple[Whole, float, float, float, float, float, float, float, float, float],
     Meta(extra={"expected": "[class, score, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]"}),
@@ -182,15 +167,14 @@ class _Class(Struct, gc=False):
 
 
 def is_thid(source: Source) -> bool:
-    """Tell whether a document has THID's keys."""
+    """Return whether a document has THID's keys."""
     return set(_PARTS) <= set(source.first)
 
 
 def read_thid(source: Source) -> Rows:
-    """Read THID's predictions; images come in order of their names, the rows of an image in order of their class.
+    """Read predictions of THID, sorted by image name; the rows of an image are in class order.
 
-    Raises:
-        InputError: naming the class and field that break the format.
+    Raises InputError naming the class and field that break the format.
     """
     path, classes = source.path, source.benchmark.classes
     document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
@@ -204,7 +188,7 @@ def read_thid(source: Source) -> Rows:
     hoi: list[int] = []
     for key in dict.fromkeys(key for part in parts.values() for key in part):
         lists = {name: part[key] for name, part in parts.items() if key in part}
-        place, number = f"class {quote(key)}", _class(source, key, len(classes))
+        place, number = f"class {quote(key)}", _class_index(source, key, len(classes))
         try:
             rows = msgspec.convert(lists, _Class)
         except msgspec.ValidationError as error:
@@ -216,21 +200,21 @@ def read_thid(source: Source) -> Rows:
         scores += rows.scores
         boxes += rows.boxes
         hoi += [number] * len(rows.keys)
-    named = image_names(source, names, "keys", lambda _: None)
-    index = {name: i for i, name in enumerate(sorted(set(named)))}
-    corners, class_of = np.array(boxes, np.float64).reshape(-1, 8), np.array(hoi, np.int64)
+    image_of = image_names(source, names, "keys", lambda _: None)
+    index = {name: i for i, name in enumerate(sorted(set(image_of)))}
+    corners = np.array(boxes, np.float64).reshape(-1, 8)
     return Rows(
         images=list(index),
-        image=np.array([index[name] for name in named], np.int64),
+        image=np.array([index[name] for name in image_of], np.int64),
         human_boxes=corners[:, :4],
         object_boxes=corners[:, 4:],
-        **classes.columns_of(class_of),
+        **classes.columns_of(np.array(hoi, np.int64)),
         score=np.array(scores, np.float64),
     )
 
 
 def is_thid_images(source: Source) -> bool:
-    """Tell whether a document is an object with one list per image whose items are lists of ten numbers."""
+    """Return whether a document is an object with one list per image whose items are lists of ten numbers."""
     document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not all(isinstance(rows, list) for rows in document.values()):
         return False
@@ -239,11 +223,7 @@ def is_thid_images(source: Source) -> bool:
 
 
 def read_thid_images(source: Source) -> Rows:
-    """Read what THID's evaluator is given; images come in the order of the file.
-
-    Raises:
-        InputError: naming the image and field that break the format.
-    """
+    """Read the input of THID's evaluator. Raises InputError naming the image and field that break the format."""
     path, classes = source.path, source.benchmark.classes
     document: dict[Any, Any] = source.document
     images = image_names(source, document, "image", lambda _: None)
@@ -269,11 +249,7 @@ def read_thid_images(source: Source) -> Rows:
 
 
 def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write what THID's evaluator is given, as JSON.
-
-    Raises:
-        InputError: naming a word that is no label, or a pair that is no class.
-    """
+    """Write the input of THID's evaluator as JSON. Raises InputError for a word or pair without a label or class."""
     hoi = hoi_classes_of(table, benchmark.classes, path, "thid-images").tolist()
     numbers = np.column_stack([table.score, table.human_boxes, table.object_boxes]).tolist()
     rows = [[number, *row] for number, row in zip(hoi, numbers, strict=True)]
@@ -283,7 +259,7 @@ def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmar
         stream.write(msgspec.json.encode(document))
 
 
-def _class(source: Source, key: Any, count: int) -> int:
+def _class_index(source: Source, key: Any, count: int) -> int:
     try:
         number = int(key) if isinstance(key, str) and len(key) < 10 else key
     except ValueError:

@@ -1,8 +1,8 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score, or another name of it; perhaps
-width and height of the image. A row may have none of these three: no key, null, or an empty field. Other columns are
-not read, and the notes name them. Images without triplets cannot be written in this format.
+Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Optional are score, or another name of it,
+and width and height of the image; a row may lack these values: no key, null, or an empty field. Other columns are
+ignored, and the notes list them. Images without triplets cannot be written in this format.
 """
 
 from __future__ import annotations
@@ -33,35 +33,31 @@ SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
 _OPTIONAL = ["score", "width", "height"]
-_LARGEST_CELL = 1 << 20
+_LARGEST_CELL = 1 << 20  # characters
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
 
 Columns = dict[str, Sequence[Any]]
 
 
 def is_csv(source: Source) -> bool:
-    """Tell whether a text file's first line names the columns."""
+    """Return whether the first line of a text file names the columns."""
     first = source.data[:4096].split(b"\n", 1)[0]
     names = {name.strip(b' "\r').lower() for name in first.split(b",")}
     return source.kind == "text" and {column.encode() for column in COLUMNS} <= names
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Tell whether a document's first record has the columns as keys."""
+    """Return whether a document's first record has the columns as keys."""
     return set(COLUMNS) <= set(source.first)
 
 
 def is_parquet(source: Source) -> bool:
-    """Tell whether a file is Parquet."""
+    """Return whether a file is Parquet."""
     return source.kind == "parquet"
 
 
 def read_csv(source: Source) -> Rows:
-    """Read CSV with a header line.
-
-    Raises:
-        InputError: naming the line and column that break the format.
-    """
+    """Read CSV with a header line. Raises InputError naming the line and column that break the format."""
     try:
         text = source.data.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,56 +70,51 @@ def read_csv(source: Source) -> Rows:
     except csv.Error as error:
         place = f"line {reader.line_num}"
         raise InputError(source.path, record=place, found=str(error), expected="CSV") from None
-    lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
     for line, row in numbered:
         if len(row) != len(header):
             place, found = f"line {line}", f"{len(row)} fields"
             raise InputError(source.path, record=place, found=found, expected=f"{len(header)}, as in the header")
-    source.lines = lines or [1]
-    wanted = _wanted(source, header)
-    columns: Columns = dict.fromkeys(wanted, ())
-    if rows:
-        values = list(zip(*rows, strict=True))
-        columns = {name: values[header.index(given)] for name, given in wanted.items()}
+    source.lines = [line for line, _ in numbered] or [1]
+    names = _column_names(source, header)
+    values = list(zip(*(row for _, row in numbered), strict=True)) or [()] * len(header)
+    columns: Columns = {name: values[header.index(in_file)] for name, in_file in names.items()}
     if "score" in columns:
-        columns["score"] = _percent_read(source, columns["score"])
+        columns["score"] = _without_percent(source, columns["score"])
     return _rows(source, columns, NumberOrText, absent="")
 
 
-def _percent_read(source: Source, scores: Sequence[str]) -> list[str]:
-    """Scores of which "93%" is "0.93", as in replies."""
-    found = [_PERCENT.fullmatch(text) for text in scores]
-    if count := sum(share is not None for share in found):
+def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
+    """Return scores with percentages converted to fractions, like in model replies: "93%" becomes "0.93"."""
+    matches = [_PERCENT.fullmatch(text) for text in scores]
+    if count := sum(match is not None for match in matches):
         source.notes.add("scores_converted", "%", count)
-    return [text if share is None else str(float(share[1]) / 100) for text, share in zip(scores, found, strict=True)]
+    return [text if match is None else str(float(match[1]) / 100) for text, match in zip(scores, matches, strict=True)]
 
 
 def read_flat_lines(source: Source) -> Rows:
-    """Read JSON Lines or a JSON list of objects; errors as :func:`read_csv`."""
+    """Read JSON Lines or a JSON list of objects; errors as in :func:`read_csv`."""
     keys = chain.from_iterable(record for record in source.records if isinstance(record, dict))
-    wanted = {name: name for name in COLUMNS} | _wanted(source, list(dict.fromkeys(keys)))
+    names = {name: name for name in COLUMNS} | _column_names(source, list(dict.fromkeys(keys)))
     kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number) | {"image": ImageName, "verb": str, "object": str}
-    needed = [(name, kinds[name]) for name in COLUMNS]
-    optional = [(name, Number | None, None) for name in wanted if name in _OPTIONAL]
-    triplets = source.typed(msgspec.defstruct("Triplet", [*needed, *optional], rename=wanted, gc=False))
-    columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in wanted}
+    required = [(name, kinds[name]) for name in COLUMNS]
+    optional = [(name, Number | None, None) for name in names if name in _OPTIONAL]
+    triplets = source.typed(msgspec.defstruct("Triplet", [*required, *optional], rename=names, gc=False))
+    columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in names}
     return _rows(source, columns, Number, absent=None)
 
 
 def read_parquet(source: Source) -> Rows:
     """Read Parquet.
 
-    Raises:
-        InputError: naming the column that breaks the format.
-        MissingExtraError: if pyarrow is not installed.
+    Raises InputError naming the column that breaks the format, and MissingExtraError if pyarrow is not installed.
     """
     pyarrow = _pyarrow()
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
-        wanted = _wanted(source, file.schema_arrow.names)
-        table = file.read(columns=list(wanted.values()), use_threads=False)
+        names = _column_names(source, file.schema_arrow.names)
+        table = file.read(columns=list(names.values()), use_threads=False)
         table.validate(full=True)
-        columns: Columns = {name: table.column(given).to_pylist() for name, given in wanted.items()}
+        columns: Columns = {name: table.column(in_file).to_pylist() for name, in_file in names.items()}
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
@@ -140,7 +131,7 @@ def _pyarrow() -> Any:
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write CSV; see the module."""
+    """Write CSV with a header line."""
     columns = _columns(table)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -151,7 +142,7 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines; see the module."""
+    """Write JSON Lines."""
     columns = _columns(table)
     with replacing(path) as stream:
         for values in zip(*columns.values(), strict=True):
@@ -159,7 +150,7 @@ def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark
 
 
 def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write Parquet; see the module."""
+    """Write Parquet."""
     pyarrow = _pyarrow()
     columns = {
         name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())
@@ -169,11 +160,10 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
         pyarrow.parquet.write_table(pyarrow.table(columns), stream)
 
 
-def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
-    """What the columns that are read are called in the file; the notes get the others.
+def _column_names(source: Source, given: Sequence[str]) -> dict[str, str]:
+    """Return the name in the file of each known column, and note the other columns as unread.
 
-    Raises:
-        InputError: for a column that is read and given twice.
+    Raises InputError if a known column occurs twice.
     """
     names = {name: name for name in [*COLUMNS, "width", "height"] if name in given}
     score = next((name for name in SCORE_NAMES if name in given), None)
@@ -187,11 +177,11 @@ def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
 
 
 def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Rows:
-    """Put columns of numbers of a kind, and of words, together; ``absent`` stands where a row has no optional value."""
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        known = ", ".join(map(quote, [*columns, *source.notes.examples("columns_unread")][:12]))
-        raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
+    """Return rows from columns of numbers of type ``kind`` and words; ``absent`` marks a missing optional value."""
+    absent_columns = [name for name in COLUMNS if name not in columns]
+    if absent_columns:
+        present = ", ".join(map(quote, [*columns, *source.notes.examples("columns_unread")][:12]))
+        raise InputError(source.path, field=absent_columns[0], found=f"only {present}", expected="this column")
     count = len(columns["image"])
 
     def optional(name: str) -> Floats:
@@ -201,9 +191,9 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Ro
         return column
 
     corners = np.column_stack([_numbers(source, name, columns[name], kind, range(count)) for name in _CORNERS])
-    images, image = _interned(source, "image", columns["image"])
-    verbs, verb = _interned(source, "verb", columns["verb"])
-    objects, object_ = _interned(source, "object", columns["object"])
+    images, image = _index_words(source, "image", columns["image"])
+    verbs, verb = _index_words(source, "verb", columns["verb"])
+    objects, object_ = _index_words(source, "object", columns["object"])
     size = np.column_stack([optional("width"), optional("height")])
     return Rows(
         images=images,
@@ -220,8 +210,8 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Ro
     )
 
 
-def _checked(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:
-    """The values of a column, given its type and the rows that they are of."""
+def _convert(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:
+    """Return the values of a column converted to a type; ``rows`` are their row numbers, for error messages."""
     try:
         return msgspec.convert(values, list[kind])
     except msgspec.ValidationError as error:
@@ -230,31 +220,30 @@ def _checked(source: Source, name: str, values: Sequence[Any], kind: Any, rows: 
 
 
 def _numbers(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Floats:
-    return np.fromiter(_checked(source, name, values, kind, rows), np.float64, len(values))
+    return np.fromiter(_convert(source, name, values, kind, rows), np.float64, len(values))
 
 
-def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
-    """Words in order of first appearance, and the word of each row; images by their names."""
-    index: dict[str | int, int] = {}
-    words: list[Any] = list(_checked(source, name, values, ImageName if name == "image" else str, range(len(values))))
-    column = [index.setdefault(word, len(index)) for word in words]
-    words = list(index)
-    if name == "image":
+def _index_words(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
+    """Return the distinct words in order of first appearance, and the word index of each row; images by their names."""
+    index: dict[Any, int] = {}
+    values = _convert(source, name, values, ImageName if name == "image" else str, range(len(values)))
+    column = [index.setdefault(word, len(index)) for word in values]
+    words: list[Any] = list(index)
+    if name == "image":  # different values may name one image
         words = image_names(source, words, name, lambda i: source.record_name(column.index(i)))
-    of_word: dict[Any, int] = {}
-    again = np.array([of_word.setdefault(word, len(of_word)) for word in words], np.int64)
-    return list(of_word), again[np.array(column, np.int64)] if column else np.zeros(0, np.int64)
+    index = {}
+    merged = np.array([index.setdefault(word, len(index)) for word in words], np.int64)
+    return list(index), merged[np.array(column, np.int64)]
 
 
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:
-    """(m, 2) size on which the rows of an image agree, from (n, 2) sizes of rows; 0 where no row has both numbers."""
+    """Return (m, 2) image sizes from (n, 2) sizes of rows, which must agree per image; 0 if no row has both numbers."""
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
     sizes = np.zeros((len(images), 2))
-    sizes[image[given[::-1]]] = size[given[::-1]]  # the first row of an image is written last, and stays
+    sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins
     other = given[(sizes[image[given]] != size[given]).any(axis=1)]
     if len(other):
-        found = f"another size of {quote(images[image[other[0]]])}"
-        place = source.record_name(int(other[0]))
+        place, found = source.record_name(int(other[0])), f"another size of {quote(images[image[other[0]]])}"
         raise InputError(source.path, record=place, field="width", found=found, expected="one size for an image")
     return sizes
 
@@ -262,10 +251,10 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
 def _columns(table: Interactions) -> Columns:
     corners = np.concatenate([table.human_boxes, table.object_boxes], axis=1).T.tolist()
     columns: Columns = {
-        "image": _spread(table.images, table.image),
+        "image": _take_words(table.images, table.image),
         **dict(zip(_CORNERS, corners, strict=True)),
-        "verb": _spread(table.verbs, table.verb),
-        "object": _spread(table.objects, table.object),
+        "verb": _take_words(table.verbs, table.verb),
+        "object": _take_words(table.objects, table.object),
         "score": table.score.tolist(),
     }
     if (table.sizes > 0).any():
@@ -273,5 +262,5 @@ def _columns(table: Interactions) -> Columns:
     return columns
 
 
-def _spread(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
+def _take_words(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
     return [words[i] for i in index.tolist()]

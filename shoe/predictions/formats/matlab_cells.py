@@ -1,9 +1,9 @@
-"""The official Matlab format: ``all_boxes``, a cell per class and test image, n x 9: two boxes and a score.
+"""The official Matlab format: ``all_boxes``, one cell per class and test image, n x 9: two boxes and a score.
 
-One file with all classes, or a folder of one per object (HICO-DET: 80, in COCO's order) with the classes of that
-object. Boxes hold pixel indices from 0; the official script adds 1 to each number. Structure as HICO-DET's
-``eval_one.m`` reads it. Nothing in a file names its images: as many columns as the test set has are the test set, in
-the order of its list.
+The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order). Boxes are
+pixel indices from 0; the official script adds 1 to each number. The structure follows HICO-DET's ``eval_one.m``. The
+files do not name the images: if there are as many columns as test images, the columns are the test images in the order
+of the official list.
 """
 
 from __future__ import annotations
@@ -29,21 +29,20 @@ _FILE = re.compile(r"detections_(\d\d)\.mat")
 
 
 def is_cells(source: Source) -> bool:
-    """Tell whether this is a Matlab file, or a folder with files named as the official ones."""
+    """Return whether this is a Matlab file, or a folder with files named like the official ones."""
     if source.kind == "folder":
         return any(_FILE.fullmatch(entry.name) for entry in source.path.iterdir())
     return source.kind == "matlab"
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections; rows of an image come in order of their class.
+    """Read official detections; the rows of an image are in class order.
 
-    Raises:
-        InputError: naming the class and image that break the format.
+    Raises InputError naming the class and image that break the format.
     """
     classes = source.benchmark.classes
-    everything = np.arange(len(classes))
-    files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, everything)]
+    every_class = np.arange(len(classes))
+    files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
     columns = set()
     parts, image, hoi = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for path, rows in files:
@@ -52,27 +51,26 @@ def read_cells(source: Source) -> Rows:
         for index, cell in enumerate(cells):
             if not isinstance(cell, np.ndarray) or cell.size:
                 column, row = divmod(index, len(rows))  # Matlab's order: down each column
-                parts.append(_detections(path, cell, f"class {rows[row] + 1}: image {column + 1}"))
+                parts.append(_detection_matrix(path, cell, f"class {rows[row] + 1}: image {column + 1}"))
                 image.append(np.full(len(parts[-1]), column))
                 hoi.append(np.full(len(parts[-1]), rows[row]))
     if len(columns) != 1:
         raise InputError(source.path, found="files with different numbers of images", expected="one number")
-    table, hoi_of = np.concatenate(parts), np.concatenate(hoi)
+    table = np.concatenate(parts)
     return Rows(
         images=_images(source, columns.pop()),
         image=np.concatenate(image),
         human_boxes=table[:, :4],
         object_boxes=table[:, 4:8],
-        **classes.columns_of(hoi_of),
+        **classes.columns_of(np.concatenate(hoi)),
         score=table[:, 8],
     )
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write one file with all classes and all test images, numbers as the table has them.
+    """Write one file with all classes and all test images; box coordinates are written unchanged.
 
-    Raises:
-        InputError: naming a word that is no label, a pair that is no class, or an image that is not in the test set.
+    Raises InputError for a word or pair without a label or class, and for an image outside the test set.
     """
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
@@ -90,16 +88,15 @@ def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
 
 
 def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
-    """The files of a folder, one an object, and the classes in each."""
-    of = benchmark.classes.object
+    """Return the files of a folder, one per object, with the classes in each."""
     return [
-        (folder / f"detections_{number:02d}.mat", np.flatnonzero(of == object_))
+        (folder / f"detections_{number:02d}.mat", np.flatnonzero(benchmark.classes.object == object_))
         for number, object_ in enumerate(benchmark.object_order.tolist(), start=1)
     ]
 
 
 def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
-    """The cells of a file, which has one row per class."""
+    """Return the cells of a file with one row per class."""
     if not is_matlab(data):
         raise InputError(path, found="no Matlab file", expected=f"one with {_VARIABLE}")
     cells = load_matlab(path, data, [_VARIABLE]).get(_VARIABLE)
@@ -109,7 +106,7 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
     return cells
 
 
-def _detections(path: Path, cell: Any, place: str) -> Floats:
+def _detection_matrix(path: Path, cell: Any, place: str) -> Floats:
     try:
         array = matrix(cell)
         found = f"a matrix of shape {array.shape}"
@@ -121,7 +118,7 @@ def _detections(path: Path, cell: Any, place: str) -> Floats:
 
 
 def _images(source: Source, count: int) -> list[str]:
-    """Names of the columns: the test set's; of as many columns as the ground truth has images, its images."""
+    """Return the image names of the columns: those of the test set or of the ground truth that has this many images."""
     official = _test_images(source.benchmark)
     if official and count == len(official):
         return official

@@ -1,12 +1,12 @@
-"""The QPIC family: per image a list of boxes, and a list of triplets that point to two of them.
+"""The QPIC family: per image a list of boxes, and a list of triplets with indices of two boxes.
 
-Three dialects, told apart by their keys:
+Three dialects are distinguished by their keys:
 
 - QPIC, CDN, Diag-HOI: ``filename``; labelled boxes, objects by index (HICO-DET: 80 in COCO's order), verbs from 0.
-- GEN-VLKT: the same keys, but boxes have no label; the triplet's id is an HOI class, from 0.
-- PPDM: ``file_name``; objects by id (HICO-DET: COCO's, 1 to 90), verbs from 1; numbers may be written as text.
+- GEN-VLKT: the same keys, but boxes have no label; the category of a triplet is an HOI class, from 0.
+- PPDM: ``file_name``; objects by ID (HICO-DET: COCO's, 1 to 90), verbs from 1; numbers may be text.
 
-Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict with ``preds`` all come here.
+Boxes are x1, y1, x2, y2 in pixels. Files are JSON, pickles, or CDN's written-out dict with ``preds``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names, in_all_or_none, labels_of
 from shoe.predictions.source import Source, collection_paused, open_source
 
-_HOIS = "hoi_prediction"
-_LIST = "preds"
-_PERSON = "person"
-
-
+_HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
 B = TypeVar("B")
 N = TypeVar("N")
 
@@ -85,16 +81,16 @@ class _ActionImage(Struct, gc=False):
 
 
 def is_qpic(source: Source) -> bool:
-    """Tell whether a document is QPIC's, CDN's or Diag-HOI's; one without any box or image is taken for it."""
+    """Return whether a document is of QPIC, CDN or Diag-HOI; also true for documents without boxes or images."""
     if not source.head:
         return bool(source.document == [])
-    return _HOIS in _first(source) and not is_ppdm(source) and not is_gen_vlkt(source)
+    return _HOIS in _first_record(source) and not is_ppdm(source) and not is_gen_vlkt(source)
 
 
 def is_gen_vlkt(source: Source) -> bool:
-    """Tell whether a document is GEN-VLKT's: the boxes have no label."""
+    """Return whether a document is of GEN-VLKT: boxes have no label."""
     records = source.first.get(_LIST, source.head)
-    if not isinstance(records, list) or _HOIS not in _first(source) or is_ppdm(source):
+    if not isinstance(records, list) or _HOIS not in _first_record(source) or is_ppdm(source):
         return False
     lists = (record.get("predictions") for record in records[:1000] if isinstance(record, dict))
     box = next(chain.from_iterable(boxes for boxes in lists if isinstance(boxes, list)), None)
@@ -102,59 +98,53 @@ def is_gen_vlkt(source: Source) -> bool:
 
 
 def is_ppdm(source: Source) -> bool:
-    """Tell whether a document is PPDM's."""
-    first = _first(source)
+    """Return whether a document is of PPDM."""
+    first = _first_record(source)
     return _HOIS in first and "file_name" in first and "filename" not in first
 
 
 def read_qpic(source: Source) -> Rows:
-    """Read predictions of QPIC, CDN or Diag-HOI.
-
-    Raises:
-        InputError: naming the image and field that break the format.
-    """
-    of = source.benchmark
-    expected = f"0 to {len(of.object_order) - 1}, objects in {of.object_numbers}'s order (qpic ids)"
-    order = of.object_order
-    if len(of.actions):  # a number beyond the last object is QPIC's "no object"
-        order = np.append(order, len(of.objects))
-    return _rows(source, "qpic", _QpicImage, order, expected)
+    """Read predictions of QPIC, CDN or Diag-HOI. Raises InputError naming the image and field that break the format."""
+    dataset = source.benchmark
+    expected = f"0 to {len(dataset.object_order) - 1}, objects in {dataset.object_numbers}'s order (qpic ids)"
+    order = dataset.object_order
+    if len(dataset.actions):  # the number after the last object is QPIC's "no object"
+        order = np.append(order, len(dataset.objects))
+    return _read_rows(source, "qpic", _QpicImage, order, expected)
 
 
 def read_gen_vlkt(source: Source) -> Rows:
-    """Read predictions of GEN-VLKT; errors as :func:`read_qpic`."""
-    return _rows(source, "gen-vlkt", _GenVlktImage)
+    """Read predictions of GEN-VLKT; errors as in :func:`read_qpic`."""
+    return _read_rows(source, "gen-vlkt", _GenVlktImage)
 
 
 def read_ppdm(source: Source) -> Rows:
-    """Read predictions of PPDM; errors as :func:`read_qpic`."""
-    of = source.benchmark
-    ids = list(of.object_ids)
-    expected = f"one of {of.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)} (ppdm ids)"
-    return _rows(source, "ppdm", _PpdmImage, of.object_of_id, expected, first=1)
+    """Read predictions of PPDM; errors as in :func:`read_qpic`."""
+    dataset, ids = source.benchmark, source.benchmark.object_ids
+    numbers = f"{dataset.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)}"
+    return _read_rows(source, "ppdm", _PpdmImage, dataset.object_of_id, f"one of {numbers} (ppdm ids)", first=1)
 
 
-def _rows(
+def _read_rows(
     source: Source,
     name: str,
-    kind: type[_Lists[Any, Any]],
+    record_type: type[_Lists[Any, Any]],
     object_of: Indices | None = None,
     expected: str = "",
     first: int = 0,
 ) -> Rows:
-    """Put the columns of all records together.
+    """Return the triplets of all records.
 
     Args:
-        source: the file.
-        name: the dialect's, for messages.
-        kind: the type of a record.
-        object_of: object of each category of a box; without it, triplets have HOI classes.
-        expected: what categories there are, for messages.
-        first: where the ids of triplets count from.
+        name: name of the dialect, for error messages.
+        record_type: msgspec type of a record.
+        object_of: object index of each box category; None if triplets have HOI classes.
+        expected: description of the valid categories, for error messages.
+        first: lowest category of a triplet, 0 or 1.
     """
-    path, classes, records = source.path, source.benchmark.classes, source.typed(kind, _LIST)
-    named_by = "file_name" if first else "filename"
-    images = image_names(source, (getattr(record, named_by) for record in records), named_by)
+    path, classes, records = source.path, source.benchmark.classes, source.typed(record_type, _LIST)
+    image_key = "file_name" if first else "filename"
+    images = image_names(source, (getattr(record, image_key) for record in records), image_key)
     counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
     lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
     boxes = list(chain.from_iterable([record.predictions for record in records]))
@@ -165,7 +155,7 @@ def _rows(
     number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
     image = np.repeat(np.arange(len(records)), lengths)
     start = (np.cumsum(counts) - counts)[image]
-    by_person = len(source.benchmark.actions) > 0  # there, a person may do something without an object
+    by_person = len(source.benchmark.actions) > 0  # a person may then have an action without an object
     check_boxes(path, (images, image), "subject_id", human, counts)
     outside = (target < -by_person) | (target >= counts[image])
     check_boxes(path, (images, image), "object_id", target, counts, outside)
@@ -175,31 +165,30 @@ def _rows(
     if object_of is not None:
         category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
         objects = objects_of(path, images, counts, category, object_of, expected)
+
+    def scores() -> Floats | None:
+        return in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
+
     if by_person and object_of is not None:
-        score = in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
-        return _of_persons(source, (images, image), corners, human, target, objects, number, score)
-    known = len(classes) if object_of is None else len(classes.verbs)
-    check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
+        return _person_rows(source, (images, image), corners, human, target, objects, number, scores())
+    count = len(classes) if object_of is None else len(classes.verbs)
+    check_range(path, (images, image), "category_id", number, count, first, f": {name} ids count from {first}")
     if object_of is None:
         words = classes.columns_of(number)
     else:
         verb = source.benchmark.verb_order[number - first]
         words = {"verbs": classes.verbs, "objects": classes.objects, "verb": verb, "object": objects[target]}
-
-    def place(row: int) -> str:
-        return triplet_name((images, image), row)
-
     return Rows(
         images=images,
         image=image,
         human_boxes=corners.take(human, axis=0),
         object_boxes=corners.take(target, axis=0),
         **words,
-        score=in_all_or_none(source, "score", [hoi.score for hoi in hois], place),
+        score=scores(),
     )
 
 
-def _of_persons(
+def _person_rows(
     source: Source,
     place: PlaceOf,
     corners: Floats,
@@ -209,28 +198,24 @@ def _of_persons(
     number: Indices,
     score: Floats | None,
 ) -> Rows:
-    """Make rows of n triplets; those without an object are only said of persons.
+    """Return the rows of n triplets of a benchmark scored by person; triplets without an object count for persons only.
 
     Args:
-        source: the file.
-        place: names of images, and the (n,) image of each triplet.
+        place: image names, and the (n,) image index of each triplet.
         corners: (b, 4) boxes.
-        human: (n,) row of the person's box.
-        target: (n,) row of the object's; -1 for none.
-        objects: (b,) what each box shows; the number after the last object's for none.
-        number: (n,) verb as the file has it: QPIC's 29, from 0.
-        score: (n,) how sure; None where the file does not say.
-
-    Raises:
-        InputError: for a number that is none.
+        human: (n,) index of the human box.
+        target: (n,) index of the object box; -1 for none.
+        objects: (b,) object of each box; the number after the last object means none.
+        number: (n,) action numbers of the file: QPIC's 29, from 0.
+        score: (n,) scores; None if the file has none.
     """
-    of, (images, image) = source.benchmark, place
-    actions = of.actions
+    bench, (images, image) = source.benchmark, place
+    actions = bench.actions
     numbered = np.array(actions.numbered, np.int32)
     meaning = ": qpic ids are actions in the official order, those with two roles twice"
     check_range(source.path, place, "category_id", number, len(numbered), meaning=meaning)
     action, entry = numbered[number].T
-    has_object = (target >= 0) & (objects[target] < len(of.objects)) if len(objects) else np.zeros(len(target), bool)
+    has_object = (target >= 0) & (objects[target] < len(bench.objects)) if len(objects) else np.zeros(len(target), bool)
     object_boxes = np.where(has_object[:, None], corners[target], np.nan)
     detected = RolePredictions.of_triplets(
         tuple(images),
@@ -243,27 +228,27 @@ def _of_persons(
         (np.ones(len(human)) if score is None else score).astype(np.float32),
         (len(actions), len(actions.entries)),
     )
-    # A pair of boxes is one triplet of an action: that of the role in which its object takes part.
-    names = (*of.objects, "")
+    # A box pair yields one triplet per action, for the role that the object can have in this action.
+    names = (*bench.objects, "")
     roles = np.array([[actions.entry_of(number, name) for name in names] for number in range(len(actions))], np.int32)
     shown = np.where(has_object, objects[target], -1) if len(objects) else np.full(len(target), -1)
-    kept = np.flatnonzero(has_object & (entry >= 0) & (entry == roles[action, shown]))
+    rows = np.flatnonzero(has_object & (entry >= 0) & (entry == roles[action, shown]))
     return Rows(
         images=images,
-        image=image[kept],
-        human_boxes=corners[human[kept]],
-        object_boxes=corners[target[kept]],
+        image=image[rows],
+        human_boxes=corners[human[rows]],
+        object_boxes=corners[target[rows]],
         verbs=actions.names,
-        objects=of.objects,
-        verb=action[kept].astype(np.int64),
-        object=objects[target[kept]],
-        score=None if score is None else score[kept],
+        objects=bench.objects,
+        verb=action[rows].astype(np.int64),
+        object=objects[target[rows]],
+        score=None if score is None else score[rows],
         detected=detected,
     )
 
 
-def _first(source: Source) -> dict[str, Any]:
-    """The first image's record; empty where there is none."""
+def _first_record(source: Source) -> dict[str, Any]:
+    """Return the first image's record, or an empty dict."""
     records = source.first.get(_LIST, [source.first])
     return records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
 
@@ -271,19 +256,19 @@ def _first(source: Source) -> dict[str, Any]:
 def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox asks for it: what a model thinks of the verb *given the boxes*, without scores of detection.
+    Diag-HOI's toolbox needs it: the verb score *given the boxes*, without detection scores.
 
     Returns:
-        (n,) in the order of the rows that ``read_predictions`` gives; None where the file has none, or another format.
+        (n,) scores in the row order of ``read_predictions``; None for another format or a file without such scores.
 
     Raises:
-        InputError: naming the triplet that has no score, or one that is no finite number, while others have one.
+        InputError: if a triplet has no score or a non-finite score, while others have one.
     """
     if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None
     with collection_paused():
         source = open_source(path, benchmark(dataset))
-        if source.kind != "document" or _HOIS not in _first(source):
+        if source.kind != "document" or _HOIS not in _first_record(source):
             return None
         records = source.typed(_ActionImage, _LIST)
         image = np.repeat(np.arange(len(records)), [len(record.hoi_prediction) for record in records])
@@ -297,12 +282,11 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
 
 
 def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON as QPIC's: each image's distinct boxes, human boxes labelled as person, and its triplets.
+    """Write QPIC's JSON: per image the distinct boxes, with human boxes labelled as person, and the triplets.
 
-    Raises:
-        InputError: naming a word that is no label of the benchmark.
+    Raises InputError for a word that is not a label of the benchmark.
     """
-    classes = replace(benchmark.classes, objects=benchmark.objects)  # with those that are in no class
+    classes = replace(benchmark.classes, objects=benchmark.objects)  # includes objects without any class
     verb, object_ = labels_of(table, classes, path, "qpic")
     names = list(benchmark.object_ids.values())
     person = names.index(_PERSON) if _PERSON in names else 0

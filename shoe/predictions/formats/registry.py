@@ -1,4 +1,4 @@
-"""The registry of prediction formats: how to recognise, read and write each, and what a file of no format is."""
+"""Registry of prediction formats: recognise, read and write each format, and describe files of other kinds."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Format:
     """One format of prediction files.
 
     Attributes:
-        name: what users call it.
-        description: one line.
-        kinds: the kinds of file it comes as.
-        fits: tells whether an opened file has this format.
-        read: reads it.
-        write: writes it; None where only reading is supported.
-        suffix: the file ending that stands for this format where one is written, if there is one.
-        boxes: name of its box convention.
+        name: name for users.
+        description: one line for users.
+        kinds: kinds of files that can have this format.
+        fits: returns whether an opened file has this format.
+        read: reads an opened file of this format.
+        write: writes predictions; None if the format can only be read.
+        suffix: file name suffix that selects this format for writing, if any.
+        boxes: name of the box convention.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Format:
 
 _DOCUMENT: tuple[Kind, ...] = ("document",)
 
-# In the order in which they are tried.
+# Recognition tries the formats in this order.
 FORMATS = {
     known.name: known
     for known in (
@@ -92,50 +92,36 @@ _WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.w
 
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _VLM = ("image", "human_box", "object_box")
-_NEAR = 0.75
+_MIN_SIMILARITY = 0.75
 _MOST_SHOWN = 8
 _LOOKED_AT = 100
 
 
 def format_named(name: str) -> Format:
-    """Return a format by name.
-
-    Raises:
-        OptionError: for an unknown name.
-    """
+    """Return a format by name. Raises OptionError for an unknown name."""
     if name not in FORMATS:
         raise unknown_name("format", name, [*FORMATS, NATIVE])
     return FORMATS[name]
 
 
 def writable(name: str) -> str:
-    """Return the name of a format if it can be written.
-
-    Raises:
-        OptionError: for an unknown format, or one that is only read.
-    """
+    """Return the name of a format. Raises OptionError if the format is unknown or can only be read."""
     if name != NATIVE and format_named(name).write is None:
         raise OptionError(f"the format {name} is only read; written are: {', '.join(_WRITTEN)}")
     return name
 
 
 def format_of_name(path: Path) -> str:
-    """Name the format that a file's ending stands for where one is written.
-
-    Raises:
-        OptionError: where the ending stands for none.
-    """
+    """Return the format for writing that a file name suffix selects. Raises OptionError for other suffixes."""
     suffixes = {_NATIVE_SUFFIX: NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
-        raise OptionError(
-            f"{path}: the ending {quote(path.suffix)} does not say which format to write; name it with --to: "
-            f"{', '.join(_WRITTEN)}"
-        )
+        problem = f"{path}: the ending {quote(path.suffix)} does not say which format to write"
+        raise OptionError(f"{problem}; name it with --to: {', '.join(_WRITTEN)}")
     return suffixes[path.suffix.lower()]
 
 
 def zero_based(table: Interactions) -> Interactions:
-    """Move boxes that count pixels from 1 so that they count from 0; all other numbers stay as they are."""
+    """Return the table with pixel indices counted from 0 instead of 1; other coordinates stay as they are."""
     ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
     if not ones.any():
         return table
@@ -143,36 +129,27 @@ def zero_based(table: Interactions) -> Interactions:
 
 
 def recognised(source: Source) -> Format:
-    """Tell the format of an opened file by its content.
+    """Return the format of an opened file, recognised by its content.
 
-    Raises:
-        InputError: for a file of no known format, saying what it looks like, and what it lacks where it comes near one.
+    Raises InputError if no format matches, with a description of the file and what it lacks for the closest format.
     """
     refuse_others(source, "predictions")
     for known in FORMATS.values():
         if source.kind in known.kinds and known.fits(source):
             return known
-    if not _nameless(source.first) and any(is_truth(key, value) for key, value in source.first.items()):
+    if not _image_hint(source.first) and any(is_truth(key, value) for key, value in source.first.items()):
         raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
     expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
-        hint = _near_keys(list(source.first)) or _nameless(source.first)
-        raise InputError(source.path, found=_document(source), expected=expected, hint=hint)
+        hint = _keys_hint(list(source.first)) or _image_hint(source.first)
+        raise InputError(source.path, found=_describe(source), expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
-    raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=expected)
+    raise _table_error(source) or InputError(source.path, found=seen(source.data), expected=expected)
 
 
 def refuse_others(source: Source, expected: str) -> None:
-    """Refuse a file that is something else.
-
-    Args:
-        source: the file, opened.
-        expected: what it should be.
-
-    Raises:
-        InputError: naming what it is, and what is done with that.
-    """
+    """Raise InputError if a file is of another known kind than ``expected``, naming its kind and the command for it."""
     is_map = {
         "folder": (source.path / "map.json").is_file(),
         "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
@@ -194,37 +171,37 @@ def refuse_others(source: Source, expected: str) -> None:
         raise InputError(source.path, found=found, expected=expected, hint=hint)
 
 
-def _document(source: Source) -> str:
+def _describe(source: Source) -> str:
     keys = source.first
-    if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
+    if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # UPT's detection files
         return "object detections (boxes, labels, scores) without interactions"
     if keys:
         return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
     return f"a document that is {type(source.document).__name__}"
 
 
-def _nameless(keys: Mapping[str, object]) -> str | None:
-    """What a record lacks that has the key of an answer and none of an image; None for any other."""
+def _image_hint(keys: Mapping[str, object]) -> str | None:
+    """Return a hint if a record has the key of an answer but none of an image, else None."""
     if not any(key in ANSWERS or key == "interactions" for key in keys) or any(role(key) == "image" for key in keys):
         return None
     return "an answer needs the file name of its image beside it, under the key 'image'"
 
 
 def misspelt(source: Source, known: Sequence[str]) -> str | None:
-    """Say which known keys those not read, of records or columns, may have been meant to be; None for none."""
+    """Return a suggestion of known keys for similar unread keys or columns; None if there are none."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
-    return _meant(list(source.notes.examples("columns_unread") or names), known)
+    return _suggestion(list(source.notes.examples("columns_unread") or names), known)
 
 
-def _near_keys(keys: Sequence[object]) -> str | None:
-    """What is wrong with the keys of a record that comes near flat columns or free text; None if it comes near none."""
+def _keys_hint(keys: Sequence[object]) -> str | None:
+    """Return what keys lack for flat columns or free text, if they are similar to those; else None."""
     names = [key for key in keys if isinstance(key, str)][:100]
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if meant := _meant([name for name in names if role(name) is None], [*USUAL, *COLUMNS]):
-        return meant
+    if suggestion := _suggestion([name for name in names if role(name) is None], [*USUAL, *COLUMNS]):
+        return suggestion
     roles = {role(name) for name in names}
     absent = [name for name in _VLM if name not in roles]
     if len(absent) == len(_VLM) or not absent:
@@ -232,15 +209,15 @@ def _near_keys(keys: Sequence[object]) -> str | None:
     return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
 
 
-def _meant(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """Name what the first names were meant to be, e.g. "did you mean human_box for 'humanbox'?"."""
-    nearest = [(name, near(printable(name.lower()), known, likeness=_NEAR)) for name in names]
-    meant = [f"{similar[0]} for {quote(name)}" for name, similar in nearest if similar]
-    return f"did you mean {', '.join(meant[:3])}?" if meant else None
+def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Return a suggestion for misspelt names, e.g. "did you mean human_box for 'humanbox'?", or None."""
+    matches = [(name, near(printable(name.lower()), known, likeness=_MIN_SIMILARITY)) for name in names]
+    parts = [f"{close[0]} for {quote(name)}" for name, close in matches if close]
+    return f"did you mean {', '.join(parts[:3])}?" if parts else None
 
 
-def _flat_text(source: Source) -> InputError | None:
-    """The error for a table whose separator or columns are others; None if the text is not like one."""
+def _table_error(source: Source) -> InputError | None:
+    """Return the error for a table with another separator or other columns; None if the text is not a table."""
     first = source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0].strip()
     is_named_csv = source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():
@@ -252,13 +229,10 @@ def _flat_text(source: Source) -> InputError | None:
     if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
         return None
     missing = [column for column in COLUMNS if column not in names]
-    return InputError(
-        source.path,
-        record="line 1",
-        found=f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}",
-        expected=f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}",
-        hint=_meant([name for name in names if name not in COLUMNS], missing),
-    )
+    found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
+    expected = f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
+    hint = _suggestion([name for name in names if name not in COLUMNS], missing)
+    return InputError(source.path, record="line 1", found=found, expected=expected, hint=hint)
 
 
 def _cells(line: str, separator: str) -> list[str]:

@@ -1,9 +1,9 @@
-"""V-COCO's official detections: a pickle with a record for each person that is predicted.
+"""V-COCO's official detections: a pickle with one record per predicted person.
 
-A record has ``image_id`` (COCO's), ``person_box``, for each action ``hold_agent``, how sure the model is that the
-person does it, and for each of its roles ``hold_obj``: box and score. NaN for a score says nothing; a box of zeros or
-of NaN says that there is none. All 26 and 25 keys have to be there. It does not hold what objects are: there are no
-triplets in it, and what is scored of it is scored by person.
+A record has ``image_id`` (COCO's), ``person_box``, an ``<action>_agent`` score for each action, and ``<action>_<role>``
+with box and score for each role. A NaN score means that there is no prediction; a box of zeros or NaN means that the
+role has no box. All 26 and 25 keys are required. The format has no object labels, so it yields no triplets and is
+scored by person.
 """
 
 from __future__ import annotations
@@ -22,20 +22,18 @@ from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 
-_BOX = "[x1, y1, x2, y2]"
-_ROLE = "[x1, y1, x2, y2, score]"
+_BOX, _ROLE = "[x1, y1, x2, y2]", "[x1, y1, x2, y2, score]"
 
 
 def is_v_coco(source: Source) -> bool:
-    """Tell whether a document is V-COCO's official one."""
+    """Return whether a document has the keys of V-COCO's official detections."""
     return "person_box" in source.first and any(str(key).endswith("_agent") for key in source.first)
 
 
 def read_v_coco(source: Source) -> Rows:
-    """Read official detections.
+    """Read official detections of V-COCO.
 
-    Raises:
-        InputError: naming the record and field that break the format, or for a benchmark that does not score by person.
+    Raises InputError naming the record and field that break the format, or if the benchmark is not scored by person.
     """
     actions, records = source.benchmark.actions, source.records_within(None)
     if not len(actions):
@@ -44,26 +42,23 @@ def read_v_coco(source: Source) -> Rows:
     images: dict[str, int] = {}
     ids: dict[Any, int] = {}
     for number, record in enumerate(records):
+        place = f"record {number}"
         if not isinstance(record, dict) or "image_id" not in record:
-            found, expected = shown(record), "an object with image_id, person_box and all actions"
-            raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
+            expected = "an object with image_id, person_box and all actions"
+            raise InputError(source.path, record=place, found=shown(record), expected=expected)
         key = record["image_id"]
         if type(key) not in (int, str):
-            raise InputError(
-                source.path, record=f"record {number}", field="image_id", found=shown(key), expected="a COCO image id"
-            )
+            raise InputError(source.path, record=place, field="image_id", found=shown(key), expected="a COCO image id")
         if key not in ids:
-            (name,) = image_names(source, [key], "image_id", lambda _, at=number: f"record {at}")  # type: ignore[misc]
+            (name,) = image_names(source, [key], "image_id", lambda _, place=place: place)  # type: ignore[misc]
             ids[key] = images.setdefault(name, len(images))
     agent = [_column(source, records, f"{name}_agent", 1, "a number") for name in actions.names]
     roles = [_column(source, records, f"{actions.names[action]}_{role}", 5, _ROLE) for action, role in actions.entries]
     person = _column(source, records, "person_box", 4, _BOX)
     if not np.isfinite(person).all():
         row = int(np.argmin(np.isfinite(person).all(axis=1)))
-        found = shown(person[row].tolist())
-        raise InputError(
-            source.path, record=source.record_name(row, records[row]), field="person_box", found=found, expected=_BOX
-        )
+        place, found = source.record_name(row, records[row]), shown(person[row].tolist())
+        raise InputError(source.path, record=place, field="person_box", found=found, expected=_BOX)
     score = np.stack([column[:, 4] for column in roles], axis=1)
     boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
     return Rows(
@@ -88,22 +83,20 @@ def read_v_coco(source: Source) -> Rows:
 
 
 def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:
-    """(n, width) numbers that all records have under a key, in single precision as the official script takes them."""
-    values = [record.get(key, ()) for record in records]  # no number: None would pass for NaN
+    """Return (n, width) numbers under a key of all records, in single precision like the official script."""
+    values = [record.get(key, ()) for record in records]  # () is refused below; None would be converted to NaN
     try:
-        rows: Any = values if width == 1 else chain.from_iterable(values)
-        found: Floats = np.fromiter(rows, np.float64, width * len(values))
+        flat: Any = values if width == 1 else chain.from_iterable(values)
+        numbers: Floats = np.fromiter(flat, np.float64, width * len(values))
         if width > 1 and set(map(len, values)) - {width}:
             raise ValueError
     except (TypeError, ValueError):
         number = next(i for i, value in enumerate(values) if not _is_row(value, width))
-        field_found = "no such key" if key not in records[number] else shown(values[number])
-        name = source.record_name(number, records[number])
-        raise InputError(
-            source.path, record=f"record {number} ({name})", field=key, found=field_found, expected=expected
-        ) from None
+        found = "no such key" if key not in records[number] else shown(values[number])
+        place = f"record {number} ({source.record_name(number, records[number])})"
+        raise InputError(source.path, record=place, field=key, found=found, expected=expected) from None
     with np.errstate(over="ignore"):
-        return found.astype(np.float32).reshape(-1, width)
+        return numbers.astype(np.float32).reshape(-1, width)
 
 
 def _is_row(value: Any, width: int) -> bool:
@@ -116,7 +109,10 @@ def _is_row(value: Any, width: int) -> bool:
 
 
 def _run_lengths(boxes: Single) -> tuple[Single, Any]:
-    """(n, R, 4) boxes as those that differ from the one before, and (n, R) which each is: a person mostly has one."""
+    """Run-length encode (n, R, 4) boxes, because most persons have the same box in all roles.
+
+    Returns the boxes that differ from their predecessor, and the (n, R) index of each box among them.
+    """
     flat = boxes.reshape(-1, 4)
     bits = np.ascontiguousarray(flat).view(np.uint32)
     new = np.ones(len(flat), bool)
