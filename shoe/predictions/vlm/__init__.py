@@ -1,8 +1,8 @@
-"""Free text of vision-language models: who does what to what, in any words, with two boxes.
+"""Free text of vision-language models: interactions in any words, with two boxes each.
 
-JSON, JSON Lines, or the text that a model wrote, in whatever wrapper a tool put around it. What is read, by mechanism:
-:mod:`replies` finds the answer of a record and the data in its text, :mod:`items` finds what has two boxes,
-:mod:`marks` and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` splits phrases by the lexicon.
+The input is JSON, JSON Lines, or the text of a model inside any wrapper of a tool. :mod:`replies` finds the answer of a
+record and the data in its text, :mod:`items` finds interactions in data, :mod:`prose` and :mod:`box_marks` find
+interactions and boxes in sentences, and :mod:`words` splits phrases with the lexicon.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from shoe.predictions.vlm.images import is_file_name
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import UnreadableError
-from shoe.predictions.vlm.reader import Reader, by_image, record_of, records_in
+from shoe.predictions.vlm.reader import Reader, parse_record, records_by_image, records_in
 
-# Scene-Graph-Benchmark's ``custom_prediction.json``: per image boxes, pairs of them, and numbers for what they are.
-#
-# Images, classes and predicates are named in ``custom_data_info.json``, which the tool writes into the same folder.
+# Scene-Graph-Benchmark's ``custom_prediction.json``: boxes per image, pairs of boxes, and numbers of classes. The names
+# of images, classes and predicates are in ``custom_data_info.json``, which the tool writes into the same folder.
 
 _KEYS = {"bbox", "bbox_labels", "rel_pairs", "rel_labels"}
 _INFO = "custom_data_info.json"
@@ -40,7 +39,7 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 
 def is_sgg(document: Any) -> bool:
-    """Tell whether a document has the tool's keys for every image, and numbers for its classes."""
+    """Return whether a document has the keys of Scene-Graph-Benchmark for each image, and numbers for its classes."""
     if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
         return False
     first = next(iter(document.values()))
@@ -48,26 +47,24 @@ def is_sgg(document: Any) -> bool:
 
 
 def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
-    """The records of a document, with names for numbers.
+    """Yield the records of a document with names in place of numbers.
 
-    Raises:
-        InputError: where the file with the names is missing, or lacks one.
+    Raises InputError if the file with the names is missing, or lacks a name.
     """
-    beside = source.path.with_name(_INFO)
-    if not beside.is_file():
+    info_path = source.path.with_name(_INFO)
+    if not info_path.is_file():
         hint = "it names the images, classes and predicates that are numbers here"
         raise InputError(source.path, found=f"no {_INFO} beside it", expected="this file of the same run", hint=hint)
-    info = parse_json(beside, read_bytes(beside))
+    info = parse_json(info_path, read_bytes(info_path))
     lists = [info.get(name) if isinstance(info, dict) else None for name in _NAMES]
-    for name, listed in zip(_NAMES, lists, strict=True):
-        if not isinstance(listed, list):
-            raise InputError(beside, field=name, found="no list", expected="a list of names")
-    files, classes, predicates = ([str(word) for word in listed or []] for listed in lists)
+    for name, names in zip(_NAMES, lists, strict=True):
+        if not isinstance(names, list):
+            raise InputError(info_path, field=name, found="no list", expected="a list of names")
+    files, classes, predicates = ([str(word) for word in names or []] for names in lists)
     for number, image in source.document.items():
         if not isinstance(image, dict) or not set(image) >= _KEYS or not all(isinstance(image[k], list) for k in _KEYS):
-            raise InputError(
-                source.path, record=f"image {quote(number)}", found="other keys", expected="bbox, rel_pairs"
-            )
+            place, expected = f"image {quote(number)}", "bbox, rel_pairs"
+            raise InputError(source.path, record=place, found="other keys", expected=expected)
         yield {
             "image": _name(source, number, files, "idx_to_files"),
             "bbox": image["bbox"],
@@ -91,9 +88,9 @@ _LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
-    """Tell whether a document is free text of this format."""
+    """Return whether a source is free text of this format."""
     if source.kind == "text":
-        return bool(_table(source, _LOOKED_AT))
+        return bool(_table_rows(source, _LOOKED_AT))
     if source.kind != "document":
         return False
     document = source.head if source.is_list or source.lines else source.document
@@ -102,15 +99,15 @@ def is_vlm(source: Source) -> bool:
     return any(_is_record(record) for record in islice(records_in(document), _LOOKED_AT))
 
 
-def _table(source: Source, most: int | None = None) -> list[dict[str, str]]:
-    """The rows of a table of comma- or tab-separated values with a column of images and one of replies; else none."""
+def _table_rows(source: Source, most: int | None = None) -> list[dict[str, str]]:
+    """Return the rows of a CSV or TSV table with a column of images and one of replies; else an empty list."""
     text = source.data.decode("utf-8", "replace")
     header = text[:_LONGEST_HEADER].partition("\n")[0]
     if "," not in header and "\t" not in header:
         return []
     delimiter = "\t" if "\t" in header else ","
     cells = header.split(delimiter)
-    names = None  # the first line has them
+    names = None  # csv takes them from the first line, unless that line is data
     if any(map(is_file_name, cells)):
         names = ["image" if is_file_name(cell) else f"column {i}" for i, cell in enumerate(cells)]
     reader = csv.DictReader(io.StringIO(text, newline=""), names, delimiter=delimiter)
@@ -123,24 +120,21 @@ def _table(source: Source, most: int | None = None) -> list[dict[str, str]]:
 def _is_record(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
-    opened = record_of(record)
-    if opened.answer is not None:
-        return opened.image is not None or bool(by_image(opened))
-    reading = interactions_in([opened.outer])
+    parsed_record = parse_record(record)
+    if parsed_record.answer is not None:
+        return parsed_record.image is not None or bool(records_by_image(parsed_record))
+    reading = interactions_in([parsed_record.outer])
     is_sided = any(meaning(key).part == "box" and meaning(key).side in ("human", "subject") for key in record)
-    return opened.image is not None and bool(reading.pairs or reading.says_none or is_sided)
+    return parsed_record.image is not None and bool(reading.pairs or reading.says_none or is_sided)
 
 
 def read_vlm(source: Source) -> Rows:
-    """Read free text.
+    """Read free text. Phrases without verb and object get "" for both, which match no class; the notes list them.
 
-    Phrases without verb and object have "" for both, which is like no class; the notes list their text.
-
-    Raises:
-        InputError: naming the record and field that break the format, or what most replies lack.
+    Raises InputError naming the record and field that break the format, or the problem of most replies.
     """
     reader = Reader(source)
-    document = _table(source) if source.kind == "text" else source.document
+    document = _table_rows(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):
         raise InputError(source.path, found=shown(document), expected="one object per interaction or image")
     records = records_of_sgg(source) if is_sgg(document) else records_in(document)
@@ -153,7 +147,7 @@ def read_vlm(source: Source) -> Rows:
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: an interaction a line, with the image's size if known; an image without any has a line too."""
+    """Write JSON Lines: one interaction per line, with the image size if known; an image without any gets one line."""
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     verb, object_ = table.verb.tolist(), table.object.tolist()
     with replacing(path) as stream:

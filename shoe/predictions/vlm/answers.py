@@ -1,4 +1,4 @@
-"""What an answer says, text or parsed, given what its record says around it."""
+"""Read an answer, as text or parsed data, in the context of its record; list unread keys of its items."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.box_marks import MARK, Marked, entity_of, grounded, marked, with_mentions
+from shoe.predictions.vlm.box_marks import MARK, Marked, entity_of, grounded_caption, mark_boxes, with_mentions
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import is_beside, is_truth, meaning, role
+from shoe.predictions.vlm.keys import is_metadata, is_truth, meaning, role
 from shoe.predictions.vlm.parsed_reply import Pair, Reading
 from shoe.predictions.vlm.prose import interactions_of_sentences, interactions_of_text
-from shoe.predictions.vlm.replies import Reply, answer_of, opened, parsed, reply_of
-
-# What stands in items and was not read, or was read as what it may not have been meant to be.
+from shoe.predictions.vlm.replies import Reply, answer_of, open_wrapper, parse_json_text, reply_of
 
 _DEEPEST_UNREAD = 12
 _MOST_RECORDS = 100
@@ -29,36 +27,36 @@ _BOXES, _WORDS = {"human_box", "object_box"}, {"verb", "object"}
 
 
 def first_items(source: Source) -> Items:
-    """The innermost objects that hold boxes in the first records, those in text that is clean data included."""
+    """Return the innermost objects with boxes in the first records, including those in clean JSON text."""
     return list(islice(_items(source.head[:_MOST_RECORDS], 0), _MOST_ITEMS))
 
 
 def numbers_unread(items: Items) -> str:
-    """Name the keys that hold a number in every one of the first items and mean nothing; "" where there are none."""
+    """Return a text on unknown keys with a number in each of the first items; "" if there are none."""
     names: set[str] | None = None
     for item in items:
-        found = {key for key in _open(item) if type(item[key]) in (int, float)}
+        found = {key for key in _unknown_keys(item) if type(item[key]) in (int, float)}
         names = found if names is None else names & found
     shown = ", ".join(map(quote, sorted(names or ())[:_MOST_NAMED]))
     return f"numbers under {shown} were not read as scores" if shown else ""
 
 
 def keys_unread(items: Items) -> list[str]:
-    """Name the keys that say nothing, beside the boxes and words of those of the first items that say all themselves.
+    """Return the unknown keys of the first items that have all boxes and words under known keys.
 
-    Where an item does not, what stands under such a key may be a word, or point to a box.
+    In other items an unknown key may hold a word, or refer to a box.
     """
     names: dict[str, None] = {}
     for item in items:
-        words = {key: value for key, value in item.items() if value and isinstance(value, str | list | dict)}
-        roles = {role(key) for key in words if isinstance(key, str)}
+        values = {key: value for key, value in item.items() if value and isinstance(value, str | list | dict)}
+        roles = {role(key) for key in values if isinstance(key, str)}
         if roles >= _BOXES and (roles >= _WORDS or "phrase" in roles):
-            names |= {key: None for key in _open(item) if not isinstance(item[key], dict | list)}
+            names |= {key: None for key in _unknown_keys(item) if not isinstance(item[key], dict | list)}
     return list(names)
 
 
 def alternatives(items: Items) -> list[str]:
-    """The first list of words, among the first items, that stands for an object; empty where there is none."""
+    """Return the first list of words in the place of an object among the first items, or []."""
     for item in items:
         for key, value in item.items():
             is_words = isinstance(value, list) and len(value) > 1 and all(isinstance(word, str) for word in value)
@@ -67,8 +65,8 @@ def alternatives(items: Items) -> list[str]:
     return []
 
 
-def _open(item: dict[Any, Any]) -> list[str]:
-    """The keys of an item that say nothing."""
+def _unknown_keys(item: dict[Any, Any]) -> list[str]:
+    """Return the keys of an item without a meaning."""
     corners = {key for _, _, keys in corners_in(item) for key in keys}
     return [key for key in item if isinstance(key, str) and key not in corners and role(key) is None]
 
@@ -77,14 +75,18 @@ def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
     if depth > _DEEPEST_UNREAD:
         return
     if isinstance(value, str):
-        value = parsed(answer_of(value).removeprefix("```json").removesuffix("```")) if value[:1] in "[{`" else None
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
-    is_outer = False
-    for part in inner:
+        value = (
+            parse_json_text(answer_of(value).removeprefix("```json").removesuffix("```"))
+            if value[:1] in "[{`"
+            else None
+        )
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    has_inner_items = False
+    for part in parts:
         for item in _items(part, depth + 1):
-            is_outer = True
+            has_inner_items = True
             yield item
-    if not is_outer and isinstance(value, dict):
+    if not has_inner_items and isinstance(value, dict):
         yield from [value] if corners_in(value) or any(box_of(part, key) for key, part in value.items()) else []
 
 
@@ -92,15 +94,15 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
-_DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[(?![^\]A-Za-z]{0,300}\])")  # all that may be data but for lists of numbers
+_DATA = re.compile(r"[{}(=\"'\\&]|\[\s*\]|\[(?![^\]A-Za-z]{0,300}\])")  # any data except lists of numbers
 _KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
-_PIECE = 12  # letters: texts that are no longer on average are tokens of one, and not its lines
+_PIECE = 12  # characters: texts with a shorter mean length are tokens of one text, not lines
 
 
 class Answer(NamedTuple):
-    """An answer as it stands in its record, and what it says; how many answers beside it say something else."""
+    """An answer as written, its content, and the number of other answers in the record with different content."""
 
     said: Any
     reading: Reading
@@ -109,14 +111,14 @@ class Answer(NamedTuple):
 
     @property
     def says_none(self) -> bool:
-        """Whether it says that there is no interaction: an empty list, or words for it."""
+        """Whether the answer states that there is no interaction: an empty list, or words for it."""
         return self.reading.says_none or self.reply.says_none
 
     @property
     def unused(self) -> int:
-        """How many boxes stand in its text, which is no clean data, and in no item that was found in it."""
-        reply, found = self.reply, self.reading.found
-        if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in found):
+        """Number of boxes in a text without clean data that belong to no item."""
+        reply, items = self.reply, self.reading.items
+        if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0
         if reply.values and not reply.fixed:
             return 0
@@ -125,47 +127,47 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """How likely it is the answer, of several that a wrapper holds."""
+        """Sort key for choosing the answer among several texts of a wrapper."""
         length = len(self.said) if isinstance(self.said, str) else 0
-        return bool(self.reading.pairs), self.says_none, bool(self.reading.found or self.reply.lost), length
+        return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
 
-def said_outside(outer: dict[Any, Any]) -> Fields:
-    """What a record says beside the answer: words of the class that was asked about, or the boxes of a pair."""
-    kept = {
+def context_fields(outer: dict[Any, Any]) -> Fields:
+    """Return the fields beside the answer: words of the queried class, or boxes of a pair."""
+    relevant = {
         key: value
         for key, value in outer.items()
-        if not is_beside(key)
+        if not is_metadata(key)
         and not is_truth(key, value)
         and not (isinstance(value, str) and len(value) > _LONGEST)
         and not (key in ("label", "labels") and "predict" in outer)
         and not (isinstance(value, list | dict) and meaning(key).part != "box" and not meaning(key).side)
     }
-    return fields_of(kept)
+    return fields_of(relevant)
 
 
-def likeliest(answers: Sequence[Any], around: Fields) -> Answer:
-    """Read what may be the answer: the last that holds interactions counts, else what says that there are none.
+def best_answer(answers: Sequence[Any], around: Fields) -> Answer:
+    """Return the last answer with interactions, else the most likely of the others.
 
     Args:
-        answers: at least one text or structure, the likelier last.
-        around: fields of the record that they are in.
+        answers: at least one text or structure, the most likely last.
+        around: fields of the record with the answers.
     """
-    read = [Answer(said, *read_answer(said, around)) for said in reversed(answers)]
-    held = [answer for answer in read if answer.reading.pairs]
-    if not held:
-        return max(read, key=lambda answer: answer.rank)
-    return held[0]._replace(others=sum(other.reading.pairs != held[0].reading.pairs for other in held[1:]))
+    contents = [Answer(said, *read_answer(said, around)) for said in reversed(answers)]
+    readable = [answer for answer in contents if answer.reading.pairs]
+    if not readable:
+        return max(contents, key=lambda answer: answer.rank)
+    return readable[0]._replace(others=sum(other.reading.pairs != readable[0].reading.pairs for other in readable[1:]))
 
 
 def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
-    """The interactions of an answer, text or parsed."""
-    if (caption := grounded(answer)) is not None:
+    """Return the interactions of an answer, as text or parsed data, and the parsed reply."""
+    if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
         answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
     if not isinstance(answer, str):
-        return _or_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
+        return _with_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
     if around == Fields() and answer.isascii() and not _DATA.search(answer):
         text = answer_of(answer)
         if (prose := interactions_of_text(text, around)).found:
@@ -174,79 +176,77 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
 
     def count(value: Any, pool: list[Any]) -> int:
         reading = readings[id(value)] = interactions_in([value], around, pool)
-        return len(reading.found)
+        return len(reading.items)
 
     reply = reply_of(answer, count)
     for value in reply.values:
-        if (caption := grounded(value)) is not None:
+        if (caption := grounded_caption(value)) is not None:
             return interactions_of_sentences(caption), reply
-    whole = Reading()
+    merged = Reading()
     for value in reply.values:
-        whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
-    whole = _or_detections(whole, reply.values, around)
-    if not whole.pairs and not whole.says_none:
+        merged.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
+    merged = _with_detections(merged, reply.values, around)
+    if not merged.pairs and not merged.says_none:
         texts = _texts_in(reply.values, 0)
         if texts and (said := interactions_of_text("\n".join(texts), around)).pairs:
             return said, reply
-        if reply.pool and (said := _beside_data(reply, around)).pairs:
+        if reply.pool and (said := _from_sentences_around_data(reply, around)).pairs:
             return said, reply
-    for value in () if whole.pairs or whole.says_none else reply.values:
-        inner = opened(value).answers if isinstance(value, dict) else []
+    for value in () if merged.pairs or merged.says_none else reply.values:
+        inner = open_wrapper(value).answers if isinstance(value, dict) else []
         if len(inner) == 1 and inner[0] is not value:
             return read_answer(inner[0], around)
     is_cut_data = reply.lost and _KEYED.search(reply.text) is not None
-    if whole.pairs or whole.says_none or whole.keys or is_cut_data or not reply.text:
-        return whole, reply
+    if merged.pairs or merged.says_none or merged.keys or is_cut_data or not reply.text:
+        return merged, reply
     prose = interactions_of_text(reply.text, around)
-    return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)
+    return (prose, Reply(text=reply.text)) if prose.items else (merged, reply)
 
 
-def grounded_beside(said: Any, record: dict[Any, Any]) -> Reading:
-    """The interactions of an answer that only gives boxes to phrases, of a sentence that stands beside it.
+def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
+    """Return the interactions in a sentence of the record, if the answer only gives boxes to its phrases.
 
-    Args:
-        said: the answer, text or parsed.
-        record: the record, whose prompt may be the sentence.
+    ``answer`` is text or parsed data; the sentence may be the prompt.
     """
-    phrases = _boxed_phrases(said)
+    phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""
-        if value != said and all(name.lower() in sentence.lower() for name in phrases):
+        if value != answer and all(name.lower() in sentence.lower() for name in phrases):
             marks = {name: number for number, name in enumerate(phrases)}
             return interactions_of_sentences(Marked(with_mentions(sentence, marks), list(phrases.values())))
     return Reading()
 
 
-def _boxed_phrases(said: Any) -> dict[str, list[Box]]:
-    """The boxes of each phrase, where an answer holds nothing else."""
+def _boxed_phrases(answer: Any) -> dict[str, list[Box]]:
+    """Return the boxes by phrase, if the answer holds nothing else."""
     phrases: dict[str, list[Box]] = {}
-    if isinstance(said, str):
-        whole = marked(answer_of(said))
-        *pieces, rest = MARK.split(whole.text)
+    if isinstance(answer, str):
+        marked_text = mark_boxes(answer_of(answer))
+        *pieces, rest = MARK.split(marked_text.text)
         if rest.strip(" .\n"):
             return {}
         for name, mark in zip(pieces[::2], pieces[1::2], strict=True):
-            phrases.setdefault(name.strip(" ,.;\n"), []).extend(whole.boxes[int(mark)])
+            phrases.setdefault(name.strip(" ,.;\n"), []).extend(marked_text.boxes[int(mark)])
         return phrases if all(phrases) else {}
-    while isinstance(said, dict | list) and len(said) == 1:
-        said = next(iter(said.values())) if isinstance(said, dict) else said[0]
-    for row in (rows_of(said) or ()) if isinstance(said, dict) else ():
+    while isinstance(answer, dict | list) and len(answer) == 1:
+        answer = next(iter(answer.values())) if isinstance(answer, dict) else answer[0]
+    for row in (rows_of(answer) or ()) if isinstance(answer, dict) else ():
         entities, names = (fields := fields_of(row)).entities, fields.names
         if len(entities) == 1 and len(names) == 1:
             phrases.setdefault(names[0], []).append(entities[0].box)
     return phrases
 
 
-def _beside_data(reply: Reply, around: Fields) -> Reading:
-    """The interactions of sentences before and behind data that give names to boxes."""
+def _from_sentences_around_data(reply: Reply, around: Fields) -> Reading:
+    """Return the interactions of sentences before and after data that gives names to boxes."""
     text = reply.text
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind(mark) for mark in "}]") + 1
     sentences = [{"interaction": line} for line in _SENTENCE.split(f"{text[:start]}\n{text[end:]}") if line.strip()]
     return Reading([*interactions_in(sentences, around, reply.pool).pairs])
 
 
-def _or_detections(reading: Reading, values: list[Any], around: Fields) -> Reading:
-    """A reading, or that of the two boxes that an answer has where the record around it says what is done."""
+def _with_detections(reading: Reading, values: list[Any], around: Fields) -> Reading:
+    """Read two boxes in an answer as a pair, if the record has words for the interaction and nothing else was found."""
     if reading.pairs or not around.has_words or len(values) != 1 or not isinstance(values[0], list):
         return reading
     things = values[0]
@@ -256,7 +256,7 @@ def _or_detections(reading: Reading, values: list[Any], around: Fields) -> Readi
 
 
 def _texts_in(value: Any, depth: int) -> list[str]:
-    """The sentences that data holds."""
+    """Return the sentences in data."""
     if isinstance(value, str):
         return [value] if len(value) > _SHORT else []
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []

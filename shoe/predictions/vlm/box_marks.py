@@ -1,7 +1,7 @@
-"""Boxes inside text, replaced by marks; and boxed things: a box with its word.
+"""Replace boxes in text by marks, and pair boxes with their words as entities.
 
-A token form tells its convention: ``<box>`` and ``<|box_start|>`` hold thousandths, ``<loc_n>`` bins. Numbers in plain
-brackets are read under the convention of the file.
+Token forms imply a convention: ``<box>`` and ``<|box_start|>`` hold thousandths, ``<loc_n>`` bins. Numbers in plain
+brackets have the convention of the file.
 """
 
 from __future__ import annotations
@@ -19,30 +19,28 @@ from shoe.predictions.boxes.conventions import Convention
 from shoe.predictions.vlm.boxes import Box, box_of, number_of
 from shoe.predictions.vlm.keys import meaning
 
-# Nothing in a number is tried twice: what several numbers could be divided into grows with a power of their count.
+# Possessive quantifiers prevent backtracking, whose cost would grow with a power of the count of numbers.
 _NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
 _N = rf"\s*+{_NUMBER.pattern}(?:\s*px)?\s*+"
 _FOUR = rf"{_N},{_N},{_N},{_N}"
 _UNIT, _THOUSAND, _HUNDRED = Convention(scale="unit"), Convention(scale="thousand"), Convention(scale="hundred")
 _GRID = 32
-MARK = re.compile("\ue000(\\d+)\ue001")
-"""What stands for the boxes of that number."""
+MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this index
 
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text whose boxes are marks.
+    """A text with marks in place of boxes.
 
     Attributes:
-        text: the text.
-        boxes: by number of the mark, its boxes: most often one.
+        boxes: boxes by mark number; most marks have one.
     """
 
     text: str
     boxes: list[list[Box]]
 
 
-def _fours(numbers: list[float], convention: Convention | None) -> list[Box]:
+def _group_by_four(numbers: list[float], convention: Convention | None) -> list[Box]:
     rows = [numbers[i : i + 4] for i in range(0, len(numbers) - len(numbers) % 4, 4)]
     return [Box((row[0], row[1], row[2], row[3]), convention) for row in rows]
 
@@ -51,22 +49,22 @@ def _numbers(text: str) -> list[float]:
     return [float(number) for number in _NUMBER.findall(text)]
 
 
-def _plain(convention: Convention | None) -> Callable[[re.Match[str]], list[Box]]:
-    return lambda match: _fours(_numbers(match[1]), convention)
+def _reader_of(convention: Convention | None) -> Callable[[re.Match[str]], list[Box]]:
+    return lambda match: _group_by_four(_numbers(match[1]), convention)
 
 
-def _florence(match: re.Match[str]) -> list[Box]:
-    return _fours([(bin_ + 0.5) / 1000 for bin_ in _numbers(re.sub(r"<loc_", " ", match[0]))], BINS)
+def _read_florence(match: re.Match[str]) -> list[Box]:
+    return _group_by_four([(bin_ + 0.5) / 1000 for bin_ in _numbers(re.sub(r"<loc_", " ", match[0]))], BINS)
 
 
-def _paligemma(match: re.Match[str]) -> list[Box]:
+def _read_paligemma(match: re.Match[str]) -> list[Box]:
     bins = [bin_ / 1024 for bin_ in _numbers(match[0])]
-    boxes = _fours(bins, BINS)
+    boxes = _group_by_four(bins, BINS)
     return [box._replace(numbers=(box.numbers[1], box.numbers[0], box.numbers[3], box.numbers[2])) for box in boxes]
 
 
-def _kosmos(match: re.Match[str]) -> list[Box]:
-    """Two cells of a 32 x 32 grid: corners in their centres, or their edges where both are in one row or column."""
+def _read_kosmos(match: re.Match[str]) -> list[Box]:
+    """Parse two cells of a 32 x 32 grid: cell centres as corners, or cell edges if both are in one row or column."""
     cells = [int(number) for number in re.findall(r"\d+", match[0])]
     boxes = []
     for first, last in zip(cells[::2], cells[1::2], strict=False):
@@ -77,8 +75,8 @@ def _kosmos(match: re.Match[str]) -> list[Box]:
     return boxes
 
 
-def _named_corners(match: re.Match[str]) -> list[Box]:
-    return _fours([float(number) for number in match.groups()], None)
+def _read_named_corners(match: re.Match[str]) -> list[Box]:
+    return _group_by_four([float(number) for number in match.groups()], None)
 
 
 _FIRST = r"(?:top|upper)[- ]?left(?: corner)?\s*(?:at|:|=)?\s*"
@@ -86,47 +84,39 @@ _TO = r"(?:,|;|to|-|→|and)?\s*(?:(?:bottom|lower)[- ]?right(?: corner)?\s*(?:a
 _CORNERS = r"[,;]?\s*".join(
     rf"{axis}_?{end}\s*[:=]\s*({_NUMBER.pattern})" for end in ("(?:1|min)", "(?:2|max)") for axis in "xy"
 )
-BINS = Convention(scale="unit")
-"""The convention of location tokens; a mark of their own, as no user can mean another by them."""
+BINS = Convention(scale="unit")  # location tokens
 
-# In this order: the form, and what it holds.
+# A string that the text must contain, the form of boxes, and its parser, in the order in which they are applied.
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]], ...] = (
-    ("<box>", re.compile(r"<(?:box|quad)>(.{0,2000}?)</(?:box|quad)>", re.DOTALL), _plain(_THOUSAND)),
+    ("<box>", re.compile(r"<(?:box|quad)>(.{0,2000}?)</(?:box|quad)>", re.DOTALL), _reader_of(_THOUSAND)),
     (
         "box_start|>",
         re.compile(r"<\|(?:box|quad)_start\|>(.{0,2000}?)<\|(?:box|quad)_end\|>", re.DOTALL),
-        _plain(_THOUSAND),
+        _reader_of(_THOUSAND),
     ),
-    ("<|det|>", re.compile(r"<\|det\|>(.{0,2000}?)<\|/det\|>", re.DOTALL), _plain(_THOUSAND)),
-    ("<loc_", re.compile(r"(?:(?:<loc_\d{1,4}>){4})+"), _florence),
-    ("<loc", re.compile(r"(?:<loc\d{4}>){4}"), _paligemma),
+    ("<|det|>", re.compile(r"<\|det\|>(.{0,2000}?)<\|/det\|>", re.DOTALL), _reader_of(_THOUSAND)),
+    ("<loc_", re.compile(r"(?:(?:<loc_\d{1,4}>){4})+"), _read_florence),
+    ("<loc", re.compile(r"(?:<loc\d{4}>){4}"), _read_paligemma),
     (
         "<patch_index_",
         re.compile(r"(?:<patch_index_\d{4}>\s*<patch_index_\d{4}>(?:</delimiter_of_multi_objects/>)?)+"),
-        _kosmos,
+        _read_kosmos,
     ),
-    ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _plain(_HUNDRED)),
-    ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _named_corners),
-    ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _plain(None)),
-    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _plain(None)),
-    ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
-    ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _plain(None)),
-    ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
-    (
-        "(",
-        re.compile(
-            rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])",
-            re.I,
-        ),
-        _plain(None),
-    ),
+    ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _reader_of(_HUNDRED)),
+    ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _read_named_corners),
+    ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _reader_of(None)),
+    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _reader_of(None)),
+    ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _reader_of(None)),
+    ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _reader_of(None)),
+    ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _reader_of(None)),
+    ("(", re.compile(rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])", re.I), _reader_of(None)),
 )
 _TAGS = re.compile(
     r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim|g_[se])>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
     re.I,
 )
 _CLOSED = re.compile(r"</([A-Za-z]\w{0,15})>")
-_OPENED = re.compile(r"<[A-Za-z]\w{0,40}>")  # tokens of which nobody knows whether they are words
+_OPENED = re.compile(r"<[A-Za-z]\w{0,40}>")  # unknown tags, which may be words
 _BARE = re.compile(
     rf"(?<![\w.,])((?:{_NUMBER.pattern}(?:\s*px)?(?:\s*+,\s*+|\s++)){{3}}{_NUMBER.pattern}(?:\s*px)?)(?![\w.])"
 )
@@ -135,41 +125,41 @@ _POINTS = re.compile(r"<points?\s|<point>|\"?point_2d|<\|point_start")
 
 
 def has_points(text: str) -> bool:
-    """Whether a text has points in place of boxes."""
+    """Return whether a text has points in place of boxes."""
     return _POINTS.search(text) is not None
 
 
-def marked(text: str) -> Marked:
-    """Replace every box of a text by a mark, and take the tags around words away."""
+def mark_boxes(text: str) -> Marked:
+    """Replace every box of a text by a mark, and remove the tags around words."""
     boxes: list[list[Box]] = []
 
     def mark(read: Callable[[re.Match[str]], list[Box]]) -> Callable[[re.Match[str]], str]:
         def replace(match: re.Match[str]) -> str:
-            found = read(match)
-            if not found:
+            boxes_of_mark = read(match)
+            if not boxes_of_mark:
                 return match[0]
-            boxes.append(found)
+            boxes.append(boxes_of_mark)
             return f" \ue000{len(boxes) - 1}\ue001 "
 
         return replace
 
-    for sign, form, read in _FORMS:
-        if sign in text:
+    for substring, form, read in _FORMS:
+        if substring in text:
             text = form.sub(mark(read), text)
     if not boxes and not has_points(text):
-        text = _BARE.sub(mark(_plain(None)), text)
+        text = _BARE.sub(mark(_reader_of(None)), text)
     if _HAS_PREDICATES.search(text):
         return Marked(text, boxes)
-    if closed := {match[1] for match in _CLOSED.finditer(text)}:
-        plain = re.sub(rf"</?(?:{'|'.join(closed)})>", " ", text)
-        text = text if _OPENED.search(_TAGS.sub(" ", plain)) else plain
+    if closed_tags := {match[1] for match in _CLOSED.finditer(text)}:
+        untagged = re.sub(rf"</?(?:{'|'.join(closed_tags)})>", " ", text)
+        text = text if _OPENED.search(_TAGS.sub(" ", untagged)) else untagged
     return Marked(_TAGS.sub(" ", text), boxes)
 
 
-def grounded(value: Any) -> Marked | None:
-    """A caption with its list of entities, as Kosmos-2's processor gives them; None for anything else.
+def grounded_caption(value: Any) -> Marked | None:
+    """Return a caption with marks behind its entities, from the output of Kosmos-2's processor; None for other values.
 
-    An entity is its words, where they stand in the caption, and its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
+    An entity has its words, their span in the caption, and its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
     """
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list)):
         return None
@@ -193,12 +183,9 @@ def grounded(value: Any) -> Marked | None:
 
 
 def with_mentions(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
-    """Put marks behind the names of boxed things in a text.
+    """Insert marks behind the names of entities in a text.
 
-    Args:
-        text: words without marks.
-        marks: the number of the mark of each name.
-        words: what things are called whose names are no words, by the number of the mark.
+    ``marks`` are mark numbers by name; ``words`` are labels by mark number that replace names which are not words.
     """
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
@@ -213,18 +200,14 @@ def with_mentions(text: str, marks: dict[str, int], words: dict[int, str] | None
     return pattern.sub(mention, text)
 
 
-# Boxed things: a box with its word, as a reply writes the two together.
-
-# Which words are words for a person, and which for a verb.
-
 _PERSONS = text.WORD_CLASSES["persons"] - {"it", "one", "they", "group", "couple", "crowd"}
 _THINGS = frozenset(f"noun.{kind}" for kind in ("animal", "artifact", "food", "object", "plant"))
-_ENDS = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
+_AFTER_HEAD_NOUN = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
 
 
 @lru_cache(8192)
 def is_person(label: str) -> bool:
-    """Tell whether a label is a word for a person, by its head noun.
+    """Return whether the head noun of a label is a word for a person.
 
     >>> is_person("man in a red shirt"), is_person("Surfer"), is_person("bench")
     (True, True, False)
@@ -232,7 +215,7 @@ def is_person(label: str) -> bool:
     words = [word for word in text.tokens(text.plain(label[:200])) if not word.isdigit()]
     if len(words) > 1 and len(words[-1]) == 1:  # "person A", "player #7"
         words = words[:-1]
-    head = next((i for i, word in enumerate(words) if i and word in _ENDS), len(words))
+    head = next((i for i, word in enumerate(words) if i and word in _AFTER_HEAD_NOUN), len(words))
     return bool(words) and _names_person(words[head - 1])
 
 
@@ -252,7 +235,7 @@ def _names_person(word: str) -> bool:
 @lru_cache(8192)
 @by_wordnet
 def is_thing(label: str) -> bool:
-    """Tell whether a label is first of all a word for something that can be held or seen: "wine glass"; not "data"."""
+    """Return whether the first sense of a label is something visible and tangible: "wine glass"; not "data"."""
     words = text.tokens(text.plain(label[:200]))
     store = lexicon()
     names = ["_".join(words), words[-1]] if words else []
@@ -266,14 +249,14 @@ def is_thing(label: str) -> bool:
 @lru_cache(8192)
 @by_wordnet
 def can_be_verb(phrase: str) -> bool:
-    """Tell whether a phrase begins like a verb: "riding", "sit on"; not "bench"."""
+    """Return whether the first word of a phrase can be a verb: "riding", "sit on"; not "bench"."""
     words = text.tokens(text.plain(phrase[:200]))
     return bool(words) and (words[0].endswith("ing") or bool(bases(words[0], "verb")))
 
 
 @lru_cache(8192)
 def verb_likeness(phrase: str) -> float:
-    """How much words look like a verb, and not like a noun: from -1 to 1."""
+    """Return from -1 (noun) to 1 (verb) how much words look like a verb."""
     words = text.tokens(text.plain(phrase[:200]))
     if text.says_no_interaction(words):
         return 1.0
@@ -296,17 +279,16 @@ _REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _RELATIVE = frozenset(("norm", "normalized", "normalised", "rel", "relative", "n", "ratio", "percent", "1000"))
 _UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig", "original"}
-_SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
+_INTERACTION_WORDS = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
 
 
 class Entity(NamedTuple):
-    """A box with what a reply calls it.
+    """A box with its label.
 
     Attributes:
-        box: its numbers.
-        side: "human", "subject", "object", or "" where nothing says whose it is.
-        label: its word, "" if it has none.
-        key: the key that it stands under, as its word where there is no other.
+        side: "human", "subject", "object", or "" if unknown.
+        label: word for the box; "" if there is none.
+        key: key of the box, used as label if there is no other.
     """
 
     box: Box
@@ -317,7 +299,7 @@ class Entity(NamedTuple):
 
 @lru_cache(8192)
 def numberless(label: str) -> str:
-    """A label without its article and the number that tells it from others: "the horse_1" is horse.
+    """Return a label without article and number: "the horse_1" becomes horse.
 
     >>> numberless("person.2"), numberless("a wine glass"), numberless("man #1")
     ('person', 'wine glass', 'man')
@@ -327,24 +309,25 @@ def numberless(label: str) -> str:
 
 
 def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -> Entity | None:
-    """A box, or an object that holds one box and its label; None for anything else.
+    """Parse a box, or an object with one box and its label; return None for other values.
 
     Args:
-        value: as a model wrote it.
-        key: under which it stands.
-        side: whose box it is, "" where nothing says so.
-        holds_more: whether the object may hold a list of what is done, beside its box.
+        key: key of the value.
+        side: side of the box; "" if unknown.
+        holds_more: whether the object may also hold a list of interactions.
     """
     if type(value) not in (str, list, dict):
         return None
     if isinstance(value, dict):
         for name, inner in value.items():
-            if not (holds_more and isinstance(inner, list)) and _says_what(name, inner):
+            if not (holds_more and isinstance(inner, list)) and _describes_interaction(name, inner):
                 return None
     box = box_of(value, key)
     if box is not None:
-        said = value.items() if isinstance(value, dict) else ()
-        names = [text for name, inner in said if _is_name(name, text := inner[0] if _is_one(inner) else inner)]
+        fields = value.items() if isinstance(value, dict) else ()
+        names = [
+            text for name, inner in fields if _is_name(name, text := inner[0] if _is_single_item(inner) else inner)
+        ]
         return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)
@@ -359,7 +342,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     if len(boxes) != 1:
         return None
     name, box = boxes[0]
-    texts = {key: inner[0] if _is_one(inner) else inner for key, inner in value.items() if key != name}
+    texts = {key: inner[0] if _is_single_item(inner) else inner for key, inner in value.items() if key != name}
     labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
     ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
@@ -371,69 +354,69 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
 
 
 def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:
-    """Of boxes that are one in several units, "bbox" beside "bbox_norm", that in pixels; else all of them."""
+    """If the boxes are one box in several units ("bbox", "bbox_norm"), return only the one in pixels."""
     plain = {tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}
     relative = [not _RELATIVE.isdisjoint(meaning(name).words) for name, _ in boxes]
     return [boxes[relative.index(False)]] if len(plain) == 1 and any(relative) and not all(relative) else boxes
 
 
-def _is_one(value: Any) -> bool:
+def _is_single_item(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 1
 
 
 def _is_name(key: object, value: Any) -> bool:
-    """Whether a value beside the four numbers of a box is its word."""
+    """Return whether a value next to box coordinates is the label of the box."""
     return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
 
 
-def _says_what(key: object, value: Any) -> bool:
-    """Whether a value beside a box says what is done, or holds items that may."""
+def _describes_interaction(key: object, value: Any) -> bool:
+    """Return whether a value next to a box describes an interaction, or holds items that may."""
     if not isinstance(value, str | list | dict) or not value:
         return False
-    said = meaning(key)
-    if said.part == "verb" or (not isinstance(value, dict) and _SAYS_WHAT.intersection(said.words)):
+    info = meaning(key)
+    if info.part == "verb" or (not isinstance(value, dict) and _INTERACTION_WORDS.intersection(info.words)):
         return not isinstance(value, list) or box_of(value) is None
     if isinstance(value, dict):
-        return said.part == "phrase"
+        return info.part == "phrase"
     return isinstance(value, list) and any(isinstance(inner, dict) for inner in value) and box_of(value) is None
 
 
 @lru_cache(8192)
 def _as_label(key: object) -> str:
-    """The key as a word, if it is nothing else: {"horse": [1, 2, 3, 4]}."""
-    said = meaning(key)
-    is_word = isinstance(key, str) and not said.part and not said.side and any(word.isalpha() for word in said.words)
+    """Return the key as a label if it has no other meaning: {"horse": [1, 2, 3, 4]}."""
+    info = meaning(key)
+    is_word = isinstance(key, str) and not info.part and not info.side and any(word.isalpha() for word in info.words)
     return numberless(str(key).replace("_", " ")) if is_word else ""
 
 
 def _labelled(text: str, key: object, side: str) -> Entity | None:
-    """A word and its box in one text, as in "horse [1, 2, 3, 4]"."""
+    """Parse a word and its box in one text: "horse [1, 2, 3, 4]"."""
     match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
     box = box_of(match[2], key) if match else None
     return Entity(box, side, match[1], _as_label(key)) if match and box else None
 
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
-    """The key of the word of each box that has one of the same name: "doer" for "doer_box"."""
+    """Return, for each box key, the key of its word if both have the same name: "doer" for "doer_box"."""
     named: dict[Any, Any] = {}
     for key, value in record.items():
-        if (own := _box_of_whom(key)) and box_of(value, key) is not None:
-            words = (k for k, text in record.items() if isinstance(text, str) and _plain_words(k) == own)
+        if (owner := _owner_words(key)) and box_of(value, key) is not None:
+            words = (k for k, text in record.items() if isinstance(text, str) and _meaningless_words(k) == owner)
             named |= {key: next(words, None)}
     return {key: name for key, name in named.items() if name is not None}
 
 
 @lru_cache(8192)
-def _box_of_whom(key: object) -> tuple[str, ...]:
-    """The words of a key of a box beside those for a box, where it says of no side: "what" of "what_bbox"."""
-    said = meaning(key)
-    if said.part != "box" or said.side:
+def _owner_words(key: object) -> tuple[str, ...]:
+    """Return the words of a box key that are not for boxes: "what" of "what_bbox"; () if it names a side."""
+    info = meaning(key)
+    if info.part != "box" or info.side:
         return ()
-    return tuple(word for word in said.words if meaning(word).part != "box")
+    return tuple(word for word in info.words if meaning(word).part != "box")
 
 
 @lru_cache(8192)
-def _plain_words(key: object) -> tuple[str, ...]:
-    """The words of a key that means nothing by itself."""
-    said = meaning(key)
-    return () if said.part or said.side else said.words
+def _meaningless_words(key: object) -> tuple[str, ...]:
+    """Return the words of a key without meaning; () for other keys."""
+    info = meaning(key)
+    return () if info.part or info.side else info.words

@@ -1,11 +1,11 @@
-"""Gathers interactions, their images, words and box conventions, as columns."""
+"""Collect interactions, images, words and box conventions as columns."""
 
 from __future__ import annotations
 
 import re
 from array import array
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,74 +20,55 @@ from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import Pair, UnreadableError
-from shoe.predictions.vlm.words import Interaction, Words, words_of
+from shoe.predictions.vlm.words import Interaction, Words, parse_pair_words
 
-# Which of several texts of an item is the verb, where their keys say nothing: as it is in most items of the file.
-#
-# Of one item that cannot be told: "drink" and "hold" are nouns, "train" and "milk" are verbs, and a key means the same
-# thing in every item.
-
+# If keys have no meaning, the verb among several texts of an item is found from all items of the file, because a key
+# has the same role in each. One item is ambiguous: "drink" and "hold" are also nouns, "train" and "milk" also verbs.
 _NEARLY_ALL = 0.9
 
 
-class _Roles(NamedTuple):
-    """The key of each role; "" where no text has it."""
-
-    subject: str
-    verb: str
-    target: str
-
-
-def are_open(pair: Pair) -> bool:
-    """Whether a pair has several texts and nothing that tells which of them is the verb."""
+def has_open_roles(pair: Pair) -> bool:
+    """Return whether a pair has several texts, and neither keys nor fields identify the verb."""
     return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
 
 
-def decide_role(pairs: Sequence[Pair]) -> list[Pair]:
-    """Give the texts of a file's open pairs their roles, by the keys that they stand under."""
-    said: dict[frozenset[str], dict[str, set[str]]] = {}
+def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs with open roles, their texts assigned to subject, verb and object by their keys."""
+    texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
-        columns = said.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
+        columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
         for key, each in zip(pair.keys, pair.texts, strict=True):
             columns[key].add(each)
-    roles = {keys: _roles(columns) for keys, columns in said.items()}
-    return [_with_roles(pair, roles[frozenset(pair.keys)]) for pair in pairs]
+    roles = {keys: _roles(columns) for keys, columns in texts.items()}
+    return [_with_roles(pair, *roles[frozenset(pair.keys)]) for pair in pairs]
 
 
-def _roles(columns: dict[str, set[str]]) -> _Roles:
-    """Find the roles of keys by the texts under them."""
+def _roles(columns: dict[str, set[str]]) -> tuple[str, str, str]:
+    """Return the keys of subject, verb and object, given the texts under each key; "" if a role is missing."""
     people = [key for key, values in columns.items() if sum(map(is_person, values)) >= _NEARLY_ALL * len(values)]
     subject = people[0] if people else ""
-    likeness = {key: sum(map(verb_likeness, said)) / len(said) for key, said in columns.items() if key != subject}
+    likeness = {key: sum(map(verb_likeness, texts)) / len(texts) for key, texts in columns.items() if key != subject}
     verb = max(likeness, key=lambda key: likeness[key])
-    return _Roles(
-        subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
-    )
+    return subject, verb, min((key for key in likeness if key != verb), key=lambda key: likeness[key], default="")
 
 
-def _with_roles(pair: Pair, roles: _Roles) -> Pair:
+def _with_roles(pair: Pair, subject_key: str, verb_key: str, target_key: str) -> Pair:
     words = dict(zip(pair.keys, pair.texts, strict=True))
-    subject, target = pair.subject or words.get(roles.subject, ""), pair.target or words.get(roles.target, "")
-    return pair._replace(subject=subject, target=target, verbs=(Verb(words[roles.verb]),), texts=(), keys=())
+    subject, target = pair.subject or words.get(subject_key, ""), pair.target or words.get(target_key, "")
+    return pair._replace(subject=subject, target=target, verbs=(Verb(words[verb_key]),), texts=(), keys=())
 
 
-# The scale of boxes whose form tells a convention that their numbers may contradict.
-
-_UNIT, _THOUSAND, _LAST, _Y_FIRST, _SCALE_USUAL = "unit", "thousand", 1000, "yxyx", "xyxy"
-_SMALL = 800  # sides of images whose pixels tell from thousandths
-_SCALE_MANY = 0.02
-_SCALE_ENOUGH = 20  # pairs that tell something of all pairs of a file
+_UNIT, _THOUSAND, _LAST, _Y_FIRST, _DEFAULT = "unit", "thousand", 1000, "yxyx", "xyxy"
+_SMALL = 800  # longest side of images whose pixel coordinates differ clearly from thousandths
+_MANY = 0.02  # larger fractions of pairs are not mistakes
+_ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a file
 
 
-def by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """A convention that the form of boxes says, with another scale where their numbers cannot be of that.
+def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
+    """Return a convention that the form of boxes states, with another scale if the box numbers contradict it.
 
-    Thousandths are not all below 1, nor beyond 1000; nor do nearly all of them stay below the pixels of small images.
-
-    Args:
-        convention: its name.
-        boxes: (n, 8) the numbers of both boxes.
-        sides: (n, 2) width and height of their images, 0 where not known.
+    Thousandths are neither all below 1 nor above 1000, and they are rarely all within the pixel size of small images.
+    ``boxes`` are (n, 8) numbers of both boxes, ``sides`` (n, 2) widths and heights of the images, 0 if unknown.
     """
     words = convention.split(",")
     if _THOUSAND not in words or not len(boxes):
@@ -97,13 +78,11 @@ def by_content(convention: str, boxes: Floats, sides: Floats) -> str:
         return ",".join([_UNIT, *rest])
     small = (sides > 0).all(axis=1) & (sides.max(axis=1) <= _SMALL)
     limits = np.tile(sides[small][:, ::-1] if _Y_FIRST in words else sides[small], 4)
-    are_inside = small.sum() >= _SCALE_ENOUGH and (boxes[small] <= limits + 1).all(axis=1).mean() > 1 - _SCALE_MANY
-    if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _SCALE_MANY:
-        return ",".join(rest) or _SCALE_USUAL
+    are_inside = small.sum() >= _ENOUGH and (boxes[small] <= limits + 1).all(axis=1).mean() > 1 - _MANY
+    if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _MANY:
+        return ",".join(rest) or _DEFAULT
     return convention
 
-
-# Confidences as models write them: numbers, percent, or words.
 
 WORDS = {
     "certain": 0.95,
@@ -116,19 +95,15 @@ WORDS = {
     "unlikely": 0.2,
     "very low": 0.1,
 }
-"""What a confidence in words counts as; every report names those that a file has."""
-_SHARE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
+"""Scores of confidences in words; every report lists the words that a file contains."""
+_FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Read a confidence.
+    """Parse a confidence as written.
 
-    Args:
-        value: as written.
-
-    Returns:
-        the score; NaN where there is none, None where it cannot be read. What was read where it was no plain number:
-        "%", "/" or the word.
+    Returns the score (NaN if there is none, None if it cannot be parsed), and the form if it is not a plain number:
+    "%", "/" or the word.
     """
     if value is None or value == "":
         return np.nan, ""
@@ -139,27 +114,23 @@ def score_of(value: Any) -> tuple[float | None, str]:
         return score_of(value[0])
     if not isinstance(value, str):
         return None, ""
-    if share := _SHARE.fullmatch(value):
-        whole = 10.0 if share[2].replace(" ", "") == "/10" else 100.0
-        return float(share[1]) / whole, "%" if share[2] == "%" else "/"
+    if fraction := _FRACTION.fullmatch(value):
+        denominator = 10.0 if fraction[2].replace(" ", "") == "/10" else 100.0
+        return float(fraction[1]) / denominator, "%" if fraction[2] == "%" else "/"
     word = " ".join(value.lower().replace("_", " ").replace("-", " ").split())
     return (WORDS[word], word) if word in WORDS else (None, "")
 
 
 def are_percent(scores: Floats) -> bool:
-    """Whether all scores of a file are whole numbers from 1 to 100, some above 10: percent."""
+    """Return whether all scores of a file are whole numbers from 1 to 100, with some above 10: percent."""
     given = scores[~np.isnan(scores)]
     return bool(len(given)) and bool(given.min() >= 1 and 10 < given.max() <= 100 and (given == np.rint(given)).all())
 
 
 Numbers = tuple[float, float, float, float]
 _NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
-_USUAL = "xyxy"
-_BINS = "unit"
-_MANY = 0.02
-_ENOUGH = 20  # pairs that tell something of all pairs of a file
 _EXAMPLES = 3
-_IN_WORDS = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
+_EXPECTED_TEXT = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
 
 
 class Columns:
@@ -172,23 +143,21 @@ class Columns:
         self._sizes: list[tuple[float, float]] = []
         self._verbs: dict[str, int] = {}
         self._objects: dict[str, int] = {}
-        self._conventions: dict[str, int] = {_USUAL: 0}
-        # Row by row, as arrays: lists of a million Python numbers would take much more memory.
-        self._words = array("q")  # verb, object and convention
-        self._places = array("q")  # image, record, item, and whether it is of a reply
+        self._conventions: dict[str, int] = {_DEFAULT: 0}
+        # Flat arrays, row by row, because lists of a million Python numbers need much more memory.
+        self._words = array("q")  # indices of verb, object and convention
+        self._places = array("q")  # image, record, item, and whether the row comes from a reply
         self._numbers = array("d")  # both boxes and the score
-        self._open: list[tuple[str, int, Pair, int, int | None, bool]] = []
+        self._undecided: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
-        """How many interactions there are, those included of which :meth:`settle` decides."""
-        return len(self._words) // 3 + len(self._backward) + len(self._open)
+        return len(self._words) // 3 + len(self._backward) + len(self._undecided)
 
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
-        """The index of an image, whose size the record may say.
+        """Return the index of an image, and store its size if the record has one.
 
-        Raises:
-            UnreadableError: where it is no image's name, or of another size than before.
+        Raises UnreadableError if the value is not an image name, or if the size differs from an earlier one.
         """
         if image is None:
             place = self._source.record_name(record_number)
@@ -211,7 +180,7 @@ class Columns:
         sides = {meaning(key).part: value for key, value in record.items() if value is not None}
         if "width" in sides and "height" in sides:
             place = self._source.record_name(record_number)
-            size = (_side(place, sides, "width"), _side(place, sides, "height"))
+            size = (_parse_side(place, sides, "width"), _parse_side(place, sides, "height"))
             if _NO_SIZE not in (size, self._sizes[index]) and size != self._sizes[index]:
                 raise UnreadableError(place, "width", f"another size of {quote(name)}", "one size for an image")
             self._sizes[index] = self._sizes[index] if size == _NO_SIZE else size
@@ -220,68 +189,63 @@ class Columns:
     def add_plain(
         self, image: int, verb: str, object_: str, score: float | None, human: Numbers, target: Numbers, record: int
     ) -> None:
-        """Add an interaction whose words count as they are."""
-        self._add_row(Interaction(verb, object_, None), _USUAL, human, target, np.nan if score is None else score)
+        """Add an interaction whose words are used as they are."""
+        self._add_row(Interaction(verb, object_, None), _DEFAULT, human, target, np.nan if score is None else score)
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add what is said of a pair; tell whether that makes a row, or may.
+        """Add the interactions of a pair; return whether there are any, or may be after :meth:`settle`.
 
         Args:
-            place: names the pair in a message.
+            place: name of the pair for messages.
             image: index of its image.
-            pair: the boxes and words.
-            record: number of its record.
-            item: its number in the record; None where the record is the item.
-            loose: whether it is of a reply, of which what cannot be read is left out.
+            record: index of its record.
+            item: index of the item in the record; None if the record is the item.
+            loose: whether the pair comes from a reply, whose unreadable parts are left out.
 
         Raises:
-            UnreadableError: where there are no words, or the human is no person.
+            UnreadableError: if there are no words, or the human is not a person.
         """
-        if are_open(pair):
-            self._open.append((place, image, pair, record, item, loose))
+        if has_open_roles(pair):
+            self._undecided.append((place, image, pair, record, item, loose))
             return True
-        words = words_of(pair)
+        words = parse_pair_words(pair)
         if words is None:
-            part, value = pair.wrong or ("phrase", None)
+            part, value = pair.invalid_word or ("phrase", None)
             expected = "a phrase, or a verb and an object" if value is None else "text"
-            raise UnreadableError(
-                place,
-                part,
-                "no such key" if pair.wrong is None else shown(value),
-                _IN_WORDS if type(value) in (int, float) else expected,
-            )
+            found = "no such key" if pair.invalid_word is None else shown(value)
+            raise UnreadableError(place, part, found, _EXPECTED_TEXT if type(value) in (int, float) else expected)
         if words.no_person:
             error = UnreadableError(place, "subject", quote(words.no_person), "a person")
             if not is_person(pair.target):
                 raise error
             self._backward.append((error, image, pair, record, item))
             return True
-        said = list(words.interactions)
+        interactions = list(words.interactions)
         if words.unparsed:
-            said = [Interaction("", "", pair.score)]
-        elif not said and not words.denied:
+            interactions = [Interaction("", "", pair.score)]
+        elif not interactions and not words.denied:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
-        named = human.box.convention or target.box.convention
-        convention = _USUAL if named is None else str(named)
-        for interaction in said:
+        stated = human.box.convention or target.box.convention
+        convention_name = _DEFAULT if stated is None else str(stated)
+        for interaction in interactions:
             score = self._score(place, interaction.score, pair, loose=loose)
-            self._add_row(interaction, convention, human.box.numbers, target.box.numbers, score)
+            self._add_row(interaction, convention_name, human.box.numbers, target.box.numbers, score)
             self._places.extend((image, record, _NO_ITEM if item is None else item, loose))
         self._note(words)
-        return bool(said)
+        return bool(interactions)
 
     def settle(self) -> list[UnreadableError]:
-        """Decide what only the whole file tells; return the errors of what is left out.
+        """Decide pairs that depend on the whole file; return the errors of pairs that are left out.
 
-        That is which of several texts of an item is the verb, and which way round the relations of things to persons
-        are: where nearly all relations of a file have a thing first and a person second, that is how it writes them.
+        These are the roles of texts with meaningless keys, and relations from things to persons: they are reversed if
+        nearly all relations of the file have a thing first and a person second.
         """
-        waiting, self._open = self._open, []
-        decided = decide_role([pair for _, _, pair, *_ in waiting])
+        undecided, self._undecided = self._undecided, []
+        pairs = assign_roles([pair for _, _, pair, *_ in undecided])
         errors = []
-        for (place, image, _, record, item, loose), pair in zip(waiting, decided, strict=True):
+        for (place, image, _, record, item, loose), pair in zip(undecided, pairs, strict=True):
             try:
                 self.add_pair(place, image, pair, record, item, loose=loose)
             except UnreadableError as unreadable:
@@ -291,16 +255,12 @@ class Columns:
             return [*errors, *(error for error, *_ in backward)]
         self._notes.add("exchanged", count=len(backward))
         for error, image, pair, record, item in backward:
-            turned = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
-            self.add_pair(error.place, image, turned, record, item, loose=True)
+            swapped = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
+            self.add_pair(error.place, image, swapped, record, item, loose=True)
         return errors
 
     def rows(self) -> Rows:
-        """Put together what was gathered.
-
-        Raises:
-            InputError: if no phrase has a verb and an object.
-        """
+        """Return the collected rows. Raises InputError if no phrase has a verb and an object."""
         unparsed = self._notes.examples("unparsed")
         verb, object_, convention = np.array(self._words, np.int64).reshape(-1, 3).T
         image, record, item, loose = np.array(self._places, np.int64).reshape(-1, 4).T
@@ -314,7 +274,8 @@ class Columns:
             self._notes.add("scores_converted", "1 to 100 as percent", int((~np.isnan(score)).sum()))
         sides = self._sides()[image]
         names = [
-            by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
+            scale_by_content(name, boxes[convention == i], sides[convention == i])
+            for name, i in self._conventions.items()
         ]
 
         def place(row: int) -> str:
@@ -336,11 +297,11 @@ class Columns:
             place=place,
             conventions=names if len(names) > 1 else (),
             convention=convention if len(names) > 1 else None,
-            fixed=[self._conventions[_BINS]] if _BINS in self._conventions else (),
+            fixed=[self._conventions[_UNIT]] if _UNIT in self._conventions else (),
         )
 
     def _sides(self) -> Floats:
-        """(m, 2) width and height of the images, from the file, else from elsewhere; else 0."""
+        """Return (m, 2) image sizes, from the file, else from the source; else 0."""
         known = self._source.sizes or {}
         sides = [
             size if size != _NO_SIZE else known.get(name, size)
@@ -372,20 +333,20 @@ class Columns:
     def _score(self, place: str, raw: Any, pair: Pair, *, loose: bool) -> float:
         if raw is None and pair.human.box.score is not None and pair.object.box.score is not None:
             return pair.human.box.score * pair.object.box.score
-        score, how = score_of(raw)
+        score, form = score_of(raw)
         if score is None:
-            if not loose and raw == raw:  # a NaN is no score in any file, and counted
+            if not loose and raw == raw:  # NaN means no score in all formats
                 raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")
             self._notes.add("scores_unread", shown(raw))
             return np.nan
-        if how:
-            said = {"%": "percent", "/": "shares"}.get(how, f"{quote(how)} as {score:g}")
-            self._notes.add("scores_converted", said)
+        if form:
+            converted = {"%": "percent", "/": "shares"}.get(form, f"{quote(form)} as {score:g}")
+            self._notes.add("scores_converted", converted)
         return score
 
 
-def _side(place: str, found: dict[str, Any], field: str) -> float:
-    value = found[field]
+def _parse_side(place: str, sides: dict[str, Any], field: str) -> float:
+    value = sides[field]
     if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
         raise UnreadableError(place, field, shown(value), "pixels")
     return float(value)

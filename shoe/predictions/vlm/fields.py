@@ -1,4 +1,4 @@
-"""The fields of one item of a reply, sorted by what they hold: boxes, words, references, lists of further items."""
+"""Sort the fields of one item of a reply by their content: boxes, words, references, and lists of further items."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from shoe.predictions.vlm.keys import Meaning, meaning
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
-_WRITTEN_OUT = ("image", "width", "height")
-
-
+_IMAGE_PARTS = ("image", "width", "height")
 _DIGIT = re.compile(r"\d")
 
 
 class Verb(NamedTuple):
-    """A verb with the score that stands beside it, if one does."""
+    """A verb with its score, if it has one."""
 
     text: str
     score: Any = None
@@ -30,25 +28,25 @@ class Verb(NamedTuple):
 
 @dataclass(slots=True)
 class Fields:
-    """What an item holds.
+    """Content of an item.
 
     Attributes:
-        entities: its boxes.
-        references: by side, what points to a box elsewhere.
-        labels: by side, words of the human and the object.
-        verbs: the verbs, as written.
+        entities: boxes of the item.
+        references: by side, references to boxes elsewhere.
+        labels: by side, words for the human and the object.
+        verbs: verbs as written.
         phrase: a sentence or triplet.
-        names: words of which no side is said.
+        names: words without a side.
         texts: other texts, in order.
         keys_of: the key of each of these texts.
-        score: as written; None if there is none.
-        children: lists and objects inside it, with their keys.
-        opened_by: the key that it stands under, where that may say what is done.
-        within: the key of the list that it stands in, "" for none.
-        points: whether it has points.
-        empty_lists: keys with a list of nothing.
-        broken: by side, what stands where a box should.
-        wrong: the part that a word should have had, and what stands there.
+        score: score as written; None if there is none.
+        children: lists and objects inside the item, with their keys.
+        outer_key: key of the item, if it may describe the interaction.
+        list_key: key of the list that contains the item; "" if there is none.
+        points: whether the item has points.
+        empty_lists: keys with an empty list.
+        invalid_boxes: by side, values in place of a box.
+        invalid_word: the key part that should have held a word, and its value.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -61,133 +59,133 @@ class Fields:
     keys_of: dict[str, str] = field(default_factory=dict)
     score: Any = None
     children: list[tuple[object, Any]] = field(default_factory=list)
-    opened_by: str = ""
-    within: str = ""
+    outer_key: str = ""
+    list_key: str = ""
     points: bool = False
     empty_lists: list[str] = field(default_factory=list)
-    broken: dict[str, Any] = field(default_factory=dict)
-    wrong: tuple[str, Any] | None = None
+    invalid_boxes: dict[str, Any] = field(default_factory=dict)
+    invalid_word: tuple[str, Any] | None = None
 
     @property
     def label(self) -> str:
-        """The first word of which no side is said."""
+        """The first word without a side."""
         return self.names[0] if self.names else ""
 
     @property
     def has_words(self) -> bool:
-        """Whether anything says what is done."""
+        """Whether there are words for the interaction."""
         return bool(self.verbs or self.phrase)
 
 
 def fields_of(record: dict[Any, Any]) -> Fields:
-    """Sort the fields of an item."""
+    """Return the sorted fields of an item."""
     fields = Fields()
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
-    of_boxes = {key for _, _, keys in corners for key in keys}
-    named = words_of_boxes(record)
-    is_placed = any(map(_says_what_is_done, record))
+    corner_keys = {key for _, _, keys in corners for key in keys}
+    word_key_of = words_of_boxes(record)
+    has_interaction_key = any(map(_is_interaction_key, record))
     for key, value in record.items():
-        said = meaning(key)
-        if is_placed and said.part == "verb" and "spatial" in said.words:
+        info = meaning(key)
+        if has_interaction_key and info.part == "verb" and "spatial" in info.words:
             continue
-        if said.part in _WRITTEN_OUT or key in of_boxes or key in named.values():
+        if info.part in _IMAGE_PARTS or key in corner_keys or key in word_key_of.values():
             continue
-        if key in named:
+        if key in word_key_of:
             box = box_of(value, key)
-            fields.entities += [Entity(box, "", record[named[key]])] if box else []
+            fields.entities += [Entity(box, "", record[word_key_of[key]])] if box else []
             continue
         if value is None or value == "":
-            if said.part == "box" and said.side:
-                fields.broken[said.side] = value
-            elif said.part in ("verb", "phrase"):
-                fields.wrong = (said.part, value)
+            if info.part == "box" and info.side:
+                fields.invalid_boxes[info.side] = value
+            elif info.part in ("verb", "phrase"):
+                fields.invalid_word = (info.part, value)
             continue
-        if said.part == "score":
-            if not said.side and (fields.score is None or key in ("score", "confidence")):
+        if info.part == "score":
+            if not info.side and (fields.score is None or key in ("score", "confidence")):
                 fields.score = _score_in(value) if isinstance(value, dict) else value
         elif isinstance(value, dict | list):
-            _sort_structure(fields, key, said, value)
+            _sort_structure(fields, key, info, value)
         elif isinstance(value, str):
-            _sort_text(fields, key, said, value)
+            _sort_text(fields, key, info, value)
         elif type(value) in (int, float):
-            if said.part in ("verb", "phrase"):
-                fields.wrong = (said.part, value)
-            if said.part == "id" and not said.side:
-                if fields.wrong is None and not _NUMBERED.isdisjoint(said.words):
-                    fields.wrong = (str(key), value)
+            if info.part in ("verb", "phrase"):
+                fields.invalid_word = (info.part, value)
+            if info.part == "id" and not info.side:
+                if fields.invalid_word is None and not _NUMBERED.isdisjoint(info.words):
+                    fields.invalid_word = (str(key), value)
                 continue
-            fields.references[said.side or str(key)] = value
+            fields.references[info.side or str(key)] = value
     return fields
 
 
-def _says_what_is_done(key: object) -> bool:
-    """Whether a key is of a verb or a phrase, and not of where things are."""
-    said = meaning(key)
-    return said.part in ("verb", "phrase") and "spatial" not in said.words
+def _is_interaction_key(key: object) -> bool:
+    """Return whether a key is for a verb or a phrase, and not for a spatial relation."""
+    info = meaning(key)
+    return info.part in ("verb", "phrase") and "spatial" not in info.words
 
 
 def _score_in(scores: dict[Any, Any]) -> Any:
-    """The score of the interaction among those of its parts; all of them where none is its own."""
+    """Return the score of the interaction among scores of its parts; all scores if it has none of its own."""
     return next((score for key, score in scores.items() if meaning(key).part in ("phrase", "verb", "score")), scores)
 
 
-def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> None:
-    if said.part == "point":
+def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> None:
+    if info.part == "point":
         fields.points = True
         return
     if not value:
         fields.empty_lists.append(str(key))
         return
-    entity = entity_of(value, key, said.side)
+    entity = entity_of(value, key, info.side)
     if entity is not None:
-        if not (_AROUND_ALL.intersection(said.words) and said.part == "box" and not said.side):
+        if not (_AROUND_ALL.intersection(info.words) and info.part == "box" and not info.side):
             fields.entities.append(entity)
     elif isinstance(value, dict):
-        _sort_object(fields, key, said, value)
+        _sort_object(fields, key, info, value)
     elif is_pointer_pair(value):
         fields.references |= {f"{key} 1": value[0], f"{key} 2": value[1]}
     elif all(isinstance(inner, str) for inner in value):
-        _sort_words(fields, key, said, value)
-    elif _may_hold_boxes(said, len(value)) and all(box_of(inner, key) for inner in value):
-        fields.entities += [Entity(box, said.side) for inner in value if (box := box_of(inner, key))]
-    elif said.part == "box" or (said.side and all(type(inner) in (int, float) for inner in value)):
-        fields.broken[said.side] = value
+        _sort_words(fields, key, info, value)
+    elif _may_hold_boxes(info, len(value)) and all(box_of(inner, key) for inner in value):
+        fields.entities += [Entity(box, info.side) for inner in value if (box := box_of(inner, key))]
+    elif info.part == "box" or (info.side and all(type(inner) in (int, float) for inner in value)):
+        fields.invalid_boxes[info.side] = value
         if any(isinstance(inner, dict) for inner in value):
             fields.children.append((key, value))
-    elif said.side and len(value) == 1:
-        _sort_structure(fields, key, said, value[0]) if isinstance(value[0], dict) else fields.children.append(
+    elif info.side and len(value) == 1:
+        _sort_structure(fields, key, info, value[0]) if isinstance(value[0], dict) else fields.children.append(
             (key, value)
         )
     else:
         fields.children.append((key, value))
 
 
-def _may_hold_boxes(said: Meaning, count: int) -> bool:
-    """Whether a list may be of boxes, a pair's two or several of one side."""
-    return said.part == "box" if said.side and count != 2 else count == 2 and said.part in ("box", "", "label")
+def _may_hold_boxes(info: Meaning, count: int) -> bool:
+    """Return whether a list may hold boxes: the two of a pair, or several of one side."""
+    return info.part == "box" if info.side and count != 2 else count == 2 and info.part in ("box", "", "label")
 
 
-def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, Any]) -> None:
-    if said.part == "verb" and all(type(is_done) is bool for is_done in value.values()):
+def _sort_object(fields: Fields, key: object, info: Meaning, value: dict[Any, Any]) -> None:
+    if info.part == "verb" and all(type(is_done) is bool for is_done in value.values()):
         fields.verbs += [Verb(str(name)) for name, is_done in value.items() if is_done]
         return
     scores = [number_of(score) for score in value.values()]
-    if said.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
+    if info.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
         fields.verbs += [Verb(name, value[name]) for name in value]
         return
-    simple = not any(isinstance(inner, dict | list) for inner in value.values())
+    is_flat = not any(isinstance(inner, dict | list) for inner in value.values())
     texts = {name: inner for name, inner in value.items() if isinstance(inner, str)}
-    if said.side and simple:
+    if info.side and is_flat:
         ids = [inner for name, inner in value.items() if meaning(name).part == "id" and isinstance(inner, str | int)]
         if ids:
-            fields.references[said.side] = ids[0]
+            fields.references[info.side] = ids[0]
         labels = [inner for name, inner in texts.items() if meaning(name).part != "id"]
         if labels:
-            fields.labels[said.side] = labels[0]
+            fields.labels[info.side] = labels[0]
         if not ids and not labels:
-            fields.broken[said.side] = value
-    elif said.part in ("verb", "phrase") and simple and texts and not (inner_fields := fields_of(value)).entities:
+            fields.invalid_boxes[info.side] = value
+    elif info.part in ("verb", "phrase") and is_flat and texts and not (inner_fields := fields_of(value)).entities:
         names = [verb.text for verb in inner_fields.verbs] or list(texts.values())[:1]
         if inner_fields.verbs and inner_fields.names:
             inner_fields.labels.setdefault("object", inner_fields.names[0])
@@ -198,11 +196,11 @@ def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, An
         fields.children.append((key, value))
 
 
-def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) -> None:
-    found = [entity_of(inner, key, said.side) for inner in value] if len(value) == 2 else []
-    if found and None not in found:
-        fields.entities += [entity for entity in found if entity]
-    elif said.part == "phrase" and _is_triplet(said, value):
+def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) -> None:
+    entities = [entity_of(inner, key, info.side) for inner in value] if len(value) == 2 else []
+    if entities and None not in entities:
+        fields.entities += [entity for entity in entities if entity]
+    elif info.part == "phrase" and _is_triplet(info, value):
         *subject, verb, target = value
         if not can_be_verb(verb) and can_be_verb(target) and not subject:
             verb, target = target, verb
@@ -210,53 +208,53 @@ def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) ->
         fields.labels.setdefault("object", target)
         for word in subject:
             fields.labels.setdefault("subject", word)
-    elif said.part in ("verb", "phrase"):
+    elif info.part in ("verb", "phrase"):
         fields.verbs += [Verb(text) for text in value]
-    elif said.side:
-        fields.labels[said.side] = ALTERNATIVES.join(value) if said.side == "object" else value[0]
+    elif info.side:
+        fields.labels[info.side] = ALTERNATIVES.join(value) if info.side == "object" else value[0]
     elif len(value) == 1:
-        _sort_text(fields, key, said, value[0])
-    elif said.part == "label" and len(value) == 2:
+        _sort_text(fields, key, info, value[0])
+    elif info.part == "label" and len(value) == 2:
         fields.names += value
     else:
         fields.children.append((key, value))
 
 
-def _is_triplet(said: Meaning, value: list[str]) -> bool:
-    """Whether words are subject, verb and object of one interaction, or verb and object, and not interactions."""
+def _is_triplet(info: Meaning, value: list[str]) -> bool:
+    """Return whether words are (subject,) verb and object of one interaction, and not several interactions."""
     if any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
         return False
     if len(value) == 3:
-        return is_person(value[0]) or "triplet" in said.words
-    return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in said.words)
+        return is_person(value[0]) or "triplet" in info.words
+    return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in info.words)
 
 
 def _is_clause(phrase: str) -> bool:
-    """Whether words say of a person what it does: "person_1 riding horse_2"."""
+    """Return whether a phrase has a person as subject and a verb: "person_1 riding horse_2"."""
     first, _, rest = phrase.partition(" ")
     return bool(rest) and is_person(first) and can_be_verb(rest)
 
 
-def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
+def _sort_text(fields: Fields, key: object, info: Meaning, value: str) -> None:
     is_data = value[0] in "[{" and len(value) > _SHORT and box_of(value, key) is None
     if is_data and (inner := values_in(value)) and inner[0].value is not None:
         fields.children.append((key, inner[0].value))
         return
-    entity = entity_of(value, key, said.side) if _DIGIT.search(value, 0, 200) else None
+    entity = entity_of(value, key, info.side) if _DIGIT.search(value, 0, 200) else None
     if entity is not None:
         fields.entities.append(entity)
-    elif said.part == "id":
-        if said.side:
-            fields.references[said.side] = value
-    elif said.part == "box":
-        fields.broken[said.side] = value
-    elif said.side and said.part in ("", "label", "phrase"):
-        fields.labels.setdefault(said.side, value)
-    elif said.part == "verb":
+    elif info.part == "id":
+        if info.side:
+            fields.references[info.side] = value
+    elif info.part == "box":
+        fields.invalid_boxes[info.side] = value
+    elif info.side and info.part in ("", "label", "phrase"):
+        fields.labels.setdefault(info.side, value)
+    elif info.part == "verb":
         fields.verbs.append(Verb(value))
-    elif said.part == "phrase":
+    elif info.part == "phrase":
         fields.phrase = fields.phrase or value
-    elif said.part == "label":
+    elif info.part == "label":
         fields.names.append(value)
         fields.keys_of[value] = str(key)
     elif len(value) <= 100:
@@ -265,12 +263,12 @@ def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
 
 
 def is_pointer_pair(value: Any) -> bool:
-    """Whether a value is two numbers that may point to boxes."""
+    """Return whether a value is two integers, which may be references to boxes."""
     return isinstance(value, list) and len(value) == 2 and all(type(inner) is int for inner in value)
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """The items of a record that holds them as columns: lists of one length, two of them lists of boxes."""
+    """Return the items of a record that stores them as columns (lists of one length, one or two of boxes), or None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -279,13 +277,13 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     if len(lengths) != 1 or len(boxes) not in (1, 2):
         return None
     count = lengths.pop()
-    related = {word for key, value in lists.items() if all(map(is_pointer_pair, value)) for word in meaning(key).words}
-    if related and any(meaning(key).side for key in boxes):  # numbers tell which belong together, not the places
+    linked = {word for key, value in lists.items() if all(map(is_pointer_pair, value)) for word in meaning(key).words}
+    if linked and any(meaning(key).side for key in boxes):  # box indices, not positions, define the pairs
         return None
     columns = [
         key
         for key, value in lists.items()
-        if len(value) == count and not (related and (related & {*meaning(key).words} or _says_what_is_done(key)))
+        if len(value) == count and not (linked and (linked & {*meaning(key).words} or _is_interaction_key(key)))
     ]
     if len(columns) < 2:
         return None
@@ -294,17 +292,17 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """The relations of a record that holds them as columns: pairs of numbers, and what is said of each."""
+    """Return the relations of a record that stores them as columns (index pairs and their words), or None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None
     pointers = [key for key, value in lists.items() if all(map(is_pointer_pair, value))]
     if len(pointers) != 1:
         return None
-    related, count = set(meaning(pointers[0]).words), len(lists[pointers[0]])
+    linked, count = set(meaning(pointers[0]).words), len(lists[pointers[0]])
     columns = [
         key
         for key, value in lists.items()
-        if len(value) == count and (related & {*meaning(key).words} or meaning(key).part in ("verb", "phrase"))
+        if len(value) == count and (linked & {*meaning(key).words} or meaning(key).part in ("verb", "phrase"))
     ]
     return [{key: lists[key][i] for key in columns} for i in range(count)] if len(columns) > 1 else None

@@ -1,4 +1,4 @@
-"""Which image a record is of: whatever in it is, or holds, the name of one."""
+"""Image of a record: the value of a record that is, or contains, the name of an image."""
 
 from __future__ import annotations
 
@@ -8,49 +8,32 @@ from functools import lru_cache
 from typing import Any
 
 _IMAGES = (
-    *(
-        "image",
-        "image_name",
-        "file_name",
-        "filename",
-        "image_path",
-        "image_file",
-        "img",
-        "img_name",
-        "img_path",
-        "image_id",
-    ),
-    *("img_id", "file", "path", "images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
+    *("image", "image_name", "file_name", "filename", "image_path", "image_file", "img", "img_name", "img_path"),
+    *("image_id", "img_id", "file", "path"),
+    *("images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
 )
-# Under the first two a number is the image's; under the others it counts records.
-_QUESTIONS = ("custom_id", "question_id", "record_id")
+_QUESTIONS = ("custom_id", "question_id", "record_id")  # a number under these may be that of the image
 _NUMBERS = (*_QUESTIONS, "key", "id", "uid", "sample_id", "index", "doc_id")
 _NAME = re.compile(r"[^/\\\s\"'?#]+\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I)
-_ENDING = re.compile(
-    r"[^/\\\s\"'?#]\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I
-)  # of a name, in time linear in the text
+_SUFFIX = re.compile(r"[^/\\\s\"'?#]\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I)  # linear time, unlike _NAME
 _STEM = re.compile(r"[A-Za-z]+_[A-Za-z]+\d*_\d{6,12}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_STRONG = 13
+_STRONG = 13  # number of keys in _IMAGES that always name an image
 _DEEPEST = 12
 _LONGEST_NUMBER = 12
 _MOST_IMAGES = 100
 
 
 def image_of(record: dict[Any, Any]) -> Any:
-    """What a record calls its image; None if it names none."""
+    """Return the image name or ID of a record; None if it has none."""
     keys = {plain(key): key for key in record if isinstance(key, str)}
     for name in _IMAGES:
-        if name in keys and (found := _named(record[keys[name]])) is not None:
-            return found
-    found = next(
-        _names_in(
-            {key: value for key, value in record.items() if plain(str(key)) not in ("response", "text", "output")}, 0
-        ),
-        None,
-    )
-    if found is not None:
-        return found
+        if name in keys and (image := _image_value(record[keys[name]])) is not None:
+            return image
+    answers = ("response", "text", "output")
+    names = _file_names({key: value for key, value in record.items() if plain(str(key)) not in answers}, 0)
+    if (image := next(names, None)) is not None:
+        return image
     for name in _NUMBERS:
         if name in keys and type(record[keys[name]]) in (str, int):
             value = record[keys[name]]
@@ -61,14 +44,14 @@ def image_of(record: dict[Any, Any]) -> Any:
     return None
 
 
-def _named(value: Any) -> Any:
+def _image_value(value: Any) -> Any:
     if isinstance(value, list):
-        names = [_named(inner) for inner in value[:_MOST_IMAGES]]
+        names = [_image_value(inner) for inner in value[:_MOST_IMAGES]]
         return names[0] if len(names) == 1 else names if len(names) > 1 and all(map(is_file_name, names)) else None
     if isinstance(value, dict):
         for key in ("file_name", "filename", "path", "name", "url", "image", "id", "uri"):
             if value.get(key) not in (None, "") and not isinstance(value[key], list | dict):
-                return _named(value[key])
+                return _image_value(value[key])
         return None
     if isinstance(value, str):
         if value.startswith("data:") or not value.strip():
@@ -80,8 +63,8 @@ def _named(value: Any) -> Any:
     return value if type(value) in (int, float) else None
 
 
-def _names_in(node: Any, depth: int) -> Iterator[str]:
-    """File names of images anywhere in a record, those in its prompt included."""
+def _file_names(node: Any, depth: int) -> Iterator[str]:
+    """Yield the file names of images anywhere in a record, including its prompt."""
     if depth > _DEEPEST:
         return
     if isinstance(node, str):
@@ -89,48 +72,47 @@ def _names_in(node: Any, depth: int) -> Iterator[str]:
             yield match[0]
     elif isinstance(node, dict):
         for inner in node.values():
-            yield from _names_in(inner, depth + 1)
+            yield from _file_names(inner, depth + 1)
     elif isinstance(node, list):
         for inner in node[:20]:
-            yield from _names_in(inner, depth + 1)
+            yield from _file_names(inner, depth + 1)
 
 
 def number_of_image(image: Any) -> int | None:
-    """The number by which an image is named; None for a name."""
+    """Return the image ID if an image is given by number, else None."""
     if isinstance(image, str):
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
     is_whole = type(image) is int or (type(image) is float and image.is_integer())
     return int(image) if is_whole else None
 
 
-def names_file(text: str) -> bool:
-    """Whether the name of an image's file stands in a text."""
-    return _ENDING.search(text) is not None
+def contains_file_name(text: str) -> bool:
+    """Return whether a text contains the file name of an image."""
+    return _SUFFIX.search(text) is not None
 
 
 def is_file_name(text: Any) -> bool:
-    """Whether a value is the name of an image's file and nothing else."""
-    return (
-        isinstance(text, str) and _NAME.fullmatch(text.strip(" \"'").replace("\\", "/").rsplit("/", 1)[-1]) is not None
-    )
+    """Return whether a value is the file name of an image, optionally with a path."""
+    name = text.strip(" \"'").replace("\\", "/").rsplit("/", 1)[-1] if isinstance(text, str) else ""
+    return _NAME.fullmatch(name) is not None
 
 
 def is_image_key(key: Any) -> bool:
-    """Whether a key of a document may be the name of an image."""
+    """Return whether a key of a document may be the name of an image."""
     if not isinstance(key, str) or not key:
         return False
     return _NAME.search(key) is not None or _STEM.search(key) is not None or key.isdigit()
 
 
 def has_own_image(record: dict[Any, Any]) -> bool:
-    """Whether a record has a key that names its image."""
-    names = {plain(str(key)): value for key, value in record.items()}
-    if not names.keys().isdisjoint((*_IMAGES[:_STRONG], *_QUESTIONS)):
+    """Return whether a record has a key that names its image."""
+    values = {plain(str(key)): value for key, value in record.items()}
+    if not values.keys().isdisjoint((*_IMAGES[:_STRONG], *_QUESTIONS)):
         return True
-    return any(isinstance(said := names.get(name), str) and _NAME.search(said) for name in (*_IMAGES, *_NUMBERS))
+    return any(isinstance(value := values.get(name), str) and _NAME.search(value) for name in (*_IMAGES, *_NUMBERS))
 
 
 @lru_cache(4096)
 def plain(key: str) -> str:
-    """A key in lower case, its words joined by "_": "finishReason" is finish_reason."""
+    """Return a key in lower case with words joined by "_": "finishReason" becomes finish_reason."""
     return _HUMP.sub("_", key.strip()).lower().replace("-", "_").replace(" ", "_")

@@ -1,7 +1,7 @@
-"""Interactions in a parsed reply: whatever has two boxes, or boxes and references to others, and says what is done.
+"""Find interactions in a parsed reply: items with two boxes, or references to boxes, and words for the interaction.
 
-The keys around them do not matter: a reply is walked from the outside in, and what an outer level says, a person's box
-or the words of a class, holds for the levels inside that say no other.
+The structure of a reply does not matter. Values are visited from the outside in, and boxes and words of an outer level
+apply to all inner levels that do not have their own.
 """
 
 from __future__ import annotations
@@ -29,16 +29,14 @@ from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import WRAPPERS, meaning
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
-# Who of an item's boxes is the human, and which of its words are whose.
-
 
 def pair_of(fields: Fields) -> Pair:
-    """The pair that an item with two boxes or more is."""
+    """Return the pair of an item with at least two boxes."""
     if len(fields.names) == len(fields.entities) and not any(entity.side or entity.label for entity in fields.entities):
-        named = zip(fields.entities, fields.names, strict=True)
-        fields.entities, fields.names = [entity._replace(label=name) for entity, name in named], []
-    human, target, is_relation = _who_is_who(fields.entities)
-    is_relation |= not human.side and meaning(fields.within).part == "verb"
+        labelled = zip(fields.entities, fields.names, strict=True)
+        fields.entities, fields.names = [entity._replace(label=name) for entity, name in labelled], []
+    human, target, is_relation = _assign_sides(fields.entities)
+    is_relation |= not human.side and meaning(fields.list_key).part == "verb"
     subject = fields.labels.get("human") or fields.labels.get("subject") or human.label
     thing = fields.labels.get("object") or target.label
     label = fields.label
@@ -48,15 +46,15 @@ def pair_of(fields: Fields) -> Pair:
     verbs = fields.verbs
     if not fields.has_words and label and len(texts) == 1 and label in fields.keys_of and not thing:
         texts, label = [t for t in fields.keys_of if t in (label, *texts)], ""
-    if not fields.has_words and not thing and _opens_with_verb(fields.opened_by, said := [*fields.names, *texts]):
-        verbs, thing, label, texts = [Verb(fields.opened_by.replace("_", " "))], said[0], "", []
+    if not fields.has_words and not thing and _opens_with_verb(fields.outer_key, words := [*fields.names, *texts]):
+        verbs, thing, label, texts = [Verb(fields.outer_key.replace("_", " "))], words[0], "", []
     if not fields.has_words and label:
         verbs, label = [Verb(label)], ""
     if not thing and label and fields.has_words:
         thing = label
     phrase = fields.phrase
     if not verbs and not phrase and not texts:
-        phrase = fields.opened_by.replace("_", " ")
+        phrase = fields.outer_key.replace("_", " ")
     return Pair(
         human,
         target,
@@ -67,56 +65,56 @@ def pair_of(fields: Fields) -> Pair:
         tuple(texts),
         fields.score,
         is_relation,
-        fields.wrong,
+        fields.invalid_word,
         tuple(fields.keys_of.get(text, "") for text in texts),
     )
 
 
-def _opens_with_verb(opened_by: str, words: list[str]) -> bool:
-    """Whether the key around an item is the verb, and the item's one word that of the object."""
-    if not opened_by or len(words) != 1 or plain(opened_by) in WRAPPERS:
+def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
+    """Return whether the key of an item is the verb, and the only word of the item names the object."""
+    if not outer_key or len(words) != 1 or plain(outer_key) in WRAPPERS:
         return False
-    likeness, other = verb_likeness(opened_by), verb_likeness(words[0])
-    is_told = is_thing(words[0]) and not is_thing(opened_by) and opened_by[-1] != "s"
-    return likeness > other or (is_told and likeness == other > -1)
+    likeness, word_likeness = verb_likeness(outer_key), verb_likeness(words[0])
+    is_clear = is_thing(words[0]) and not is_thing(outer_key) and outer_key[-1] != "s"
+    return likeness > word_likeness or (is_clear and likeness == word_likeness > -1)
 
 
-def with_outer(own: list[Entity], outer: list[Entity]) -> list[Entity]:
-    """An item's boxes, and those of the level around it for the sides that it lacks."""
+def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
+    """Return the boxes of an item, and boxes of the outer level for the sides that the item lacks."""
     if len(own) >= 2 or not outer:
         return own
     if len(own) == 1:
         if len(outer) > 1:
-            others = [entity for entity in outer if entity.side and entity.side != own[0].side]
-            if not own[0].side or len(others) != 1:
+            opposite = [entity for entity in outer if entity.side and entity.side != own[0].side]
+            if not own[0].side or len(opposite) != 1:
                 return own
-            outer = others
-        (inner,), (around,) = own, outer
-        if inner.side and inner.side == around.side:
+            outer = opposite
+        (entity,), (outer_entity,) = own, outer
+        if entity.side and entity.side == outer_entity.side:
             return own
-        first = inner.side in ("human", "subject") or around.side == "object"
-        return [inner, around] if first else [around, inner]
+        first = entity.side in ("human", "subject") or outer_entity.side == "object"
+        return [entity, outer_entity] if first else [outer_entity, entity]
     return list(outer)
 
 
-def take_meaning(fields: Fields, within: str) -> None:
-    """Let the key of the list that an item stands in say what the item's own keys do not.
+def apply_list_key(fields: Fields, list_key: str) -> None:
+    """Interpret the words and the box of an item by the key of its list.
 
-    What has one box of no side is a person in "interacting_humans"; the name of a relation in "relations" is its verb.
+    A box without a side is a person in "interacting_humans"; the name of a relation in "relations" is its verb.
     """
-    said = meaning(within)
-    if len(fields.entities) == 1 and not fields.entities[0].side and said.words:
-        is_people = said.side in ("human", "subject") or (not said.side and not said.part and is_person(said.words[-1]))
-        own = fields.entities[0]._replace(side="human" if is_people else "")
-        names_it = not (said.side or said.part or own.label or own.key or is_people or plain(within) in WRAPPERS)
-        names_it = names_it and is_thing(within)
-        fields.entities[0] = own._replace(key=numberless(within.replace("_", " "))) if names_it else own
-    if said.part in ("verb", "phrase") and not fields.has_words and not fields.entities and fields.names:
+    info = meaning(list_key)
+    if len(fields.entities) == 1 and not fields.entities[0].side and info.words:
+        is_people = info.side in ("human", "subject") or (not info.side and not info.part and is_person(info.words[-1]))
+        box = fields.entities[0]._replace(side="human" if is_people else "")
+        is_label = not (info.side or info.part or box.label or box.key or is_people or plain(list_key) in WRAPPERS)
+        is_label = is_label and is_thing(list_key)
+        fields.entities[0] = box._replace(key=numberless(list_key.replace("_", " "))) if is_label else box
+    if info.part in ("verb", "phrase") and not fields.has_words and not fields.entities and fields.names:
         fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
 
 
 def inherit_words(fields: Fields, around: Fields) -> None:
-    """Take the words of the level around an item for what the item does not say."""
+    """Add the words and the score of the outer level that an item lacks."""
     if not fields.has_words:
         fields.verbs, fields.phrase = list(around.verbs), around.phrase
     if not (fields.names or around.entities) and around.has_words:
@@ -127,118 +125,115 @@ def inherit_words(fields: Fields, around: Fields) -> None:
         fields.score = around.score
 
 
-def _who_is_who(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
-    """The human, the object, and whether a relation says so whose subject need not be a person."""
-    first = [entity for entity in entities if entity.side in ("human", "subject")]
-    second = [entity for entity in entities if entity.side == "object"]
-    neither = [entity for entity in entities if not entity.side]
-    if first and (second or neither):
-        return first[0], (second or neither)[0], first[0].side == "subject"
-    if len(first) > 1:
-        return first[0], first[1], first[0].side == "subject"
-    if second and neither:
-        return neither[0], second[0], False
-    if len(second) > 1:
-        return second[0], second[1], False
-    unnamed = [e for e in neither if not e.label] if any(e.label for e in neither) else []
-    person = next((e for e in neither if is_person(e.label or e.key)), (unnamed or neither)[0])
-    other = next(e for e in neither if e is not person)
+def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
+    """Return the human, the object, and whether the human is the subject of a relation, which may be a thing."""
+    subjects = [entity for entity in entities if entity.side in ("human", "subject")]
+    objects = [entity for entity in entities if entity.side == "object"]
+    unsided = [entity for entity in entities if not entity.side]
+    if subjects and (objects or unsided):
+        return subjects[0], (objects or unsided)[0], subjects[0].side == "subject"
+    if len(subjects) > 1:
+        return subjects[0], subjects[1], subjects[0].side == "subject"
+    if objects and unsided:
+        return unsided[0], objects[0], False
+    if len(objects) > 1:
+        return objects[0], objects[1], False
+    unnamed = [e for e in unsided if not e.label] if any(e.label for e in unsided) else []
+    person = next((e for e in unsided if is_person(e.label or e.key)), (unnamed or unsided)[0])
+    other = next(e for e in unsided if e is not person)
     return person, other, False
 
 
 _DEEPEST = 12
-_REFERENCE = "the number, id or name of a box in the reply"
+_REFERENCE, _TWO_BOXES = "the number, id or name of a box in the reply", "a box for the human and one for the object"
 _SIDED = ("human", "subject", "object")
 
 
 def interactions_in(values: list[Any], around: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
-    """Find the interactions of a reply.
+    """Return the interactions in the values of a reply.
 
-    Args:
-        values: its parsed values.
-        around: fields of the record that the reply is in, whose words hold where the reply has none.
-        pool_values: where references point to, if not into the values.
+    ``around`` are the fields of the record with the reply, used for words that the reply lacks. References are looked
+    up in ``pool_values``, by default in the values.
     """
-    walk = _Walk(pool_values if pool_values is not None else values)
+    walker = _Walker(pool_values if pool_values is not None else values)
     for value in values:
         if value in ([], {}):
-            walk.reading.says_none = True
-        walk.visit(value, around or Fields(), 0)
-    return walk.done()
+            walker.reading.says_none = True
+        walker.visit(value, around or Fields(), 0)
+    return walker.done()
 
 
-class _Walk:
-    """One walk through the values of a reply."""
+class _Walker:
+    """Visitor of the values of one reply."""
 
     def __init__(self, pool_values: list[Any]) -> None:
         self.reading = Reading()
         self._pool_values = pool_values
         self._pool: Pool | None = None
-        self._pointed: set[Box] = set()
-        self._by_key: list[Pair] = []  # whose words are the key that they stand under
+        self._referenced: set[Box] = set()
+        self._pairs_by_key: list[Pair] = []  # whose words are the key that they stand under
 
     def done(self) -> Reading:
-        """What was found, without the lists of boxed things that relations point into."""
-        if self._pointed:
-            self.reading.found = [item for item in self.reading.found if not self._is_listed(item)]
+        """Return the content without the lists of boxes that relations refer to."""
+        if self._referenced:
+            self.reading.items = [item for item in self.reading.items if not self._is_from_reference_list(item)]
         return self.reading
 
-    def _is_listed(self, item: Pair | Problem) -> bool:
+    def _is_from_reference_list(self, item: Pair | Problem) -> bool:
         if isinstance(item, Problem):
             return False
         if item.has_words:
-            is_named = any(item is each for each in self._by_key)
-            return is_named and self._pointed.issuperset((item.human.box, item.object.box))
-        return not self._pointed.isdisjoint((item.human.box, item.object.box))
+            is_by_key = any(item is pair for pair in self._pairs_by_key)
+            return is_by_key and self._referenced.issuperset((item.human.box, item.object.box))
+        return not self._referenced.isdisjoint((item.human.box, item.object.box))
 
     @property
     def pool(self) -> Pool:
-        """The boxed things of the reply; made when the first relation asks for them."""
+        """The boxed entities of the reply, collected on first use."""
         if self._pool is None:
             self._pool = Pool(self._pool_values)
-            self._pool.note_numbers(list(_numbers(self._pool_values, 0)))
+            self._pool.note_numbers(list(_pointer_numbers(self._pool_values, 0)))
         return self._pool
 
     def visit(self, value: Any, around: Fields, depth: int) -> None:
-        """Find the interactions inside a value."""
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
             if _is_flat(value):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
-                self._item({str(i): inner for i, inner in enumerate(value)}, around, depth)
+                self._visit_item({str(i): inner for i, inner in enumerate(value)}, around, depth)
                 return
             for inner in value:
                 if isinstance(inner, dict | list):
                     self.visit(inner, around, depth + 1)
                 elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
-                    self.reading.found.append(Problem("incomplete", shown(inner), "an object with two boxes"))
+                    self.reading.items.append(Problem("incomplete", shown(inner), "an object with two boxes"))
         elif isinstance(value, dict):
             self.reading.keys.update(dict.fromkeys(map(_shown_key, list(value)[:20])))
             rows = relations_of(value) or rows_of(value)
             first = fields_of(rows[0]) if rows else None
             if rows and first and (len(first.entities) == 2 or (not first.entities and len(first.references) == 2)):
                 for row in rows:
-                    self._item(row, around, depth)
+                    self._visit_item(row, around, depth)
             else:
-                self._item(value, around, depth)
+                self._visit_item(value, around, depth)
 
-    def _item(self, record: dict[Any, Any], around: Fields, depth: int) -> None:
+    def _visit_item(self, record: dict[Any, Any], around: Fields, depth: int) -> None:
         fields = fields_of(record)
-        take_meaning(fields, around.within)
+        apply_list_key(fields, around.list_key)
         self.reading.is_points |= fields.points
-        # {"interactions": []} says none, and so does {"objects": []}; {"objects": [], "people": [{...}]} does not.
-        said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
-        self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
+        # {"interactions": []} and {"objects": []} mean no interactions; {"objects": [], "people": [{...}]} does not.
+        empty = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
+        self.reading.says_none |= bool(empty & {"verb", "phrase"}) or (bool(empty) and not fields.children)
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
         count = len(fields.entities)
-        self._find_referred(fields)
-        self._pointed.update(entity.box for entity in fields.entities[count:])
-        points_out = len(fields.entities) > count
+        self._resolve_references(fields)
+        self._referenced.update(entity.box for entity in fields.entities[count:])
+        has_reference = len(fields.entities) > count
         # {"edges": ["person_1 riding horse_2"]}: texts under any key that name two boxes of the reply
-        listed = [] if fields.has_words or fields.entities else _numbered_texts(fields)
-        if listed and self._find_mentions(replace(fields, verbs=listed)):
+        texts = [] if fields.has_words or fields.entities else _numbered_texts(fields)
+        if texts and self._find_mentions(replace(fields, verbs=texts)):
             return
         # {"relation": "P1 rides H1"}, or {"relations": ["P1 rides H1"], "objects": [{"id": "P1", "bbox": [...]}, ...]}
         if fields.has_words:
@@ -246,9 +241,9 @@ class _Walk:
             if may_mention and self._find_mentions(fields):
                 return
         # {"human_box": [...], "objects": [{"box": [...], "verb": "ride"}]}: inner items take the outer box and words.
-        own, said_own = list(fields.entities), fields.has_words
-        fields.opened_by, fields.within = around.opened_by, around.within
-        fields.entities = with_outer(own, around.entities)
+        own, has_words = list(fields.entities), fields.has_words
+        fields.outer_key, fields.list_key = around.outer_key, around.list_key
+        fields.entities = add_outer_boxes(own, around.entities)
         inherit_words(fields, around)
         has_pairs_inside = any(
             isinstance(child, dict)
@@ -256,45 +251,45 @@ class _Walk:
             for _, child in fields.children
         )
         if has_pairs_inside:
-            before = len(self.reading.found)
+            before = len(self.reading.items)
             # {"name": "man", "bbox": [...], "actions": [...]}: the name is that of the box beside it.
             if own and fields.label and not own[0].label and len(fields.entities) == 1:
                 fields.entities = [own[0]._replace(label=fields.label)]
             for key, child in fields.children:
                 # {"riding a horse": [{...}]}: the key says what is done.
-                names = str(key) if _is_phrase(key) else fields.opened_by
+                names = str(key) if _is_phrase(key) else fields.outer_key
                 # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: a thing takes no box of one beside it.
-                outer = around.entities if _is_sibling(key, child, own) else fields.entities
-                inner = replace(fields, entities=outer, opened_by=names, within=str(key))
+                outer = around.entities if _is_other_entity(key, child, own) else fields.entities
+                inner = replace(fields, entities=outer, outer_key=names, list_key=str(key))
                 self.visit(child, inner, depth + 1)
-            if len(self.reading.found) != before:
+            if len(self.reading.items) != before:
                 return
         # Two boxes are an interaction if something says what is done: a verb, {"human_box", "object_box", "verb"};
         # a word of unknown role, {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...};
         # or the key around the item, {"riding": {"a": [...], "b": [...]}}.
-        named = len(own) > 1 and any(entity.side for entity in own)
-        said_here = fields.label and len(own) > 1
-        is_said = fields.has_words or fields.texts or said_here or named or (len(own) > 1 and fields.opened_by)
-        if len(fields.entities) >= 2 and is_said:
+        are_sided = len(own) > 1 and any(entity.side for entity in own)
+        has_label = fields.label and len(own) > 1
+        is_described = fields.has_words or fields.texts or has_label or are_sided or (len(own) > 1 and fields.outer_key)
+        if len(fields.entities) >= 2 and is_described:
             # An item without a box of its own is one if it says more than the level around it:
             # {"human_box": [...], "object_box": [...], "actions": [{"verb": "ride"}, {"verb": "hold"}]}.
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
-                pairs = [pair_of(each) for each in _each_with_each(fields)]
-                self.reading.found += pairs
-                if fields.opened_by and not (fields.has_words or fields.texts or fields.label):
-                    self._by_key += pairs
+                pairs = [pair_of(each) for each in _expand_pairs(fields)]
+                self.reading.items += pairs
+                if fields.outer_key and not (fields.has_words or fields.texts or fields.label):
+                    self._pairs_by_key += pairs
         # {"human_box": [...], "verb": "ride"} lacks a box.
-        elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
-            self._explain(fields, around, points_out=points_out)
+        elif (has_words or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
+            self._add_problem(fields, around, has_reference=has_reference)
         self.reading.single += len(own) == 1
 
-    def _find_referred(self, fields: Fields) -> None:
-        """Turn references and labels that mean boxes elsewhere in the reply into those boxes."""
+    def _resolve_references(self, fields: Fields) -> None:
+        """Replace references and labels that mean boxes elsewhere in the reply by these boxes."""
         sides = {entity.side for entity in fields.entities}
-        pointers = len(fields.references) + len(fields.texts)
-        is_edge = bool(fields.label) and pointers + len(fields.labels) > 1
-        may_point = fields.has_words or is_edge or (fields.texts and pointers > 2)
-        if len(fields.entities) >= 2 or fields.broken or not may_point or not len(self.pool):
+        pointer_count = len(fields.references) + len(fields.texts)
+        is_edge = bool(fields.label) and pointer_count + len(fields.labels) > 1
+        may_point = fields.has_words or is_edge or (fields.texts and pointer_count > 2)
+        if len(fields.entities) >= 2 or fields.invalid_boxes or not may_point or not len(self.pool):
             return
         # {"subject": "P1", "predicate": "ride", "object": "horse"}: by side, a reference before a label
         for side in _SIDED:
@@ -309,60 +304,56 @@ class _Walk:
         if len(fields.entities) > 1:
             return
         # {"pair": [0, 1], "verb": "ride"}, the person's first; {"person": ..., "target 1": 4} lacks one
-        numbers = [value for key, value in fields.references.items() if key not in _SIDED]
-        of_sides = ("human", "object") if len(numbers) == 2 and self.pool.is_sided else ("",) * len(numbers)
-        found = [self.pool.find(value, side) for value, side in zip(numbers, of_sides, strict=True)]
-        found += [self.pool.find(text, "") for text in fields.texts]
-        pointed = [entity for entity in found if entity is not None]
-        if len(pointed) == 2 and not fields.entities:
-            fields.entities = [pointed[0]._replace(side="subject"), pointed[1]._replace(side="object")]
-        elif len(pointed) == 1 and fields.entities:
+        pointers = [value for key, value in fields.references.items() if key not in _SIDED]
+        of_sides = ("human", "object") if len(pointers) == 2 and self.pool.is_sided else ("",) * len(pointers)
+        resolved = [self.pool.find(value, side) for value, side in zip(pointers, of_sides, strict=True)]
+        resolved += [self.pool.find(text, "") for text in fields.texts]
+        referenced = [entity for entity in resolved if entity is not None]
+        if len(referenced) == 2 and not fields.entities:
+            fields.entities = [referenced[0]._replace(side="subject"), referenced[1]._replace(side="object")]
+        elif len(referenced) == 1 and fields.entities:
             other = "subject" if fields.entities[0].side == "object" else "object"
-            fields.entities.append(pointed[0]._replace(side=other))
+            fields.entities.append(referenced[0]._replace(side=other))
         fields.texts = [text for text in fields.texts if self.pool.find(text, "") is None]
 
     def _find_mentions(self, fields: Fields) -> bool:
-        """Read relations that are texts with the names of boxed things: "person_1 riding horse_2"."""
+        """Add relations given as texts with names of entities ("person_1 riding horse_2"); return whether any exist."""
         texts = [verb.text for verb in fields.verbs] or [fields.phrase]
         if not texts[0] or fields.references or not len(self.pool):
             return False
-        found = [self.pool.mentions(text) for text in texts]
-        if not all(len(things) == 2 for things, _ in found):
+        mentions = [self.pool.mentions(text) for text in texts]
+        if not all(len(things) == 2 for things, _ in mentions):
             return False
-        self._pointed.update(thing.box for things, _ in found for thing in things)
-        for (things, rest), verb in zip(found, [*fields.verbs, Verb("")], strict=False):
-            human, target = (
-                thing._replace(side=side) for thing, side in zip(things, ("subject", "object"), strict=True)
-            )
+        self._referenced.update(thing.box for things, _ in mentions for thing in things)
+        for (things, rest), verb in zip(mentions, [*fields.verbs, Verb("")], strict=False):
+            human, target = things[0]._replace(side="subject"), things[1]._replace(side="object")
             score = verb.score if verb.score is not None else fields.score
-            self.reading.found.append(
-                Pair(human, target, human.label, target.label, (), rest, (), score, is_relation=True)
-            )
+            pair = Pair(human, target, human.label, target.label, (), rest, (), score, is_relation=True)
+            self.reading.items.append(pair)
         return True
 
-    def _explain(self, fields: Fields, around: Fields, *, points_out: bool) -> None:
-        """Say what an item lacks that has words and is no interaction."""
+    def _add_problem(self, fields: Fields, around: Fields, *, has_reference: bool) -> None:
+        """Add the reason why an item with words is not an interaction."""
         sides = {entity.side for entity in fields.entities}
-        lacking = "human_box" if sides & {"object"} else "object_box"
-        if fields.broken:
-            side = next(iter(fields.broken))
-            lacking = "object_box" if side == "object" else "human_box" if side else "box"
-            problem = Problem(lacking, shown(fields.broken[side]), "four numbers")
+        missing = "human_box" if sides & {"object"} else "object_box"
+        if fields.invalid_boxes:
+            side = next(iter(fields.invalid_boxes))
+            missing = "object_box" if side == "object" else "human_box" if side else "box"
+            problem = Problem(missing, shown(fields.invalid_boxes[side]), "four numbers")
         elif fields.points:
-            problem = Problem("points", "points", "a box for the human and one for the object")
-        elif len(fields.entities) == 1 and points_out and (said := _reference(fields, lacking)) is not None:
-            problem = Problem("reference", f"no one box for {shown(said)}", _REFERENCE)
+            problem = Problem("points", "points", _TWO_BOXES)
+        elif len(fields.entities) == 1 and has_reference and (value := _lacking_reference(fields, missing)) is not None:
+            problem = Problem("reference", f"no one box for {shown(value)}", _REFERENCE)
         elif len(fields.entities) == 1:
-            problem = Problem(lacking, "no such key", "a box for the human and one for the object")
+            problem = Problem(missing, "no such key", _TWO_BOXES)
         elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
             pointed = [*fields.references.values(), *fields.labels.values()]
-            found = f"no one box for {', '.join(shown(p) for p in pointed[:3])}"
-            problem = Problem("reference", found, _REFERENCE)
+            problem = Problem("reference", f"no one box for {', '.join(map(shown, pointed[:3]))}", _REFERENCE)
         elif around.entities or fields.verbs or fields.labels:
-            problem = Problem("human_box", "no box", "a box for the human and one for the object")
+            problem = Problem("human_box", "no box", _TWO_BOXES)
         else:
             return
-        self.reading.found.append(problem)
+        self.reading.items.append(problem)
 
 
 @lru_cache(8192)
@@ -370,78 +361,77 @@ def _shown_key(key: object) -> str:
     return printable(str(key), 40)
 
 
-def _reference(fields: Fields, lacking: str) -> Any:
-    """What an item says of the box that it lacks; None if nothing."""
-    sides = ("object",) if lacking == "object_box" else ("human", "subject")
-    said = [fields.references.get(side, fields.labels.get(side)) for side in sides]
-    return next((each for each in said if each is not None), None)
+def _lacking_reference(fields: Fields, missing_key: str) -> Any:
+    """Return the reference or label of an item for the box that it lacks, or None."""
+    sides = ("object",) if missing_key == "object_box" else ("human", "subject")
+    references = [fields.references.get(side, fields.labels.get(side)) for side in sides]
+    return next((each for each in references if each is not None), None)
 
 
-def _numbers(value: Any, depth: int) -> Any:
-    """The whole numbers by which relations point to boxes."""
+def _pointer_numbers(value: Any, depth: int) -> Any:
+    """Yield the integers that relations may use as references to boxes."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
-            said = meaning(key)
-            if type(inner) is int and said.side:
+            if type(inner) is int and meaning(key).side:
                 yield inner
             elif type(inner) in (dict, list):
-                yield from _numbers(inner, depth + 1)
+                yield from _pointer_numbers(inner, depth + 1)
     elif isinstance(value, list):
         if _is_row(value) or len(value) == 2:
             yield from (x for x in value if type(x) is int)
         for inner in value:
             if type(inner) in (dict, list):
-                yield from _numbers(inner, depth + 1)
+                yield from _pointer_numbers(inner, depth + 1)
 
 
 def _lists_by_id(value: Any) -> bool:
-    """Whether a value lists things that have ids."""
+    """Return whether a value is a list of objects with IDs."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
 
 
 def _numbered_texts(fields: Fields) -> list[Verb]:
-    """Texts under keys of any name that may name numbered things: "person_1 riding horse_2"."""
+    """Return texts with at least two digits, which may name numbered entities: "person_1 riding horse_2"."""
     lists = [value for _, value in fields.children if isinstance(value, list)]
     texts = [text for text in chain(fields.texts, *lists) if isinstance(text, str)]
     return [Verb(text) for text in texts if sum(map(str.isdigit, text)) > 1]
 
 
-def _each_with_each(fields: Fields) -> list[Fields]:
-    """An item for every box of several on one side, as of all who eat one cake."""
+def _expand_pairs(fields: Fields) -> list[Fields]:
+    """Return one item per box if one side has several boxes, e.g. several people who eat one cake."""
     sides = [entity.side for entity in fields.entities]
     several = next((side for side in ("human", "object") if 1 < sides.count(side) < len(sides)), None)
     if several is None or len(set(sides)) != 2 or len(sides) - sides.count(several) != 1:
         return [fields]
     (other,) = (entity for entity in fields.entities if entity.side != several)
-    same = [entity for entity in fields.entities if entity.side == several]
-    return [replace(fields, entities=[one, other]) for one in same]
+    entities = [entity for entity in fields.entities if entity.side == several]
+    return [replace(fields, entities=[entity, other]) for entity in entities]
 
 
-def _is_sibling(key: object, child: Any, own: list[Entity]) -> bool:
-    """Whether a child is one more of several boxed things, as in an object of things by their ids, "o1" or "7"."""
+def _is_other_entity(key: object, child: Any, own: list[Entity]) -> bool:
+    """Return whether a child is another entity of a dict of entities by ID, like "o1" or "7"."""
     is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
     is_id = numberless(str(key)) != str(key)
     return is_thing and bool(own) and (is_id or not (meaning(key).side or any(entity.side for entity in own)))
 
 
 def _is_row(value: list[Any]) -> bool:
-    """Whether a list is one item without keys: some text beside boxes, or beside numbers of boxes."""
+    """Return whether a list is an item without keys: text with boxes or with indices of boxes."""
     if not 3 <= len(value) <= 6 or not any(isinstance(inner, str) for inner in value):
         return False
     return all(isinstance(v, str | list | int | float) or entity_of(v, None, "") is not None for v in value)
 
 
 def _is_flat(value: list[Any]) -> bool:
-    """Whether a list is one item whose eight numbers stand before its words."""
+    """Return whether a list is an item of eight box numbers followed by words."""
     return 8 < len(value) <= 11 and isinstance(value[8], str) and all(type(x) in (int, float) for x in value[:8])
 
 
 def _is_phrase(key: object) -> bool:
-    """Whether a key may say what is done: "riding a horse", "ride"."""
-    said = meaning(key)
-    if len(said.words) > 1:
-        return not said.part and any(word.isalpha() for word in said.words)
-    return not said.part and not said.side and can_be_verb(str(key))
+    """Return whether a key may describe an interaction: "riding a horse", "ride"."""
+    info = meaning(key)
+    if len(info.words) > 1:
+        return not info.part and any(word.isalpha() for word in info.words)
+    return not info.part and not info.side and can_be_verb(str(key))

@@ -1,7 +1,6 @@
-"""What the keys of free text mean: whose they are, the human's or the object's, and what stands under them.
+"""Meaning of the keys in free text: human or object, and the kind of value.
 
-A key is read by its words, so that ``human_box``, ``personBBox``, ``subject-location`` and ``box_of_person`` are one
-thing, whatever a prompt called it.
+Keys are split into words, so that ``human_box``, ``personBBox``, ``subject-location`` and ``box_of_person`` are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 from shoe.predictions.formats.flat_columns import SCORE_NAMES
 from shoe.predictions.vlm.images import plain
 
-# Words of keys. Of a key with several, the part that is named first here counts.
+# Words that occur in keys. If a key has words of several parts, the first part in this table applies.
 PARTS = {
     "image": ("image", "img", "file", "filename", "filepath", "photo", "picture", "question", "custom", "path", "url",
               "images", "image_id", "imageid"),
@@ -42,17 +41,16 @@ _RANK = {part: rank for rank, part in enumerate(PARTS)}
 _SIDE_OF = {word: side for side, words in SIDES.items() for word in words}
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
 
-LAYOUTS = ("xywh", "cxcywh", "yxyx")
-"""Layouts that a key may name, as ``bbox_xywh``."""
+LAYOUTS = ("xywh", "cxcywh", "yxyx")  # box layouts that a key may name, as in bbox_xywh
 
 
 class Meaning(NamedTuple):
-    """What a key says.
+    """Meaning of a key.
 
     Attributes:
-        side: "human", "subject", "object", or "" where it says nothing.
-        part: one of :data:`PARTS`, or "".
-        words: the words of the key, in lower case.
+        side: "human", "subject", "object", or "" if the key names none.
+        part: a key of :data:`PARTS`, or "".
+        words: words of the key in lower case.
     """
 
     side: str
@@ -62,7 +60,7 @@ class Meaning(NamedTuple):
 
 @lru_cache(8192)
 def meaning(key: object) -> Meaning:
-    """Tell what a key means by its words.
+    """Return the meaning of a key, derived from its words.
 
     >>> meaning("personBBox")[:2], meaning("sub-name")[:2], meaning("predicate")[:2]
     (('human', 'box'), ('subject', 'label'), ('', 'verb'))
@@ -80,7 +78,7 @@ def meaning(key: object) -> Meaning:
 
 
 def _split(word: str) -> tuple[str, ...]:
-    """The words of one written together: "humanbox"."""
+    """Return the words of a compound like "humanbox"."""
     for ending in ("bbox", "box", "label", "name", "id"):
         if word.endswith(ending) and word[: -len(ending)] in _SIDE_OF:
             return word[: -len(ending)], ending
@@ -88,20 +86,18 @@ def _split(word: str) -> tuple[str, ...]:
 
 
 USUAL = ("image", "human_box", "object_box", "verb", "object", "phrase", "score", "interactions", "response")
-"""The keys that shoe writes and its prompt asks for."""
+"""Standard keys, which shoe writes and its prompt asks for."""
 
 
 def role(key: str) -> str | None:
-    """The usual key that means what another does; None for a key of which nothing is known."""
-    said = meaning(key)
-    if said.part == "box":
-        return "object_box" if said.side == "object" else "human_box" if said.side else "box"
-    return said.part or said.side or (key if key in USUAL else None)
+    """Return the standard key with the same meaning; None for an unknown key."""
+    info = meaning(key)
+    if info.part == "box":
+        return "object_box" if info.side == "object" else "human_box" if info.side else "box"
+    return info.part or info.side or (key if key in USUAL else None)
 
 
-# What the keys around an answer say: which may hold it, and which what was asked, thought, paid, or would be right.
-#
-# The tables are of keys in plain spelling (lower case, words joined by "_"), or of the words of keys.
+# Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
 
 
 def _words(text: str) -> list[str]:
@@ -116,38 +112,38 @@ ANSWERS = tuple(
         "content parts value tool_calls function function_call arguments args delta data"
     )
 )
-"""Keys of a record that an answer stands under, the likelier first."""
+"""Keys of a record that hold the answer, the most likely first."""
 BESIDE_BOXES = frozenset(
     _words("response reply raw_response model_response model_output output generated_text answer completion prediction")
 )
-"""Those of them that hold an answer also where a record has two boxes, which are then what was asked about."""
+"""Keys that hold the answer even if the record has two boxes; these boxes then belong to the question."""
 WRAPPERS = frozenset(ANSWERS) | frozenset(_words("parsed input refusal text_output generated_texts"))
-"""Keys of an object that says nothing of its own."""
+"""Keys whose value is unwrapped."""
 CHATS = tuple(_words("messages conversations conversation chat history dialog turns"))
 SPEAKERS = ("role", "from", "speaker")
 MODEL = frozenset(_words("assistant model gpt bot chatbot ai output"))
 THOUGHTS = frozenset(_words("thinking reasoning redacted_thinking thought image image_url"))
-"""Types of blocks that are no answer."""
+"""Types of content blocks that are not part of the answer."""
 CALLS = frozenset(_words("tool_use function_call function tool_call"))
-"""Types of blocks that call a tool: what it is called with is the answer."""
+"""Types of content blocks that call a tool; the arguments of the call are the answer."""
 BLOCKS = THOUGHTS | CALLS
 STOPPED = frozenset(_words("finish_reason stop_reason done_reason incomplete_details prompt_feedback"))
 LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
-"""Why a model stopped before its answer was complete."""
+"""Finish reasons of truncated answers."""
 REFUSALS = frozenset(
     _words("safety image_safety content_filter refusal prohibited_content blocklist spii recitation blocked")
 )
-"""Why a model gave no answer, where that is its own choice or its guard's."""
+"""Finish reasons of refusals by the model or its safety filter."""
 FAILURES = frozenset(_words("errored expired canceled cancelled failed"))
 
-_ASKED = frozenset(
+_PROMPT = frozenset(
     _words("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 )
-_TRUE = frozenset(_words("gt ground truth solution expected gold annotation annotations"))
-_RIGHT = frozenset(_words("reference correct target true right label"))
-_SAID = frozenset(_words("answer answers response output text completion reply"))
+_TRUTH = frozenset(_words("gt ground truth solution expected gold annotation annotations"))
+_REFERENCE = frozenset(_words("reference correct target true right label"))
+_ANSWER = frozenset(_words("answer answers response output text completion reply"))
 _LABELS = frozenset(_words("label labels"))
-_BESIDE = frozenset(
+_METADATA = frozenset(
     _words(
         "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
         "reasoning reason error errors status image images prompt_feedback"
@@ -158,31 +154,31 @@ _DATA = ("[", "{", "<")
 
 
 @lru_cache(8192)
-def is_asked(key: object) -> bool:
-    """Whether a key holds what the model was given."""
-    return not _ASKED.isdisjoint(meaning(key).words)
+def is_prompt(key: object) -> bool:
+    """Return whether a key holds input of the model."""
+    return not _PROMPT.isdisjoint(meaning(key).words)
 
 
 @lru_cache(8192)
-def is_beside(key: object) -> bool:
-    """Whether a key holds neither an answer nor a word of the interaction, but facts of the run."""
+def is_metadata(key: object) -> bool:
+    """Return whether a key holds metadata of the run: neither an answer nor words of an interaction."""
     words = meaning(key).words
-    return not (_ASKED.isdisjoint(words) and _TRUE.isdisjoint(words) and _BESIDE.isdisjoint(words))
+    return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
 
 
 def is_error(key: object) -> bool:
-    """Whether a key holds what went wrong."""
+    """Return whether a key holds an error."""
     return isinstance(key, str) and plain(key) in _ERRORS
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Whether a key holds what would be right; "label" does where data stand under it and not a word."""
+    """Return whether a key holds ground truth; "label" does only if its text holds data and not a word."""
     words = meaning(key).words
-    if not _TRUE.isdisjoint(words) or not (_RIGHT.isdisjoint(words) or _SAID.isdisjoint(words)):
+    if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
     return not _LABELS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
 
 
 def holds_data(text: str) -> bool:
-    """Whether a text may hold boxes or data."""
+    """Return whether a text may hold boxes or data."""
     return any(mark in text for mark in _DATA)

@@ -1,4 +1,4 @@
-"""What is found in a reply: pairs of boxes with words, and what looks like one and is none."""
+"""Content of a parsed reply: pairs of boxes with words, and items that are not valid interactions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import Entity
 from shoe.predictions.vlm.fields import Verb
 
-# A record or an item that breaks the format.
-
 
 @dataclass(eq=False)
 class UnreadableError(Exception):
-    """A record or item that breaks the format: where, and the parts of the message."""
+    """A record or item that breaks the format, with the parts of the error message."""
 
     place: str
     field: str | None
@@ -27,15 +25,14 @@ class UnreadableError(Exception):
         return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
 
     def for_user(self, source: Source, hint: str | None = None) -> InputError:
-        """The error that the user reads."""
-        return InputError(
-            source.path, record=self.place, field=self.field, found=self.found, expected=self.expected, hint=hint
-        )
+        """Return the error that is shown to the user."""
+        found, expected = self.found, self.expected
+        return InputError(source.path, record=self.place, field=self.field, found=found, expected=expected, hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What keeps an item from being an interaction."""
+    """Reason why an item is not an interaction."""
 
     cause: str
     found: str
@@ -43,18 +40,17 @@ class Problem:
 
 
 class Pair(NamedTuple):
-    """A human box, an object box, and what is said of the two.
+    """A human box and an object box with their words.
 
     Attributes:
-        human, object: the two boxes.
-        subject, target: their words, "" where there are none.
+        subject, target: words for the human and the object; "" if there are none.
         verbs: verbs as written.
-        phrase: a sentence or triplet, "" where there is none.
+        phrase: a sentence or triplet; "" if there is none.
         texts: other texts of the item.
-        score: as written.
-        is_relation: whether the first box is a relation's subject, which need not be a person.
-        wrong: where a word should be, and what stands there.
-        keys: those of the texts, "" for a text without one.
+        score: score as written.
+        is_relation: whether the first box is the subject of a relation, which may be a thing.
+        invalid_word: the key part that should have held a word, and its value.
+        keys: keys of ``texts``; "" for a text without a key.
     """
 
     human: Entity
@@ -66,28 +62,28 @@ class Pair(NamedTuple):
     texts: tuple[str, ...] = ()
     score: Any = None
     is_relation: bool = False
-    wrong: tuple[str, Any] | None = None
+    invalid_word: tuple[str, Any] | None = None
     keys: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:
-        """Whether anything says what is done."""
+        """Whether there are words for the interaction."""
         return bool(self.verbs or self.phrase or self.texts)
 
 
 @dataclass(slots=True)
 class Reading:
-    """What a reply's values hold.
+    """Content of the values of a reply.
 
     Attributes:
-        found: the interactions, and items that look like interactions and are none, in order.
-        says_none: whether a list of interactions is there and empty.
-        keys: keys seen, in order.
-        is_points: whether there are points.
-        single: items with one box that no relation speaks of.
+        items: interactions, and items that look like interactions but are invalid, in order.
+        says_none: whether there is an empty list of interactions.
+        keys: all keys, in order.
+        is_points: whether there are points in place of boxes.
+        single: number of items with one box that belong to no relation.
     """
 
-    found: list[Pair | Problem] = field(default_factory=list)
+    items: list[Pair | Problem] = field(default_factory=list)
     says_none: bool = False
     keys: dict[str, None] = field(default_factory=dict)
     is_points: bool = False
@@ -96,16 +92,16 @@ class Reading:
     @property
     def pairs(self) -> list[Pair]:
         """The interactions."""
-        return [item for item in self.found if isinstance(item, Pair)]
+        return [item for item in self.items if isinstance(item, Pair)]
 
     @property
     def problems(self) -> list[Problem]:
-        """The items that are none."""
-        return [item for item in self.found if isinstance(item, Problem)]
+        """The reasons why items are invalid."""
+        return [item for item in self.items if isinstance(item, Problem)]
 
     def add(self, other: Reading) -> None:
-        """Add what other values of the reply hold."""
-        self.found += other.found
+        """Add the content of other values of the same reply."""
+        self.items += other.items
         self.says_none |= other.says_none
         self.keys.update(other.keys)
         self.is_points |= other.is_points

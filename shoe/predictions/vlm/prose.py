@@ -1,4 +1,4 @@
-"""Interactions in text that is no data: tables, "key: value" lines, tags, and sentences with boxes inside."""
+"""Find interactions in text that is not JSON: tables, "key: value" lines, tags, and sentences with boxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoe.predictions.vlm.box_marks import (
     Marked,
     can_be_verb,
     is_person,
-    marked,
+    mark_boxes,
     numberless,
     with_mentions,
 )
@@ -28,9 +28,7 @@ from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
-# Interactions in sentences whose boxes are marks: "A man [1] rides a horse [2] and holds a rope [3]".
-
-# The names that a text gives to boxes: in lines, labels and lists with marks in place of the boxes.
+# Sentences with marks in place of boxes: "A man [1] rides a horse [2] and holds a rope [3]".
 
 _LABELS = (
     r"(?:\b(?:,?\s*whose\s+)?(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
@@ -38,9 +36,8 @@ _LABELS = (
     r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
     r"[\s_]*(?:(?:is|are|at|in|of|from|goes|spans|extends|ranges|given by|defined by|:|=|\()\s*)*(?=\ue000)"
 )
-FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)
-"""Words before a box that say only that it is one, or whose."""
-LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # "at" is the verb's where nouns follow their boxes
+FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)  # words before a box that only announce it or name its side
+LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # if nouns follow their boxes, "at" belongs to the verb
 NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 LONG_NOUN = 4
 _COPULA = re.compile(r"\s+(?:is|are|was)\Z")
@@ -48,47 +45,50 @@ _LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
-    """Names of boxed things from lines that hold nothing but a name and its box."""
+    """Return mark numbers by name from lines with only a name and its box."""
     names: dict[str, int] = {}
     for sentence in sentences:
         marks = MARK.findall(sentence)
-        if len(marks) > 1 and (several := listed(sentence, len(marks))):
-            names |= {name: mark for name, mark in several.items() if name not in names}
+        if len(marks) > 1 and (numbered := numbered_list(sentence, len(marks))):
+            names |= {name: mark for name, mark in numbered.items() if name not in names}
         if len(marks) != 1:
             continue
-        labelled = sentence if NUMBERED.match(sentence) else FIELD_LABEL.sub(" ", sentence)
-        words = _bare(labelled) or _bare(sentence)  # "Person: [m]" is a label and a name
+        unlabelled = sentence if NUMBERED.match(sentence) else FIELD_LABEL.sub(" ", sentence)
+        words = _without_marks(unlabelled) or _without_marks(sentence)  # "Person: [m]" is a label and a name
         words = _COPULA.sub("", words)
         if 0 < len(words.split()) <= LONG_NOUN:
             names.setdefault(words, int(marks[0]))
     return names
 
 
-def own_names(sentences: list[str]) -> dict[int, dict[str, int]]:
-    """The names in the lines right behind each sentence without boxes, or right before: where more are mentioned."""
-    told = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
-    behind = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in told}
-    before = {i: names_in([*takewhile(MARK.search, reversed(sentences[:i]))]) for i in told}
+def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
+    """Return, for each sentence without boxes, mark numbers by name from the lines directly after it, or before it.
+
+    Of the two directions, the one whose names occur more often in the sentences is chosen for all.
+    """
+    unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
+    after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
+    before = {i: names_in([*takewhile(MARK.search, reversed(sentences[:i]))]) for i in unmarked}
 
     def mentioned(names: dict[int, dict[str, int]]) -> int:
-        return sum(name.lower() in sentences[i].lower() for i in told for name in names[i])
+        return sum(name.lower() in sentences[i].lower() for i in unmarked for name in names[i])
 
-    return behind if mentioned(behind) >= mentioned(before) else before
+    return after if mentioned(after) >= mentioned(before) else before
 
 
 def with_person(sentence: str, names: dict[str, int]) -> str:
-    """A sentence that leaves out the person whose box stands beside that of the thing it names: "flying a kite"."""
-    unsaid = [name for name in names if name.lower() not in sentence.lower()]
-    is_left_out = len(names) == 2 and len(unsaid) == 1 and is_person(unsaid[0])
-    return f"{unsaid[0]} {sentence}" if is_left_out and sentence.split()[0].lower().endswith("ing") else sentence
+    """Add the person to a sentence that names only the other of two boxed things: "flying a kite"."""
+    unmentioned = [name for name in names if name.lower() not in sentence.lower()]
+    is_left_out = len(names) == 2 and len(unmentioned) == 1 and is_person(unmentioned[0])
+    return f"{unmentioned[0]} {sentence}" if is_left_out and sentence.split()[0].lower().endswith("ing") else sentence
 
 
-def _bare(sentence: str) -> str:
+def _without_marks(sentence: str) -> str:
     return MARK.sub(" ", sentence).replace("*", " ").strip(" :-–—.,()\"'`=")
 
 
-def listed(sentence: str, count: int) -> dict[str, int]:
-    """Numbered names of a sentence that only lists them with their boxes: "person 1 [m], horse 2 [m]"; else none."""
+def numbered_list(sentence: str, count: int) -> dict[str, int]:
+    """Return mark numbers by name of a sentence that only lists them: "person 1 [m], horse 2 [m]"; else {}."""
     parts = _LISTED.split(sentence.strip(" ."))
     if len(parts) != count:
         return {}
@@ -98,8 +98,7 @@ def listed(sentence: str, count: int) -> dict[str, int]:
 
 
 _LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000]|[a-z]+[ _]\d)|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
-LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
-"""What a line begins with that is no word: bullets and numbers of lists."""
+LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")  # bullets and list numbers
 _PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
 _REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
 _SCORE = re.compile(
@@ -121,97 +120,94 @@ _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
 
 
-def interactions_of_sentences(whole: Marked) -> Reading:
-    """Find interactions in sentences: who and what is told by the noun before each box."""
+def interactions_of_sentences(marked: Marked) -> Reading:
+    """Find interactions in sentences; the noun before each box identifies the human and the object."""
     reading = Reading()
-    raw = whole.text
+    raw = marked.text
     if "<pred>" in raw or "<rel>" in raw:
-        # All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns.
-        return Reading(list(_predicates(whole)))
-    if not whole.boxes:
+        # All-Seeing: a predicate with the boxes of subject and object, which also follow their nouns.
+        return Reading(list(_predicates(marked)))
+    if not marked.boxes:
         return reading
     lines = (_LABELLED.sub("", LEAD.sub("", line).strip()) for line in _LINE.split(raw))
     sentences = [line for line in lines if line]
-    names, own = names_in(sentences), own_names(sentences)
+    names, adjacent = names_in(sentences), adjacent_names(sentences)
     words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if NUMBERED.match(name)}
     names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
-    human: list[int] = []
+    people: list[int] = []
     for i, sentence in enumerate(" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
-        if len(marks) > 1 and listed(sentence, len(marks)):
+        if len(marks) > 1 and numbered_list(sentence, len(marks)):
             continue
         if not marks and len(names) > 1:
-            mine = own.get(i, {})
-            sentence = with_mentions(with_person(sentence, mine), names | mine, words)
-        human = _of_sentence(whole, sentence, human, reading)
-    if not reading.found:
-        reading.found.append(
-            Problem("words", f"{len(whole.boxes)} boxes without words for what is done", "an interaction of two boxes")
+            own_names = adjacent.get(i, {})
+            sentence = with_mentions(with_person(sentence, own_names), names | own_names, words)
+        people = _read_sentence(marked, sentence, people, reading)
+    if not reading.items:
+        reading.items.append(
+            Problem("words", f"{len(marked.boxes)} boxes without words for what is done", "an interaction of two boxes")
         )
     return reading
 
 
-def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence; return the marks of the people that the next one may speak of."""
+def _read_sentence(marked: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
+    """Add the interactions of a sentence; return the marks of the people that the next sentence may refer to."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
-        said = _relations(statement, bool(human))
-        if len(marks) > 2 and not said.people and said.people is not None:
+        relations = _relations(statement, bool(human))
+        if len(marks) > 2 and not relations.people and relations.people is not None:
             found = f"{len(marks)} boxes in one sentence, none of them named as a person's"
-            reading.found.append(Problem("words", found, "a sentence for each interaction"))
+            reading.items.append(Problem("words", found, "a sentence for each interaction"))
             continue
-        for subjects, things, phrase, target in said.relations:
+        for subjects, things, phrase, target in relations.relations:
             people = human if subjects is None else [marks[i] for i in subjects]
-            _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
-        human = human if said.people is None else [marks[i] for i in said.people]
+            _add_pairs(marked, reading, people, [marks[i] for i in things], phrase, relations.score, target)
+        human = human if relations.people is None else [marks[i] for i in relations.people]
     return human
 
 
 @lru_cache(1 << 14)
 def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """The statements of a sentence that runs on, each with the number of its first mark.
+    """Split a run-on sentence into statements with the index of their first mark.
 
-    A person who stands alone before a box, after a person and a thing, opens the next: "person [1] holds cup [2]
-    person [3] holds cup [4]"; so does whatever follows the end of a sentence.
-
-    Args:
-        parts: the words before, between and after the marks.
+    A person alone before a box starts a new statement after a person and a thing ("person [1] holds cup [2] person [3]
+    holds cup [4]"), and so does the end of a sentence. ``parts`` are the words before, between and after the marks.
     """
     statements: list[tuple[int, str]] = []
-    first, said = 0, parts[0]
+    first, statement = 0, parts[0]
     for i in range(1, len(parts)):
-        before, end, lead = _last_end(parts[i]) if i < len(parts) - 1 else ("", "", "")
-        runs_on = i + 2 < len(parts) and _is_person_alone(lead) and not _is_person_alone(parts[i + 1])
+        head, end, lead = _split_at_last_end(parts[i]) if i < len(parts) - 1 else ("", "", "")
+        runs_on = i + 2 < len(parts) and _is_only_person(lead) and not _is_only_person(parts[i + 1])
         if parts[0].strip() and i - first > 1 and (end or runs_on):
-            statements.append((first, said + _MARKED + before))
-            first, said = i, lead
+            statements.append((first, statement + _MARKED + head))
+            first, statement = i, lead
         else:
-            said += _MARKED + parts[i]
-    return (*statements, (first, said))
+            statement += _MARKED + parts[i]
+    return (*statements, (first, statement))
 
 
-def _last_end(text: str) -> tuple[str, str, str]:
-    """What stands before the last end of a sentence, that end, and what follows; all of the text where none is."""
+def _split_at_last_end(text: str) -> tuple[str, str, str]:
+    """Return text before the last sentence end, this end, and the text after it; all text last if there is no end."""
     ends = list(_END.finditer(text))
     return (text[: ends[-1].start()], ends[-1][0], text[ends[-1].end() :]) if ends else ("", "", text)
 
 
-def _is_person_alone(words: str) -> bool:
-    """Whether words are for a person and nothing else: "and a young woman"; not "hugs a man"."""
-    *others, noun = numberless(_clause(words.strip(" ,"))).split() or [""]
-    return is_person(noun) and len(others) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in others)
+def _is_only_person(words: str) -> bool:
+    """Return whether words only name a person: "and a young woman"; not "hugs a man"."""
+    *modifiers, head = numberless(_strip_lead(words.strip(" ,"))).split() or [""]
+    return is_person(head) and len(modifiers) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in modifiers)
 
 
 class _Relations(NamedTuple):
-    """What a sentence says of its marks, by their order.
+    """Relations in a sentence, with marks by their order.
 
     Attributes:
-        relations: the marks of the people, None for those of the sentence before; those of the thing; the words for
-            what is done; the word for the thing, if it stands apart.
-        people: whom the next sentence may speak of; None for the same as before.
-        score: a confidence, as written.
+        relations: marks of the people (None: those of the preceding sentence), marks of the thing, words for the
+            interaction, and the word for the thing if it is separate.
+        people: people that the next sentence may refer to; None if unchanged.
+        score: confidence as written.
     """
 
     relations: tuple[tuple[tuple[int, ...] | None, tuple[int, ...], str, str], ...]
@@ -221,7 +217,7 @@ class _Relations(NamedTuple):
 
 @lru_cache(1 << 14)
 def _relations(sentence: str, has_human: bool) -> _Relations:
-    """Find who does what in a sentence whose boxes are marks without numbers."""
+    """Find the relations in a sentence with marks without numbers; ``has_human``: an earlier sentence has people."""
     score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
     value = score[1] if score else None
     plain = _SCORE.sub(" ", sentence) if score else sentence
@@ -230,41 +226,43 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     plain = plain.replace("**", " ").replace("`", " ")
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
-    leads = not parts[0]  # the boxes stand before their nouns
-    labels = [part if _WORD.search(part) else "" for part in (parts[1:] if leads else parts[:-1])]
-    is_last = leads and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
-    people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
+    boxes_first = not parts[0]  # the boxes stand before their nouns
+    labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
+    is_last = boxes_first and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
+    people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=boxes_first))
     if count == 1:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
             return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
-        if has_human and not people and _says_what_is_done(words):
+        if has_human and not people and _is_gerund_clause(words):
             return _Relations(((None, (0,), f"a person {parts[0]}", ""),), None, value)
         return _Relations((), (0,) if people else None, value)
     if count > 2 and not people:
         return _Relations((), (), value)
-    subjects = _leading(people, count) or (0,)
+    subjects = _acting_people(people, count) or (0,)
     objects = tuple(i for i in range(count) if i not in subjects) or (1,)
     subjects = tuple(i for i in subjects if i not in objects)
     head = _HEAD.match(plain)
     if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
         return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
-    if len(objects) == 1 or leads:
+    if len(objects) == 1 or boxes_first:
         text = " ".join(part for part in parts if part)
-        are_apart = leads and bool(labels[subjects[0]]) and not _is_person_alone(labels[subjects[0]])
-        nouns = [labels[i] if are_apart and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
+        has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
+        nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
         said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
         return _Relations(said, subjects, value)
-    return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
+    return _Relations(
+        tuple((subjects, (i,), f"a person {_strip_lead(parts[i])}", "") for i in objects), subjects, value
+    )
 
 
-def _says_what_is_done(words: list[str]) -> bool:
-    """Whether a line below a person says what it does: "holding a cup", not "washing machine"."""
+def _is_gerund_clause(words: list[str]) -> bool:
+    """Return whether a line is a clause about a preceding person: "holding a cup", not "washing machine"."""
     return len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
 
 
-def _leading(people: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The people that act: those before the first thing, and all but the last where there are people only."""
+def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """Return the people before the first thing, or all people but the last if there are no things."""
     run = list(people[:1])
     for index in people[1:]:
         if index == run[-1] + 1:
@@ -280,33 +278,39 @@ def _names_person(label: str, *, leads: bool) -> bool:
     return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
 
 
-def _clause(words: str) -> str:
-    """What a clause says without the conjunction before it: "and holding a rope"."""
+def _strip_lead(words: str) -> str:
+    """Remove the conjunction before a clause: "and holding a rope"."""
     return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
 
 
-def _add(
-    whole: Marked, reading: Reading, humans: list[int], things: list[int], phrase: str, score: Any, target: str = ""
+def _add_pairs(
+    marked: Marked,
+    reading: Reading,
+    humans: list[int],
+    things: list[int],
+    phrase: str,
+    score: Any,
+    target: str = "",
 ) -> None:
-    """Pair the boxes of marks: each with each, or those of the same place where both have many."""
-    first = [box for mark in humans for box in whole.boxes[mark]]
-    second = [box for mark in things for box in whole.boxes[mark]]
-    pairs = _paired(first, second)
+    """Add the pairs of the boxes of two lists of marks."""
+    first = [box for mark in humans for box in marked.boxes[mark]]
+    second = [box for mark in things for box in marked.boxes[mark]]
+    pairs = _pair_boxes(first, second)
     if pairs is None:
-        reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
+        reading.items.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
     words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
     if words[:1] + words[-1:] == "()":
         words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
-        reading.found.append(Problem("words", quote(words), "words for what is done"))
+        reading.items.append(Problem("words", quote(words), "words for what is done"))
         return
     for human, thing in pairs:
-        reading.found.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
+        reading.items.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
 
 
-def _paired(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
-    """Those of the same place where both are as many, else each with each; None where that cannot be told."""
+def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
+    """Pair boxes by position if both lists have the same length, or each with one; None if neither is possible."""
     if len(first) == len(second):
         return list(zip(first, second, strict=True))
     return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
@@ -319,7 +323,7 @@ def _predicates(whole: Marked) -> Iterator[Pair | Problem]:
             labels.setdefault(box.numbers, match[1])
     for match in _PRED.finditer(whole.text):
         first, second = (whole.boxes[int(mark)] for mark in (match[2], match[3]))
-        pairs = _paired(first, second)
+        pairs = _pair_boxes(first, second)
         if pairs is None:
             yield Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together")
         for human, thing in pairs or ():
@@ -327,14 +331,12 @@ def _predicates(whole: Marked) -> Iterator[Pair | Problem]:
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
 
 
-# Items in text that is laid out as data: tables of several kinds, tags, and assignments.
-
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
 _CELL = re.compile(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,500})</t[hd]>")
 _TAG = re.compile(
     r"<(/?)([A-Za-z][\w-]{0,40})((?:\s+[\w-]{1,40}\s*=\s*(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'))*)\s*(/?)>"
 )
-_INLINE = frozenset(("ref", "box", "quad"))  # what is done stands between these, and not in them
+_INLINE = frozenset(("ref", "box", "quad"))  # the words of an interaction are between these tags
 _OPENED = re.compile(r"</?(?!(?:ref|box|quad)\b[^-])[A-Za-z]")
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
@@ -343,7 +345,7 @@ _DEEPEST = 8
 
 
 def tables(text: str) -> list[dict[str, Any]]:
-    """The rows of tables: with a line of dashes under the header, of HTML, or of comma-separated values."""
+    """Return the rows of tables: Markdown, HTML, or comma-separated values."""
     if "</t" in text:
         return _html(text)
     lines = text.split("\n")
@@ -368,7 +370,7 @@ def _html(text: str) -> list[dict[str, Any]]:
 
 
 def _separated(lines: list[str]) -> list[dict[str, Any]]:
-    """The lines below one that names boxes and words between commas."""
+    """Return the rows below a comma-separated header with keys of boxes."""
     for i, line in enumerate(lines):
         if line.count(",") < 2 or _NUMBER.search(line):
             continue
@@ -394,7 +396,7 @@ def _cells(line: str) -> list[str]:
 
 
 def tagged(text: str) -> list[dict[str, Any]]:
-    """What tags hold, with their attributes, as objects in objects: <human_box>1, 2, 3, 4</human_box>."""
+    """Return the content of tags with their attributes as nested dicts: <human_box>1, 2, 3, 4</human_box>."""
     if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []
     root: dict[str, Any] = {}
@@ -407,18 +409,18 @@ def tagged(text: str) -> list[dict[str, Any]]:
                 words = text[start : tag.start()].strip()
                 if element and words and "<" not in words:
                     element = {"label": words} | element
-                _put(stack[-1][1], name, element or words)
+                _add_child(stack[-1][1], name, element or words)
             continue
         element = {key: value[1:-1] for key, value in _ATTRIBUTE.findall(attributes)}
         if is_empty:
-            _put(stack[-1][1], name, element)
+            _add_child(stack[-1][1], name, element)
         elif len(stack) < _DEEPEST:
             stack.append((name, element, tag.end()))
     return [root] if len(stack) == 1 and not root.keys() <= _INLINE else []
 
 
-def _put(element: dict[str, Any], name: str, value: Any) -> None:
-    """Add a child; children of one name are a list."""
+def _add_child(element: dict[str, Any], name: str, value: Any) -> None:
+    """Add a child; children of the same name become a list."""
     if name not in element:
         element[name] = value
     elif isinstance(element[name], list):
@@ -428,7 +430,7 @@ def _put(element: dict[str, Any], name: str, value: Any) -> None:
 
 
 def assigned(text: str) -> list[dict[str, Any]]:
-    """One record of lists that names are given to: human_boxes = [[1, 2, 3, 4]]."""
+    """Return one record of lists that are assigned to names: human_boxes = [[1, 2, 3, 4]]."""
     record: dict[str, Any] = {}
     for match in _ASSIGNED.finditer(text):
         if match[1] in record:
@@ -448,40 +450,34 @@ _TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*(?:\*\*)?(?:\d{1,3}[.):]\s*)?((?
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _BLOCK = re.compile(r":[ \t]*\n" + r"[ \t]*-[ \t]+(\d{1,5}(?:\.\d{1,9})?)[ \t]*(?:\n|\Z)" * 4)  # YAML's list of lines
 _WIDEST = 20
-_GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
-LONGEST = 20_000
-"""What is behind so many letters of a text is not read."""
+_GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because they are slow to match
+LONGEST = 20_000  # characters of a text that are read
 
 
 def interactions_of_text(text: str, around: Fields) -> Reading:
-    """Find interactions in the text of a reply.
-
-    Args:
-        text: the answer.
-        around: fields of the record that the reply is in.
-    """
+    """Find interactions in the text of an answer; ``around`` are the fields of its record."""
     text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
-    for records in (assigned(text), tables(text), tagged(text), _keyed(text)):
+    for records in (assigned(text), tables(text), tagged(text), _key_value_items(text)):
         if records:
             reading = interactions_in(records, around, [records])
             if reading.pairs and all(pair.has_words for pair in reading.pairs):
                 return reading
-    whole = marked(text)
-    boxes = [box for mark in whole.boxes for box in mark]
+    marked = mark_boxes(text)
+    boxes = [box for mark in marked.boxes for box in mark]
     if len(boxes) == 2 and (around.has_words or around.label):
         return Reading([_bare_pair([Entity(box) for box in boxes], around)])
     if not boxes and len(around.entities) == 2:
         lines = [LEAD.sub("", line) for line in text.split("\n")]
         return Reading([_bare_pair(around.entities, around, line) for line in lines if line.strip()])
-    return interactions_of_sentences(whole)
+    return interactions_of_sentences(marked)
 
 
 def _bare_pair(entities: list[Entity], around: Fields, phrase: str = "") -> Pair:
-    """Two boxes without words, which the record around them has, or the other way round."""
+    """Return a pair of two boxes with the words of the record around them."""
     return Pair(
         entities[0],
         entities[1],
@@ -494,8 +490,8 @@ def _bare_pair(entities: list[Entity], around: Fields, phrase: str = "") -> Pair
     )
 
 
-def _keyed(text: str) -> list[dict[str, Any]]:
-    """Items of "key: value" lines."""
+def _key_value_items(text: str) -> list[dict[str, Any]]:
+    """Return the items of "key: value" lines."""
     if ":" not in text and "=" not in text:
         return []
     pairs: list[tuple[str, Any]] = []
@@ -518,19 +514,20 @@ def _keyed(text: str) -> list[dict[str, Any]]:
                 if len(pairs) == first and len(lead.split()) > 1 and "{" not in lead:
                     pairs.append(("phrase", lead))
                 pairs.append((around + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
-    return [_with_one_thing(item) for item in _grouped(pairs)]
+    return [_drop_ambiguous_keys(item) for item in _group_items(pairs)]
 
 
-def _with_one_thing(item: dict[str, Any]) -> dict[str, Any]:
-    """An item whose object's box may stand under its name, as "Cup: [...]"; of several such names, none counts."""
+def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
+    """Remove keys without meaning if there are several; a single one, "Cup: [...]", names the box of the object."""
     names = [key for key in item if not (meaning(key).part or meaning(key).side)]
     return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 
-def _grouped(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Items from keys and values in a row: a key that comes again opens the next item.
+def _group_items(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """Group keys and values in a row into items: a repeated key starts the next item.
 
-    What stood before that key belongs to an outer level, as a person's box above several objects, and holds on.
+    Keys before the repeated one belong to an outer level, e.g. a person's box above several objects, and apply to all
+    items.
     """
     items: list[dict[str, Any]] = []
     current: dict[str, Any] = {}

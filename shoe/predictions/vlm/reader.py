@@ -1,4 +1,4 @@
-"""Reads the records of a file one by one: an interaction, an image's list of them, or a raw reply."""
+"""Read the records of a file: single interactions, lists of the interactions of an image, and raw replies."""
 
 from __future__ import annotations
 
@@ -14,98 +14,90 @@ from shoe.core.io.json import shown
 from shoe.core.rows import Rows
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.answers import Answer, grounded_beside, likeliest, said_outside
+from shoe.predictions.vlm.answers import Answer, best_answer, caption_interactions, context_fields
 from shoe.predictions.vlm.box_marks import has_points
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.fields import Fields
-from shoe.predictions.vlm.images import has_own_image, image_of, is_file_name, is_image_key, names_file, plain
+from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import ANSWERS, BESIDE_BOXES, CHATS, REFUSALS, is_asked, is_truth, meaning
+from shoe.predictions.vlm.keys import ANSWERS, BESIDE_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
 from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
 from shoe.predictions.vlm.replies import (
-    Opened,
     Reply,
+    Wrapper,
     answer_of,
     holds_box,
     is_chat,
-    opened,
-    opened_beside,
-    parsed,
+    open_other_keys,
+    open_wrapper,
+    parse_json_text,
     refuses,
     reply_of,
     says_none,
 )
-from shoe.predictions.vlm.words import words_of
-
-# Counts what could not be read of a file, and refuses the file where that is most of it.
+from shoe.predictions.vlm.words import parse_pair_words
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
-_MOST_NAMED_KEYS = 6
-_MOST = 3  # kinds of unread replies that are shown beside the first
+_MOST_KEYS = 6  # shown in a message
+_MOST_KINDS = 3  # of unread replies, shown in addition to the first
+_DEEPEST = 12
 
 
 class Tally:
-    """What was lost on the way, by cause; the first of each cause is kept for the message."""
+    """Counts of what could not be read, by cause, with the first error of each cause for the message."""
 
     def __init__(self, notes: ReadNotes) -> None:
         self._notes = notes
-        self._first_cut: UnreadableError | None = None
-        self._first_unread: UnreadableError | None = None
-        self._first_failed: UnreadableError | None = None
-        self._first_refused: UnreadableError | None = None
-        self._first_said = ""
+        self._first: dict[str, UnreadableError] = {}  # by note code
+        self._first_unread = ""
         self._keys: dict[str, None] = {}
         self._none: list[dict[Any, Any]] = []
 
     def cut_item(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
-        """Count items that were left out."""
+        """Count items that are left out."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
-        self._first_cut = self._first_cut or error
+        self._first.setdefault("left_out", error)
 
     def failed(self, place: str, error: str) -> None:
-        """Count a record that holds an error, or that the model would not answer, instead of an answer."""
+        """Count a record with an error in place of an answer; errors of safety filters count as refusals."""
         if plain(error) in REFUSALS:
             self.refused(place, error)
             return
         self._notes.add("failed", error)
-        self._first_failed = self._first_failed or UnreadableError(place, "error", shown(error), "an answer")
+        self._first.setdefault("failed", UnreadableError(place, "error", shown(error), "an answer"))
 
-    def refused(self, place: str, said: str) -> None:
-        """Count a reply in which the model refuses to answer: it predicts nothing."""
-        self._notes.add("refused", first=said)
-        self._first_refused = self._first_refused or UnreadableError(place, "response", shown(said), "an answer")
+    def refused(self, place: str, reply: str) -> None:
+        """Count a reply in which the model refuses to answer; it has no predictions."""
+        self._notes.add("refused", first=reply)
+        self._first.setdefault("refused", UnreadableError(place, "response", shown(reply), "an answer"))
 
     def unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
-        """Count a reply of which nothing was read and that does not say that there is nothing."""
-        if has_cut:  # which is said of its items
+        """Count a reply from which nothing was read and that does not state that there are no interactions."""
+        if has_cut:  # the problems of its items are already noted
             self._notes.add("unread")
             return
         self._keys.update(answer.reading.keys)
-        self._notes.set_examples("keys_seen", list(self._keys)[:_MOST_NAMED_KEYS])
+        self._notes.set_examples("keys_seen", list(self._keys)[:_MOST_KEYS])
         found = "items with one box each" if answer.reading.single else shown(answer.said)
         found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
-        if self._first_unread is None:
-            self._first_unread = UnreadableError(place, "response", found, ITEMS)
-            self._notes.add("unread", first=str(self._first_unread))
-            self._first_said = found
+        if "unread" not in self._first:
+            self._first["unread"] = UnreadableError(place, "response", found, ITEMS)
+            self._notes.add("unread", first=str(self._first["unread"]))
+            self._first_unread = found
             return
-        besides = self._notes.examples("unread")
-        is_new = found not in (self._first_said, *besides) and len(besides) <= _MOST
+        others = self._notes.examples("unread")
+        is_new = found not in (self._first_unread, *others) and len(others) <= _MOST_KINDS
         self._notes.add("unread", found if is_new else "")
 
-    def none(self, said: Any, record: dict[Any, Any]) -> None:
-        """Count a reply, and its record, that says that there is no interaction."""
+    def none(self, answer: Any, record: dict[Any, Any]) -> None:
+        """Count a reply that states that there are no interactions; keep its record to look for ground truth."""
         self._none.append(record)
-        in_words = isinstance(said, str) and said[:1].isalpha() and says_none(said)
-        self._notes.add("none", said if in_words else "")
+        in_words = isinstance(answer, str) and answer[:1].isalpha() and says_none(answer)
+        self._notes.add("none", answer if in_words else "")
 
     def check(self, source: Source, triplets: int) -> None:
-        """Refuse a file most of whose replies hold nothing that can be read.
-
-        Raises:
-            InputError: saying how many, and what the first of them is.
-        """
+        """Raise InputError if most replies of a file are unreadable, with their number and the first error."""
         notes = self._notes
         useless = notes.count("unread") + notes.count("failed")
         is_none = not triplets and notes.count("none") == notes.replies
@@ -114,7 +106,8 @@ class Tally:
             raise InputError(source.path, found=found, expected=ITEMS)
         if not triplets:
             useless += notes.count("refused")
-        error = self._first_cut or self._first_unread or self._first_failed or self._first_refused
+        causes = ("left_out", "unread", "failed", "refused")
+        error = next((self._first[cause] for cause in causes if cause in self._first), None)
         if error is None or (triplets and 2 * useless <= notes.replies):
             return
         lines = (notes.sentence(code, brief=True) for code in ("refused", "unread", "failed"))
@@ -122,14 +115,9 @@ class Tally:
 
 
 def _truth_key(record: dict[Any, Any]) -> str:
-    """The key of a record that holds what would be right; "" if there is none."""
-    held = (key for key, value in record.items() if is_truth(key, value))
-    return next((str(key) for key in held if isinstance(record[key], str) or holds_box(record[key])), "")
-
-
-# What each record of a file says: its image, what may be the model's answer, and what stands beside it.
-
-_DEEPEST = 12
+    """Return the key of ground truth in a record; "" if there is none."""
+    truth_keys = (key for key, value in record.items() if is_truth(key, value))
+    return next((str(key) for key in truth_keys if isinstance(record[key], str) or holds_box(record[key])), "")
 
 
 @dataclass(slots=True)
@@ -137,70 +125,69 @@ class Record:
     """One record of a file.
 
     Attributes:
-        image: what it calls the image; None if it names none.
-        answer: what may be the answer, and how it ended; None if the record is the interaction itself.
-        outer: what it says beside the answer, by key.
+        image: image name or ID as written; None if there is none.
+        answer: possible answers and how they ended; None if the record itself is an interaction.
+        outer: other fields of the record.
     """
 
     image: Any
-    answer: Opened | None
+    answer: Wrapper | None
     outer: dict[Any, Any] = field(default_factory=dict)
 
 
-def record_of(record: dict[Any, Any]) -> Record:
-    """Open a record."""
+def parse_record(record: dict[Any, Any]) -> Record:
+    """Split a record into image, answer and other fields."""
     image = image_of(record)
-    if isinstance(record.get("entities"), list) and isinstance(
-        caption := record.get("caption", record.get("text")), str
-    ):
-        return Record(image, Opened([[caption, record["entities"]]]), record)
+    caption = record.get("caption", record.get("text"))
+    if isinstance(record.get("entities"), list) and isinstance(caption, str):
+        return Record(image, Wrapper([[caption, record["entities"]]]), record)
     keys = {plain(key): key for key in record if isinstance(key, str)}
-    chats = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
-    has_pair = sum(box_of(value, key) is not None or _holds_one(value) for key, value in record.items()) > 1
-    taken = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in BESIDE_BOXES)]
-    for key in [*taken, *chats]:
-        found = opened(record[key])
-        if found.answers or found.error:
-            ended = opened_beside(record, record)
-            found.is_cut, found.error = found.is_cut or ended.is_cut, found.error or ended.error
-            return Record(image, found, {name: value for name, value in record.items() if name not in (key, *chats)})
-    said = {key: value for key, value in record.items() if not is_asked(key) and not is_truth(key, value)}
-    found = opened_beside(record, [key for key in said if holds_box(said[key])])
-    if found.error or not (has_pair or any(map(holds_box, said.values()))):
+    chat_keys = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
+    has_pair = sum(box_of(value, key) is not None or _holds_box_value(value) for key, value in record.items()) > 1
+    answer_keys = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in BESIDE_BOXES)]
+    for key in [*answer_keys, *chat_keys]:
+        wrapper = open_wrapper(record[key])
+        if wrapper.answers or wrapper.error:
+            rest = open_other_keys(record, record)
+            wrapper.is_cut, wrapper.error = wrapper.is_cut or rest.is_cut, wrapper.error or rest.error
+            return Record(image, wrapper, {k: value for k, value in record.items() if k not in (key, *chat_keys)})
+    candidates = {key: value for key, value in record.items() if not is_prompt(key) and not is_truth(key, value)}
+    wrapper = open_other_keys(record, [key for key in candidates if holds_box(candidates[key])])
+    if wrapper.error or not (has_pair or any(map(holds_box, candidates.values()))):
         is_bare = all(meaning(key).part in ("image", "width", "height") for key in record)
-        if (taken or is_bare) and not found.answers and not found.error:
-            found.answers.append(None)
-        if found.answers or found.error:
-            return Record(image, found)
-    return Record(image, None, said)
+        if (answer_keys or is_bare) and not wrapper.answers and not wrapper.error:
+            wrapper.answers.append(None)
+        if wrapper.answers or wrapper.error:
+            return Record(image, wrapper)
+    return Record(image, None, candidates)
 
 
-def by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """The records of an answer that names its images itself, several or where nothing else names one; else none."""
+def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
+    """Return the records of an answer that names several images, or the only image; else an empty list."""
     answers = opened_record.answer.answers if opened_record.answer else []
-    said = answers[-1] if answers else None
-    if isinstance(said, str):
-        if not names_file(said):
+    answer = answers[-1] if answers else None
+    if isinstance(answer, str):
+        if not contains_file_name(answer):
             return []
-        clean = parsed(answer_of(said))
-        said = reply_of(said, lambda *_: 1).values if clean is None else clean
-    while isinstance(said, list) and len(said) == 1:
-        said = said[0]
-    if isinstance(said, dict) and said and all(map(is_file_name, said)):
-        records = list(_records_of_object(said, 0))
+        data = parse_json_text(answer_of(answer))
+        answer = reply_of(answer, lambda *_: 1).values if data is None else data
+    while isinstance(answer, list) and len(answer) == 1:
+        answer = answer[0]
+    if isinstance(answer, dict) and answer and all(map(is_file_name, answer)):
+        records = list(_records_of_object(answer, 0))
     else:
-        items = said if isinstance(said, list) else [said]
+        items = answer if isinstance(answer, list) else [answer]
         records = [item for item in items if isinstance(item, dict) and is_file_name(image_of(item))]
         records = records if len(records) == len(items) else []
     return records if len(records) > (opened_record.image is not None) else []
 
 
-def _holds_one(value: Any) -> bool:
+def _holds_box_value(value: Any) -> bool:
     return isinstance(value, dict) and any(box_of(inner, key) is not None for key, inner in value.items())
 
 
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
-    """The records of a document: lists in lists are opened, and so are columns, and an object with a key per image."""
+    """Yield the records of a document; nested lists, columns and objects with one key per image are unpacked."""
     if isinstance(document, list):
         if len(document) in (2, 3) and is_image_key(document[0]):
             yield {"image": document[0], "response": document[-1]}
@@ -219,80 +206,73 @@ def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
 def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
     if document and all(is_image_key(key) for key in document):
         for key, value in document.items():
-            yield {"image": key, **_by_image(value)}
+            yield {"image": key, **_record_of_entry(value)}
         return
     lists = {key: value for key, value in document.items() if isinstance(value, list | dict) and value}
     if image_of({k: v for k, v in document.items() if not isinstance(v, list | dict)}) is None and depth < 3:
-        if columns := _columns(document):
-            yield from columns
+        if rows := _rows_of_columns(document):
+            yield from rows
             return
         for key, value in lists.items():
             first = next(iter(value)) if value else None
-            inside = isinstance(value, list) and isinstance(first, dict) and (has_own_image(first) or _of_images(value))
+            inside = (
+                isinstance(value, list) and isinstance(first, dict) and (has_own_image(first) or _name_images(value))
+            )
             if (inside and key != "images") or (isinstance(value, dict) and all(is_image_key(k) for k in value)):
                 names = _names_by_id(document.get("images"))
                 for record in records_in(value, depth + 1):
-                    yield _renamed(record, names)
+                    yield _with_image_name(record, names)
                 return
     yield document
 
 
-def _of_images(items: list[Any]) -> bool:
-    """Whether items are records of several images, which they name anywhere."""
+def _name_images(items: list[Any]) -> bool:
+    """Return whether items are records of several images, named under any key."""
     first, last = (image_of(item) if isinstance(item, dict) else None for item in (items[0], items[-1]))
     return None not in (first, last) and first != last and not is_chat(items)
 
 
-def _columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """The records of a table in columns, each a list of one length or an object with the same row names; else none."""
+def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """Return the records of a table stored as columns (lists of one length or dicts with equal keys), or []."""
     names, rows = document.get("columns"), document.get("data")
-    if (
-        isinstance(names, list)
-        and isinstance(rows, list)
-        and all(isinstance(row, list) and len(row) == len(names) for row in rows)
-    ):
+    is_table = isinstance(names, list) and isinstance(rows, list)
+    if is_table and all(isinstance(row, list) and len(row) == len(names) for row in rows):
         return [dict(zip(names, row, strict=True)) for row in rows]
     columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in document.items()}
     rows_of = {tuple(value) if isinstance(value, dict) else len(columns[key]) if isinstance(value, list) else None
              for key, value in document.items()}  # fmt: skip
     if len(rows_of) != 1 or None in rows_of:
         return []
-    names_images = any(len(column) > 1 and all(map(is_file_name, column)) for column in columns.values())
-    if not (names_images or has_own_image(document)):
+    has_names = any(len(column) > 1 and all(map(is_file_name, column)) for column in columns.values())
+    if not (has_names or has_own_image(document)):
         return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _names_by_id(images: Any) -> dict[Any, str]:
-    """Names of COCO's list of images by their ids."""
+    """Return image names by ID from COCO's list of images."""
     if not isinstance(images, list):
         return {}
-    return {
-        image["id"]: image["file_name"]
-        for image in images
-        if isinstance(image, dict) and type(image.get("id")) in (int, str) and isinstance(image.get("file_name"), str)
-    }
+    valid = (image for image in images if isinstance(image, dict) and isinstance(image.get("file_name"), str))
+    return {image["id"]: image["file_name"] for image in valid if type(image.get("id")) in (int, str)}
 
 
-def _renamed(record: Any, names: dict[Any, str]) -> Any:
-    """A record with the name of its image instead of the image's id."""
+def _with_image_name(record: Any, names: dict[Any, str]) -> Any:
+    """Replace the image ID of a record by the image name."""
     number = record.get("image_id") if isinstance(record, dict) else None
     return record | {"image": names[number]} if type(number) in (int, str) and number in names else record
 
 
-def _by_image(value: Any) -> dict[Any, Any]:
-    """The record of an image's entry."""
-    if isinstance(value, dict) and record_of(value).answer is not None:
+def _record_of_entry(value: Any) -> dict[Any, Any]:
+    """Return the record of one image's entry in a dict by image."""
+    if isinstance(value, dict) and parse_record(value).answer is not None:
         return value
     texts = value if isinstance(value, list) and value else [value]
     return {"response": value} if all(isinstance(text, str) for text in texts) else {"interactions": value}
 
 
-_MOST_KEYS = 6
-
-
-class _Plain(msgspec.Struct, forbid_unknown_fields=True):
-    """An interaction as shoe writes it."""
+class _StandardRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """An interaction in the form that shoe writes."""
 
     image: str | int
     human_box: tuple[float, float, float, float]
@@ -305,54 +285,46 @@ class _Plain(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Reader:
-    """Collects the interactions of a file's records, and counts what cannot be read."""
+    """Collects the interactions of a file's records, and counts unreadable parts."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._notes = source.notes
         self._columns = Columns(source)
         self._tally = Tally(source.notes)
-        self._answered: list[int] = []
+        self._images_with_reply: list[int] = []
 
     def add(self, number: int, record: Any) -> None:
-        """Take a record.
-
-        Raises:
-            UnreadableError: where a tool's record, and not what a model said, breaks the format.
-        """
-        if self._add_plain(record, number):
+        """Add a record. Raises UnreadableError if a record that is not a model's reply breaks the format."""
+        if self._add_standard(record, number):
             return
         place = self._source.record_name(number)
         if not isinstance(record, dict):
             raise UnreadableError(place, None, shown(record), "an object")
-        opened = record_of(record)
-        if several := by_image(opened):
-            for one in several:
-                self.add(number, one)
+        parsed_record = parse_record(record)
+        if image_parts := records_by_image(parsed_record):
+            for part in image_parts:
+                self.add(number, part)
             return
-        image = self._columns.image(number, opened.image, record)
-        outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}
-        if opened.answer is None:
+        image = self._columns.image(number, parsed_record.image, record)
+        outer = {key: value for key, value in parsed_record.outer.items() if meaning(key).part != "image"}
+        if parsed_record.answer is None:
             self._add_structured(place, image, outer, number)
         else:
-            self._add_reply(place, image, opened.answer, said_outside(outer), number, record)
+            self._add_reply(place, image, parsed_record.answer, context_fields(outer), number, record)
 
     def rows(self) -> Rows:
-        """Put together what was gathered.
-
-        Raises:
-            InputError: if most of the replies or all phrases are of no use.
-        """
+        """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
         for error in self._columns.settle():
             self._tally.cut_item(error)
         self._tally.check(self._source, len(self._columns))
-        self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._answered).values()))
+        self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
         return self._columns.rows()
 
-    def _add_plain(self, record: Any, number: int) -> bool:
-        """Take a record as shoe writes it, whose words count as they are; tell whether it is one."""
+    def _add_standard(self, record: Any, number: int) -> bool:
+        """Add a record in the form that shoe writes, whose words need no parsing; return whether it has this form."""
         try:
-            plain = msgspec.convert(record, _Plain)
+            plain = msgspec.convert(record, _StandardRecord)
         except msgspec.ValidationError:
             return False
         if " and " in plain.verb or plain.score != plain.score:  # a NaN is counted as unread
@@ -362,12 +334,12 @@ class Reader:
         return True
 
     def _add_structured(self, place: str, image: int, item: dict[Any, Any], number: int) -> None:
-        """Take what a tool wrote; a record that is one interaction and cannot be read is an error."""
+        """Add a record without a reply. Raises UnreadableError if it is a single, unreadable interaction."""
         reading = interactions_in([item])
         if any(isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values()):
-            self._answered.append(image)
+            self._images_with_reply.append(image)
             self._notes.replies += 1
-            self._take(place, image, Answer(item, reading, Reply([item], [item])), number, item)
+            self._add_answer(place, image, Answer(item, reading, Reply([item], [item])), number, item)
             return
         if reading.problems:
             problem = reading.problems[0]
@@ -375,51 +347,49 @@ class Reader:
         if not reading.pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
             raise UnreadableError(place, None, found, "an interaction: two boxes and words for what is done")
-        is_one = len(reading.pairs) == 1
+        is_single = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
-            where = place if is_one else f"{place}: interaction {i}"
-            self._columns.add_pair(where, image, pair, number, None if is_one else i, loose=False)
+            where = place if is_single else f"{place}: interaction {i}"
+            self._columns.add_pair(where, image, pair, number, None if is_single else i, loose=False)
 
     def _add_reply(
-        self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]
+        self, place: str, image: int, wrapper: Wrapper, around: Fields, number: int, record: dict[Any, Any]
     ) -> None:
-        self._notes.add("cut_off", count=opened.is_cut)
-        self._notes.add("several_answers", count=opened.choices > 0)
-        self._answered.append(image)
+        self._notes.add("cut_off", count=wrapper.is_cut)
+        self._notes.add("several_answers", count=wrapper.choices > 0)
+        self._images_with_reply.append(image)
         self._notes.replies += 1
-        if not opened.answers:
-            self._tally.failed(place, opened.error)
+        if not wrapper.answers:
+            self._tally.failed(place, wrapper.error)
             return
-        answer = likeliest(opened.answers, around)
-        if not any(answer.rank[:3]) and (others := opened_beside(record, ()).answers):
-            answer = max(answer, likeliest(others, around), key=lambda answer: answer.rank)
-        if (
-            not any((words := words_of(pair)) and words.interactions for pair in answer.reading.pairs)
-            and (beside := grounded_beside(answer.said, record)).pairs
-        ):
-            answer = answer._replace(reading=beside)
-        self._take(place, image, answer, number, record, opened.error)
+        answer = best_answer(wrapper.answers, around)
+        if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
+            answer = max(answer, best_answer(other_answers, around), key=lambda answer: answer.rank)
+        if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
+            from_caption = caption_interactions(answer.said, record)
+            answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
+        self._add_answer(place, image, answer, number, record, wrapper.error)
 
-    def _take(
+    def _add_answer(
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
-        """Take what an answer holds; what of it cannot be read is left out and counted."""
-        cut, denied, is_taken = self._notes.count("left_out"), self._notes.count("denied"), False
+        """Add the interactions of an answer; leave out and count unreadable items."""
+        left_out, denied, has_pair = self._notes.count("left_out"), self._notes.count("denied"), False
         self._notes.add("several_answers", count=answer.others > 0)
         self._notes.add("fixed", count=answer.reply.damaged)
         self._notes.add("drafts", count=answer.reply.drafts > 0)
-        for i, item in enumerate(answer.reading.found):
+        for i, item in enumerate(answer.reading.items):
             where = f"{place}, item {i}"
             try:
                 if isinstance(item, Problem):
                     raise UnreadableError(where, item.cause, item.found, item.expected)
-                is_taken |= self._columns.add_pair(where, image, item, number, i, loose=True)
+                has_pair |= self._columns.add_pair(where, image, item, number, i, loose=True)
             except UnreadableError as unreadable:
                 self._tally.cut_item(unreadable)
         if answer.reply.lost:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
             self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
-        if is_taken:
+        if has_pair:
             if answer.reply.values and answer.unused:
                 unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
                 self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
@@ -433,4 +403,4 @@ class Reader:
         elif isinstance(answer.said, str) and refuses(answer.said):
             self._tally.refused(place, answer.said)
         else:
-            self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > cut)
+            self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > left_out)
