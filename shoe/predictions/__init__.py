@@ -78,10 +78,7 @@ def read_predictions(
 
 
 def check_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
-    """Validate the names of a format, a box convention and a score conversion, and return the format if one is named.
-
-    Raises OptionError for an unknown name. No file is needed.
-    """
+    """Return the named format; raise OptionError if a format, box convention or score conversion is unknown."""
     chosen = None if format in (None, NATIVE) else format_named(str(format))
     if boxes is not None:
         parse_convention(boxes)

@@ -58,12 +58,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Files in a folder.
-
-    Attributes:
-        files: all files except images, sorted by path.
-        pictures: number of image files.
-    """
+    """All files of a folder except images, sorted by path, and the number of images."""
 
     files: tuple[Found, ...]
     pictures: int

@@ -89,11 +89,8 @@ class Note:
 
     def add(self, other: "Note") -> None:
         """Add the counts and examples of another note with the same code; the first text stays."""
-        self.count, self.second, self.first = (
-            self.count + other.count,
-            self.second + other.second,
-            self.first or other.first,
-        )
+        self.count, self.second = self.count + other.count, self.second + other.second
+        self.first = self.first or other.first
         for example, count in other.examples.items():
             self.examples[example] = self.examples.get(example, 0) + count
 
@@ -189,10 +186,7 @@ class ReadNotes:
         return self.remarks[code].examples if code in self.remarks else {}
 
     def joined(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Merge the notes of several files: counts are summed, and all distinct texts and conventions are listed.
-
-        ``conventions`` is that of the file with the most triplets.
-        """
+        """Merge notes of several files: sum counts, list all texts; ``conventions`` are those of the largest file."""
         parts = [self, *others]
         merged = ReadNotes(conventions=max(parts, key=lambda notes: notes.triplets).conventions)
         for name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):

@@ -21,10 +21,7 @@ from shoe.predictions.source import Source
 
 
 def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
-    """Return the (n,) indices into ``classes.verbs`` and into ``classes.objects`` of n triplets.
-
-    Raises InputError for the first word that is not a label; ``path`` and the format ``name`` are for this message.
-    """
+    """Return (n,) indices into ``classes.verbs`` and ``classes.objects``. Raises InputError for unknown words."""
     verb = _labels("verb", table.verbs, table.verb, classes.verbs, path, name)
     return verb, _labels("object", table.objects, table.object, classes.objects, path, name)
 
@@ -58,10 +55,7 @@ def _labels(
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return the image names of the benchmark for the values of a field; ``place`` names a record in errors.
-
-    Raises InputError for the first value that is not the name of an image.
-    """
+    """Return image names for the values of a field. Raises InputError for the first value that is not an image name."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:
@@ -73,7 +67,7 @@ def image_names(
 
 
 def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Return whether all rows have a field. Raises InputError for the first row that differs from the first one."""
+    """Return whether all rows have a field. Raises InputError if only some rows have it."""
     absent = np.array([value is UNSET for value in values])
     if (absent == absent[0]).all():
         return not absent[0]
@@ -85,10 +79,7 @@ def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[
 def in_all_or_none(
     source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
 ) -> Floats | None:
-    """Return the (n,) values of a field, or None if no row has it. ``place`` names a row in messages.
-
-    Raises InputError for the first row that differs from the first one.
-    """
+    """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
     try:
         return np.fromiter(values, np.float64, len(values))
     except TypeError:

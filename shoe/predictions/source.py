@@ -118,10 +118,7 @@ class Source:
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records converted to a msgspec type; an object may hold the record list under the key ``within``.
-
-        Raises InputError naming the record and field that do not fit the type.
-        """
+        """Return the records converted to a type; an object may hold them under ``within``. Raises InputError."""
         listed = list[kind]  # type: ignore[valid-type]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the exact error is raised below
             if "document" not in self.__dict__ and self.is_list:
@@ -157,10 +154,7 @@ class Source:
 
 
 def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
-    """Open a file and determine its kind from the content.
-
-    Raises InputError if the file cannot be read, is empty, or is a damaged pickle or written-out value.
-    """
+    """Open a file and determine its kind. Raises InputError if it is unreadable, empty or damaged."""
     source = Source(Path(path), benchmark, sizes)
     if os.path.isdir(source.path):  # unlike Path.is_dir, does not raise for long names
         source.kind = "folder"

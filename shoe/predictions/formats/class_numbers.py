@@ -172,10 +172,7 @@ def is_thid(source: Source) -> bool:
 
 
 def read_thid(source: Source) -> Rows:
-    """Read predictions of THID, sorted by image name; the rows of an image are in class order.
-
-    Raises InputError naming the class and field that break the format.
-    """
+    """Read predictions of THID, sorted by image name, then class. Raises InputError naming the class and field."""
     path, classes = source.path, source.benchmark.classes
     document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
     parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]

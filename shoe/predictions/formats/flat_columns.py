@@ -104,10 +104,7 @@ def read_flat_lines(source: Source) -> Rows:
 
 
 def read_parquet(source: Source) -> Rows:
-    """Read Parquet.
-
-    Raises InputError naming the column that breaks the format, and MissingExtraError if pyarrow is not installed.
-    """
+    """Read Parquet. Raises InputError naming the invalid column, or MissingExtraError if pyarrow is missing."""
     pyarrow = _pyarrow()
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
@@ -161,10 +158,7 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
 
 
 def _column_names(source: Source, given: Sequence[str]) -> dict[str, str]:
-    """Return the name in the file of each known column, and note the other columns as unread.
-
-    Raises InputError if a known column occurs twice.
-    """
+    """Return the file's names of known columns, and note the others. Raises InputError if a column occurs twice."""
     names = {name: name for name in [*COLUMNS, "width", "height"] if name in given}
     score = next((name for name in SCORE_NAMES if name in given), None)
     if score is not None:

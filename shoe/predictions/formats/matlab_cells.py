@@ -36,10 +36,7 @@ def is_cells(source: Source) -> bool:
 
 
 def read_cells(source: Source) -> Rows:
-    """Read official detections; the rows of an image are in class order.
-
-    Raises InputError naming the class and image that break the format.
-    """
+    """Read official detections; rows of an image are in class order. Raises InputError naming the class and image."""
     classes = source.benchmark.classes
     every_class = np.arange(len(classes))
     files = _files(source.path, source.benchmark) if source.kind == "folder" else [(source.path, every_class)]
@@ -68,10 +65,7 @@ def read_cells(source: Source) -> Rows:
 
 
 def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write one file with all classes and all test images; box coordinates are written unchanged.
-
-    Raises InputError for a word or pair without a label or class, and for an image outside the test set.
-    """
+    """Write one file with all classes and test images. Raises InputError for unknown words, pairs or images."""
     classes = benchmark.classes
     hoi = hoi_classes_of(table, classes, path, "mat")
     column_of = {name: i for i, name in enumerate(_test_images(benchmark))}

@@ -282,10 +282,7 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
 
 
 def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write QPIC's JSON: per image the distinct boxes, with human boxes labelled as person, and the triplets.
-
-    Raises InputError for a word that is not a label of the benchmark.
-    """
+    """Write QPIC's JSON, with human boxes labelled as person. Raises InputError for a word that is not a label."""
     classes = replace(benchmark.classes, objects=benchmark.objects)  # includes objects without any class
     verb, object_ = labels_of(table, classes, path, "qpic")
     names = list(benchmark.object_ids.values())

@@ -129,10 +129,7 @@ def zero_based(table: Interactions) -> Interactions:
 
 
 def recognised(source: Source) -> Format:
-    """Return the format of an opened file, recognised by its content.
-
-    Raises InputError if no format matches, with a description of the file and what it lacks for the closest format.
-    """
+    """Return the format of an opened file by its content. Raises InputError with a hint at the closest format."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
         if source.kind in known.kinds and known.fits(source):

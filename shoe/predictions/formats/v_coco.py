@@ -31,10 +31,7 @@ def is_v_coco(source: Source) -> bool:
 
 
 def read_v_coco(source: Source) -> Rows:
-    """Read official detections of V-COCO.
-
-    Raises InputError naming the record and field that break the format, or if the benchmark is not scored by person.
-    """
+    """Read the detections. Raises InputError naming record and field, or if the benchmark is not scored by person."""
     actions, records = source.benchmark.actions, source.records_within(None)
     if not len(actions):
         hint = "give --dataset v-coco"
@@ -109,10 +106,7 @@ def _is_row(value: Any, width: int) -> bool:
 
 
 def _run_lengths(boxes: Single) -> tuple[Single, Any]:
-    """Run-length encode (n, R, 4) boxes, because most persons have the same box in all roles.
-
-    Returns the boxes that differ from their predecessor, and the (n, R) index of each box among them.
-    """
+    """Return the runs of equal boxes in (n, R, 4), and (n, R) run indices; most persons have one box for all roles."""
     flat = boxes.reshape(-1, 4)
     bits = np.ascontiguousarray(flat).view(np.uint32)
     new = np.ones(len(flat), bool)

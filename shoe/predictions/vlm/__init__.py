@@ -47,10 +47,7 @@ def is_sgg(document: Any) -> bool:
 
 
 def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the records of a document with names in place of numbers.
-
-    Raises InputError if the file with the names is missing, or lacks a name.
-    """
+    """Yield records with names in place of numbers. Raises InputError if the file of names, or a name, is missing."""
     info_path = source.path.with_name(_INFO)
     if not info_path.is_file():
         hint = "it names the images, classes and predicates that are numbers here"
@@ -129,10 +126,7 @@ def _is_record(record: Any) -> bool:
 
 
 def read_vlm(source: Source) -> Rows:
-    """Read free text. Phrases without verb and object get "" for both, which match no class; the notes list them.
-
-    Raises InputError naming the record and field that break the format, or the problem of most replies.
-    """
+    """Read free text; phrases without verb and object get "" for both. Raises InputError for an invalid record."""
     reader = Reader(source)
     document = _table_rows(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):

@@ -75,11 +75,8 @@ def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
     if depth > _DEEPEST_UNREAD:
         return
     if isinstance(value, str):
-        value = (
-            parse_json_text(answer_of(value).removeprefix("```json").removesuffix("```"))
-            if value[:1] in "[{`"
-            else None
-        )
+        text = answer_of(value).removeprefix("```json").removesuffix("```") if value[:1] in "[{`" else ""
+        value = parse_json_text(text)
     parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
     has_inner_items = False
     for part in parts:
@@ -147,12 +144,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], around: Fields) -> Answer:
-    """Return the last answer with interactions, else the most likely of the others.
-
-    Args:
-        answers: at least one text or structure, the most likely last.
-        around: fields of the record with the answers.
-    """
+    """Return the last of the answers with interactions, else the most likely one."""
     contents = [Answer(said, *read_answer(said, around)) for said in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
@@ -204,10 +196,7 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of the record, if the answer only gives boxes to its phrases.
-
-    ``answer`` is text or parsed data; the sentence may be the prompt.
-    """
+    """Return the interactions in a sentence of the record, if the answer only gives boxes to phrases of it."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""

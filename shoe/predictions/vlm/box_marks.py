@@ -30,11 +30,7 @@ MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this i
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A text with marks in place of boxes.
-
-    Attributes:
-        boxes: boxes by mark number; most marks have one.
-    """
+    """A text with marks in place of boxes, and the boxes by mark number; most marks have one box."""
 
     text: str
     boxes: list[list[Box]]
@@ -85,16 +81,13 @@ _CORNERS = r"[,;]?\s*".join(
     rf"{axis}_?{end}\s*[:=]\s*({_NUMBER.pattern})" for end in ("(?:1|min)", "(?:2|max)") for axis in "xy"
 )
 BINS = Convention(scale="unit")  # location tokens
+_read_plain, _read_thousandths = _reader_of(None), _reader_of(_THOUSAND)
 
 # A string that the text must contain, the form of boxes, and its parser, in the order in which they are applied.
 _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]], ...] = (
-    ("<box>", re.compile(r"<(?:box|quad)>(.{0,2000}?)</(?:box|quad)>", re.DOTALL), _reader_of(_THOUSAND)),
-    (
-        "box_start|>",
-        re.compile(r"<\|(?:box|quad)_start\|>(.{0,2000}?)<\|(?:box|quad)_end\|>", re.DOTALL),
-        _reader_of(_THOUSAND),
-    ),
-    ("<|det|>", re.compile(r"<\|det\|>(.{0,2000}?)<\|/det\|>", re.DOTALL), _reader_of(_THOUSAND)),
+    ("<box>", re.compile(r"<(?:box|quad)>(.{0,2000}?)</(?:box|quad)>", re.DOTALL), _read_thousandths),
+    ("box_start|>", re.compile(r"<\|(?:box|quad)_start\|>(.{0,2000}?)<\|(?:box|quad)_end\|>", re.S), _read_thousandths),
+    ("<|det|>", re.compile(r"<\|det\|>(.{0,2000}?)<\|/det\|>", re.DOTALL), _read_thousandths),
     ("<loc_", re.compile(r"(?:(?:<loc_\d{1,4}>){4})+"), _read_florence),
     ("<loc", re.compile(r"(?:<loc\d{4}>){4}"), _read_paligemma),
     (
@@ -104,12 +97,12 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
     ),
     ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _reader_of(_HUNDRED)),
     ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _read_named_corners),
-    ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _reader_of(None)),
-    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _reader_of(None)),
-    ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _reader_of(None)),
-    ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _reader_of(None)),
-    ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _reader_of(None)),
-    ("(", re.compile(rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])", re.I), _reader_of(None)),
+    ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _read_plain),
+    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _read_plain),
+    ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _read_plain),
+    ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _read_plain),
+    ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _read_plain),
+    ("(", re.compile(rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])", re.I), _read_plain),
 )
 _TAGS = re.compile(
     r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim|g_[se])>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
@@ -147,7 +140,7 @@ def mark_boxes(text: str) -> Marked:
         if substring in text:
             text = form.sub(mark(read), text)
     if not boxes and not has_points(text):
-        text = _BARE.sub(mark(_reader_of(None)), text)
+        text = _BARE.sub(mark(_read_plain), text)
     if _HAS_PREDICATES.search(text):
         return Marked(text, boxes)
     if closed_tags := {match[1] for match in _CLOSED.finditer(text)}:
@@ -325,9 +318,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     box = box_of(value, key)
     if box is not None:
         fields = value.items() if isinstance(value, dict) else ()
-        names = [
-            text for name, inner in fields if _is_name(name, text := inner[0] if _is_single_item(inner) else inner)
-        ]
+        names = [word for name, v in fields if _is_name(name, word := v[0] if _is_single_item(v) else v)]
         return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)

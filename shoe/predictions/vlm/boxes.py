@@ -18,35 +18,20 @@ _UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
 _WIDTHS = re.compile(r"\bw\s*[:=]")
 _OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
 # Names of the four numbers, in lower case without separators, and the layout of the numbers in this order.
-_NAMES: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("x1", "y1", "x2", "y2"), "xyxy"),
-    (("x0", "y0", "x1", "y1"), "xyxy"),
-    (("xmin", "ymin", "xmax", "ymax"), "xyxy"),
-    (("minx", "miny", "maxx", "maxy"), "xyxy"),
-    (("left", "top", "right", "bottom"), "xyxy"),
-    (("xleft", "ytop", "xright", "ybottom"), "xyxy"),
-    (("startx", "starty", "endx", "endy"), "xyxy"),
-    (("x", "y", "x2", "y2"), "xyxy"),
-    (("x", "y", "width", "height"), "xywh"),
-    (("x", "y", "w", "h"), "xywh"),
-    (("left", "top", "width", "height"), "xywh"),
-    (("xmin", "ymin", "width", "height"), "xywh"),
-    (("x1", "y1", "width", "height"), "xywh"),
-    (("x1", "y1", "w", "h"), "xywh"),
-    (("cx", "cy", "w", "h"), "cxcywh"),
-    (("cx", "cy", "width", "height"), "cxcywh"),
-    (("xcenter", "ycenter", "width", "height"), "cxcywh"),
-    (("centerx", "centery", "width", "height"), "cxcywh"),
-)
+_NAMES = [
+    (tuple(names.split()), layout)
+    for layout, options in (
+        ("xyxy", "x1 y1 x2 y2, x0 y0 x1 y1, xmin ymin xmax ymax, minx miny maxx maxy, left top right bottom"),
+        ("xyxy", "xleft ytop xright ybottom, startx starty endx endy, x y x2 y2"),
+        ("xywh", "x y width height, x y w h, left top width height, xmin ymin width height, x1 y1 width height"),
+        ("xywh", "x1 y1 w h"),
+        ("cxcywh", "cx cy w h, cx cy width height, xcenter ycenter width height, centerx centery width height"),
+    )
+    for names in options.split(", ")
+]
 _CORNERS = (
-    ("topleft", "bottomright"),
-    ("lefttop", "rightbottom"),
-    ("upperleft", "lowerright"),
-    ("tl", "br"),
-    ("lt", "rb"),
-    ("min", "max"),
-    ("start", "end"),
-    ("p1", "p2"),
+    *(("topleft", "bottomright"), ("lefttop", "rightbottom"), ("upperleft", "lowerright"), ("tl", "br"), ("lt", "rb")),
+    *(("min", "max"), ("start", "end"), ("p1", "p2")),
 )
 _LAYOUT_KEYS = frozenset(("xyxy", "xyxyn", "vertices", "corners"))
 _TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
@@ -82,10 +67,7 @@ def number_of(value: Any) -> float | None:
 
 
 def box_of(value: Any, key: object = None) -> Box | None:
-    """Parse a box; return None if the value is not a box.
-
-    ``key`` is the key of the value: ``box_2d`` is Gemini's, and ``bbox_xywh`` names a layout.
-    """
+    """Parse a box, or return None; the key may state the convention (Gemini's ``box_2d``, ``bbox_xywh``)."""
     if key is not None and meaning(key).part in ("score", "id", "verb"):
         return None
     box = _box(value, 0)

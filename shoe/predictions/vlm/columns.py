@@ -84,27 +84,14 @@ def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
     return convention
 
 
-WORDS = {
-    "certain": 0.95,
-    "very high": 0.95,
-    "high": 0.9,
-    "likely": 0.75,
-    "medium": 0.6,
-    "moderate": 0.6,
-    "low": 0.3,
-    "unlikely": 0.2,
-    "very low": 0.1,
-}
+WORDS = {"certain": 0.95, "very high": 0.95, "high": 0.9, "likely": 0.75, "medium": 0.6, "moderate": 0.6, "low": 0.3,
+         "unlikely": 0.2, "very low": 0.1}  # fmt: skip
 """Scores of confidences in words; every report lists the words that a file contains."""
 _FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Parse a confidence as written.
-
-    Returns the score (NaN if there is none, None if it cannot be parsed), and the form if it is not a plain number:
-    "%", "/" or the word.
-    """
+    """Return the score (NaN if absent, None if unreadable), and the form if it is not a number: "%", "/" or words."""
     if value is None or value == "":
         return np.nan, ""
     number = number_of(value)
@@ -155,10 +142,7 @@ class Columns:
         return len(self._words) // 3 + len(self._backward) + len(self._undecided)
 
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
-        """Return the index of an image, and store its size if the record has one.
-
-        Raises UnreadableError if the value is not an image name, or if the size differs from an earlier one.
-        """
+        """Return the index of an image, store its size. Raises UnreadableError for invalid names or differing sizes."""
         if image is None:
             place = self._source.record_name(record_number)
             raise UnreadableError(place, "image", "no such key", "the name of the image")
@@ -309,10 +293,8 @@ class Columns:
         ]
         return np.array(sides, np.float64).reshape(-1, 2)
 
-    def _add_row(
-        self, interaction: Interaction, convention: str, human: Numbers, target: Numbers, score: float
-    ) -> None:
-        verb, object_, _, phrase = interaction
+    def _add_row(self, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float) -> None:
+        verb, object_, _, phrase = parsed
         known = self._verbs, self._objects, self._conventions
         words = (verb, object_, convention)
         self._words.extend([index.setdefault(word, len(index)) for index, word in zip(known, words, strict=True)])

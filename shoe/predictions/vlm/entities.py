@@ -133,11 +133,7 @@ class Pool:
             if rows:
                 self._collect(rows, depth + 1)
             candidates = {} if rows else {key: inner for key, inner in value.items() if not _is_list_of_lists(inner)}
-            named = {
-                key: entity
-                for key, inner in candidates.items()
-                if (entity := entity_of(inner, key, "", holds_more=True))
-            }
+            named = {k: e for k, v in candidates.items() if (e := entity_of(v, k, "", holds_more=True))}
             if (named and len(named) == len(value)) or len(named) > 1:
                 self._lists += 1
                 for key, entity in named.items():

@@ -153,10 +153,8 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
         fields.invalid_boxes[info.side] = value
         if any(isinstance(inner, dict) for inner in value):
             fields.children.append((key, value))
-    elif info.side and len(value) == 1:
-        _sort_structure(fields, key, info, value[0]) if isinstance(value[0], dict) else fields.children.append(
-            (key, value)
-        )
+    elif info.side and len(value) == 1 and isinstance(value[0], dict):
+        _sort_structure(fields, key, info, value[0])
     else:
         fields.children.append((key, value))
 

@@ -100,56 +100,52 @@ def role(key: str) -> str | None:
 # Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
 
 
-ANSWERS = tuple(
-    _words(
-        "response responses reply raw_response model_response model_output raw_output output outputs output_text "
-        "generated_text generation generated completion completions prediction predictions pred predict predicted "
-        "answer model_answer caption result results resps filtered_resps raw text body message choices candidates "
-        "content parts value tool_calls function function_call arguments args delta data"
-    )
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ANSWERS = _words(
+    "response responses reply raw_response model_response model_output raw_output output outputs output_text "
+    "generated_text generation generated completion completions prediction predictions pred predict predicted "
+    "answer model_answer caption result results resps filtered_resps raw text body message choices candidates "
+    "content parts value tool_calls function function_call arguments args delta data"
 )
 """Keys of a record that hold the answer, the most likely first."""
-BESIDE_BOXES = frozenset(
-    _words("response reply raw_response model_response model_output output generated_text answer completion prediction")
+BESIDE_BOXES = _set(
+    "response reply raw_response model_response model_output output generated_text answer completion prediction"
 )
 """Keys that hold the answer even if the record has two boxes; these boxes then belong to the question."""
-WRAPPERS = frozenset(ANSWERS) | frozenset(_words("parsed input refusal text_output generated_texts"))
+WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
 """Keys whose value is unwrapped."""
-CHATS = tuple(_words("messages conversations conversation chat history dialog turns"))
+CHATS = _words("messages conversations conversation chat history dialog turns")
 SPEAKERS = ("role", "from", "speaker")
-MODEL = frozenset(_words("assistant model gpt bot chatbot ai output"))
-THOUGHTS = frozenset(_words("thinking reasoning redacted_thinking thought image image_url"))
+MODEL = _set("assistant model gpt bot chatbot ai output")
+THOUGHTS = _set("thinking reasoning redacted_thinking thought image image_url")
 """Types of content blocks that are not part of the answer."""
-CALLS = frozenset(_words("tool_use function_call function tool_call"))
+CALLS = _set("tool_use function_call function tool_call")
 """Types of content blocks that call a tool; the arguments of the call are the answer."""
 BLOCKS = THOUGHTS | CALLS
-STOPPED = frozenset(_words("finish_reason stop_reason done_reason incomplete_details prompt_feedback"))
-LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
+STOPPED = _set("finish_reason stop_reason done_reason incomplete_details prompt_feedback")
+LENGTH = _set("length max_tokens max_output_tokens max_length max_new_tokens model_length")
 """Finish reasons of truncated answers."""
-REFUSALS = frozenset(
-    _words("safety image_safety content_filter refusal prohibited_content blocklist spii recitation blocked")
-)
+REFUSALS = _set("safety image_safety content_filter refusal prohibited_content blocklist spii recitation blocked")
 """Finish reasons of refusals by the model or its safety filter."""
-FAILURES = frozenset(_words("errored expired canceled cancelled failed"))
+FAILURES = _set("errored expired canceled cancelled failed")
 
-_PROMPT = frozenset(
-    _words("prompt prompts question query queries instruction instructions system input inputs user tools schema")
+_PROMPT = _set("prompt prompts question query queries instruction instructions system input inputs user tools schema")
+_TRUTH = _set("gt ground truth solution expected gold annotation annotations")
+_REFERENCE = _set("reference correct target true right label")
+_ANSWER = _set("answer answers response output text completion reply")
+_LABELS = _set("label labels")
+_METADATA = _set(
+    "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
+    "reasoning reason error errors status image images prompt_feedback"
 )
-_TRUTH = frozenset(_words("gt ground truth solution expected gold annotation annotations"))
-_REFERENCE = frozenset(_words("reference correct target true right label"))
-_ANSWER = frozenset(_words("answer answers response output text completion reply"))
-_LABELS = frozenset(_words("label labels"))
-_METADATA = frozenset(
-    _words(
-        "reference model id usage metadata time created date tokens token logprobs logprob thinking thought thoughts "
-        "reasoning reason error errors status image images prompt_feedback"
-    )
-)
-_ERRORS = frozenset(_words("error errors error_message"))
+_ERRORS = _set("error errors error_message")
 _DATA = ("[", "{", "<")
 
 

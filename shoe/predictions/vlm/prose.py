@@ -196,7 +196,7 @@ def _split_at_last_end(text: str) -> tuple[str, str, str]:
 
 def _is_only_person(words: str) -> bool:
     """Return whether words only name a person: "and a young woman"; not "hugs a man"."""
-    *modifiers, head = numberless(_strip_lead(words.strip(" ,"))).split() or [""]
+    *modifiers, head = numberless(_clause(words.strip(" ,"))).split() or [""]
     return is_person(head) and len(modifiers) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in modifiers)
 
 
@@ -251,9 +251,7 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
         said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
         return _Relations(said, subjects, value)
-    return _Relations(
-        tuple((subjects, (i,), f"a person {_strip_lead(parts[i])}", "") for i in objects), subjects, value
-    )
+    return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
 
 
 def _is_gerund_clause(words: list[str]) -> bool:
@@ -278,7 +276,7 @@ def _names_person(label: str, *, leads: bool) -> bool:
     return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
 
 
-def _strip_lead(words: str) -> str:
+def _clause(words: str) -> str:
     """Remove the conjunction before a clause: "and holding a rope"."""
     return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
 
