@@ -133,7 +133,7 @@ def read_predictions_with_notes(
         notes, items, hint = source.notes, first_items(source) if chosen.name == "vlm" else [], ""
         if chosen.name in _FREE_KEYS and notes.scores_defaulted:
             hint = misspelt(source, SCORE_NAMES) or numbers_unread(items)
-            notes.add("meant", first=hint)
+            notes.add("suggestion", first=hint)
         if items:
             notes.set_examples("columns_unread", [] if hint else keys_unread(items))
             notes.set_examples("alternatives", alternatives(items))

@@ -24,9 +24,9 @@ SENTENCES = {
     "several_replies": "{count:,} image[|s] [has more than one reply: its|have more than one reply: their] "
     "interactions are joined",
     "conventions": "boxes were read as {examples:counted}",
-    "no_score": "no score given for {all_triplets}: 1 assumed{meant}",
+    "no_score": "no score given for {all_triplets}: 1 assumed{suggestion}",
     "some_scores": "no score, or NaN, given for {count:,} of {triplets:,} triplets: they rank below all that have one"
-    "{meant}",
+    "{suggestion}",
     "unparsed": "no verb and object found in {count:,} phrase[|s], which match nothing: {examples:some}",
     "fixed": "{of_replies} [was|were] not clean JSON: complete items were read",
     "left_out": "{count:,} item[|s] left out ({examples:causes}); first: {first}",
@@ -255,7 +255,7 @@ class ReadNotes:
             of_records=f"{note.count:,} of {self.replies:,} records",
             images=many(note.second, "image"),
             all_triplets=f"{'any of ' if self.triplets > 1 else ''}{many(self.triplets, 'triplet')}",
-            meant=f" ({note.first})" if note.first else "",
+            suggestion=f" ({note.first})" if note.first else "",
             unread_columns=many(len(note.examples), column),
             details=self._details(note, brief=brief),
             predictor=self.predictor,
@@ -267,8 +267,8 @@ class ReadNotes:
         notes = dict(self.remarks)
         if self.scores_defaulted:
             some = self.scores_defaulted < self.triplets
-            code, meant = "some_scores" if some else "no_score", self.remarks.get("meant")
-            notes[code] = Note(code, self.scores_defaulted, meant.first if meant else "")
+            code, hint = "some_scores" if some else "no_score", self.remarks.get("suggestion")
+            notes[code] = Note(code, self.scores_defaulted, hint.first if hint else "")
         if len(self.boxes_of) > 1:
             notes["conventions"] = Note("conventions", examples=Examples(self.boxes_of))
         if self.predictor:

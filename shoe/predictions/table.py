@@ -286,7 +286,7 @@ def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interact
 
 
 def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
-    """Cut words to 200 characters, so that reports can show them; words that become equal are merged.."""
+    """Cut words to 200 characters, so that reports can show them; words that become equal are merged."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))

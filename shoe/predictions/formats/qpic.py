@@ -296,11 +296,12 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     with replacing(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
-            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
+            box_rows, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
             record = {
                 "filename": name,
                 "predictions": [
-                    {"bbox": b, "category_id": c} for b, c in zip(lists.boxes[mine], lists.labels[mine], strict=True)
+                    {"bbox": b, "category_id": c}
+                    for b, c in zip(lists.boxes[box_rows], lists.labels[box_rows], strict=True)
                 ],
                 _HOIS: [
                     {"subject_id": s, "object_id": o, "category_id": v, "score": p}

@@ -101,7 +101,7 @@ _PIECE = 12  # characters: texts with a shorter mean length are tokens of one te
 class Answer(NamedTuple):
     """An answer as written, its content, and the number of other answers in the record with different content."""
 
-    said: Any
+    raw: Any
     reading: Reading
     reply: Reply
     others: int = 0
@@ -125,7 +125,7 @@ class Answer(NamedTuple):
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
         """Sort key for choosing the answer among several texts of a wrapper."""
-        length = len(self.said) if isinstance(self.said, str) else 0
+        length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
 
@@ -143,31 +143,31 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
     return fields_of(relevant)
 
 
-def best_answer(answers: Sequence[Any], around: Fields) -> Answer:
+def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
     """Return the last of the answers with interactions, else the most likely one."""
-    contents = [Answer(said, *read_answer(said, around)) for said in reversed(answers)]
+    contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
         return max(contents, key=lambda answer: answer.rank)
     return readable[0]._replace(others=sum(other.reading.pairs != readable[0].reading.pairs for other in readable[1:]))
 
 
-def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
+def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
     """Return the interactions of an answer, as text or parsed data, and the parsed reply."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
         answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
     if not isinstance(answer, str):
-        return _with_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
-    if around == Fields() and answer.isascii() and not _DATA.search(answer):
+        return _with_detections(interactions_in([answer], context), [answer], context), Reply([answer], [answer])
+    if context == Fields() and answer.isascii() and not _DATA.search(answer):
         text = answer_of(answer)
-        if (prose := interactions_of_text(text, around)).found:
+        if (prose := interactions_of_text(text, context)).items:
             return prose, Reply(text=text)
     readings: dict[int, Reading] = {}
 
     def count(value: Any, pool: list[Any]) -> int:
-        reading = readings[id(value)] = interactions_in([value], around, pool)
+        reading = readings[id(value)] = interactions_in([value], context, pool)
         return len(reading.items)
 
     reply = reply_of(answer, count)
@@ -176,22 +176,22 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
             return interactions_of_sentences(caption), reply
     merged = Reading()
     for value in reply.values:
-        merged.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
-    merged = _with_detections(merged, reply.values, around)
+        merged.add(readings.get(id(value)) or interactions_in([value], context, reply.pool))
+    merged = _with_detections(merged, reply.values, context)
     if not merged.pairs and not merged.says_none:
         texts = _texts_in(reply.values, 0)
-        if texts and (said := interactions_of_text("\n".join(texts), around)).pairs:
-            return said, reply
-        if reply.pool and (said := _from_sentences_around_data(reply, around)).pairs:
-            return said, reply
+        if texts and (reading := interactions_of_text("\n".join(texts), context)).pairs:
+            return reading, reply
+        if reply.pool and (reading := _from_sentences_around_data(reply, context)).pairs:
+            return reading, reply
     for value in () if merged.pairs or merged.says_none else reply.values:
         inner = open_wrapper(value).answers if isinstance(value, dict) else []
         if len(inner) == 1 and inner[0] is not value:
-            return read_answer(inner[0], around)
+            return read_answer(inner[0], context)
     is_cut_data = reply.lost and _KEYED.search(reply.text) is not None
     if merged.pairs or merged.says_none or merged.keys or is_cut_data or not reply.text:
         return merged, reply
-    prose = interactions_of_text(reply.text, around)
+    prose = interactions_of_text(reply.text, context)
     return (prose, Reply(text=reply.text)) if prose.items else (merged, reply)
 
 
@@ -226,22 +226,22 @@ def _boxed_phrases(answer: Any) -> dict[str, list[Box]]:
     return phrases
 
 
-def _from_sentences_around_data(reply: Reply, around: Fields) -> Reading:
+def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
     """Return the interactions of sentences before and after data that gives names to boxes."""
     text = reply.text
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind(mark) for mark in "}]") + 1
     sentences = [{"interaction": line} for line in _SENTENCE.split(f"{text[:start]}\n{text[end:]}") if line.strip()]
-    return Reading([*interactions_in(sentences, around, reply.pool).pairs])
+    return Reading([*interactions_in(sentences, context, reply.pool).pairs])
 
 
-def _with_detections(reading: Reading, values: list[Any], around: Fields) -> Reading:
+def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Reading:
     """Read two boxes in an answer as a pair, if the record has words for the interaction and nothing else was found."""
-    if reading.pairs or not around.has_words or len(values) != 1 or not isinstance(values[0], list):
+    if reading.pairs or not context.has_words or len(values) != 1 or not isinstance(values[0], list):
         return reading
     things = values[0]
     if len(things) != 2 or not all(isinstance(thing, dict) and entity_of(thing, None, "") for thing in things):
         return reading
-    return interactions_in([{f"thing {i}": thing for i, thing in enumerate(things)}], around)
+    return interactions_in([{f"thing {i}": thing for i, thing in enumerate(things)}], context)
 
 
 def _texts_in(value: Any, depth: int) -> list[str]:

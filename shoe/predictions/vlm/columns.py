@@ -263,8 +263,8 @@ class Columns:
         ]
 
         def place(row: int) -> str:
-            said = self._source.record_name(int(record[row]))
-            return said if item[row] == _NO_ITEM else f"{said}, {'item' if loose[row] else 'interaction'} {item[row]}"
+            name = self._source.record_name(int(record[row]))
+            return name if item[row] == _NO_ITEM else f"{name}, {'item' if loose[row] else 'interaction'} {item[row]}"
 
         return Rows(
             images=list(self._images),

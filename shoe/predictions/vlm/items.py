@@ -113,16 +113,16 @@ def apply_list_key(fields: Fields, list_key: str) -> None:
         fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
 
 
-def inherit_words(fields: Fields, around: Fields) -> None:
+def inherit_words(fields: Fields, context: Fields) -> None:
     """Add the words and the score of the outer level that an item lacks."""
     if not fields.has_words:
-        fields.verbs, fields.phrase = list(around.verbs), around.phrase
-    if not (fields.names or around.entities) and around.has_words:
-        fields.names = list(around.names)
-    for side, label in around.labels.items():
+        fields.verbs, fields.phrase = list(context.verbs), context.phrase
+    if not (fields.names or context.entities) and context.has_words:
+        fields.names = list(context.names)
+    for side, label in context.labels.items():
         fields.labels.setdefault(side, label)
     if fields.score is None:
-        fields.score = around.score
+        fields.score = context.score
 
 
 def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
@@ -149,17 +149,17 @@ _REFERENCE, _TWO_BOXES = "the number, id or name of a box in the reply", "a box 
 _SIDED = ("human", "subject", "object")
 
 
-def interactions_in(values: list[Any], around: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
+def interactions_in(values: list[Any], context: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
     """Return the interactions in the values of a reply.
 
-    ``around`` are the fields of the record with the reply, used for words that the reply lacks. References are looked
+    ``context`` are the fields of the record with the reply, used for words that the reply lacks. References are looked
     up in ``pool_values``, by default in the values.
     """
     walker = _Walker(pool_values if pool_values is not None else values)
     for value in values:
         if value in ([], {}):
             walker.reading.says_none = True
-        walker.visit(value, around or Fields(), 0)
+        walker.visit(value, context or Fields(), 0)
     return walker.done()
 
 
@@ -195,18 +195,18 @@ class _Walker:
             self._pool.note_numbers(list(_pointer_numbers(self._pool_values, 0)))
         return self._pool
 
-    def visit(self, value: Any, around: Fields, depth: int) -> None:
+    def visit(self, value: Any, context: Fields, depth: int) -> None:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
             if _is_flat(value):
                 value = [value[:4], value[4:8], *value[8:]]
             if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
-                self._visit_item({str(i): inner for i, inner in enumerate(value)}, around, depth)
+                self._visit_item({str(i): inner for i, inner in enumerate(value)}, context, depth)
                 return
             for inner in value:
                 if isinstance(inner, dict | list):
-                    self.visit(inner, around, depth + 1)
+                    self.visit(inner, context, depth + 1)
                 elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
                     self.reading.items.append(Problem("incomplete", shown(inner), "an object with two boxes"))
         elif isinstance(value, dict):
@@ -215,13 +215,13 @@ class _Walker:
             first = fields_of(rows[0]) if rows else None
             if rows and first and (len(first.entities) == 2 or (not first.entities and len(first.references) == 2)):
                 for row in rows:
-                    self._visit_item(row, around, depth)
+                    self._visit_item(row, context, depth)
             else:
-                self._visit_item(value, around, depth)
+                self._visit_item(value, context, depth)
 
-    def _visit_item(self, record: dict[Any, Any], around: Fields, depth: int) -> None:
+    def _visit_item(self, record: dict[Any, Any], context: Fields, depth: int) -> None:
         fields = fields_of(record)
-        apply_list_key(fields, around.list_key)
+        apply_list_key(fields, context.list_key)
         self.reading.is_points |= fields.points
         # {"interactions": []} and {"objects": []} mean no interactions; {"objects": [], "people": [{...}]} does not.
         empty = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
@@ -242,9 +242,9 @@ class _Walker:
                 return
         # {"human_box": [...], "objects": [{"box": [...], "verb": "ride"}]}: inner items take the outer box and words.
         own, has_words = list(fields.entities), fields.has_words
-        fields.outer_key, fields.list_key = around.outer_key, around.list_key
-        fields.entities = add_outer_boxes(own, around.entities)
-        inherit_words(fields, around)
+        fields.outer_key, fields.list_key = context.outer_key, context.list_key
+        fields.entities = add_outer_boxes(own, context.entities)
+        inherit_words(fields, context)
         has_pairs_inside = any(
             isinstance(child, dict)
             or (isinstance(child, list) and any(isinstance(each, dict | list) for each in child))
@@ -259,7 +259,7 @@ class _Walker:
                 # {"riding a horse": [{...}]}: the key says what is done.
                 names = str(key) if _is_phrase(key) else fields.outer_key
                 # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: a thing takes no box of one beside it.
-                outer = around.entities if _is_other_entity(key, child, own) else fields.entities
+                outer = context.entities if _is_other_entity(key, child, own) else fields.entities
                 inner = replace(fields, entities=outer, outer_key=names, list_key=str(key))
                 self.visit(child, inner, depth + 1)
             if len(self.reading.items) != before:
@@ -273,14 +273,14 @@ class _Walker:
         if len(fields.entities) >= 2 and is_described:
             # An item without a box of its own is one if it says more than the level around it:
             # {"human_box": [...], "object_box": [...], "actions": [{"verb": "ride"}, {"verb": "hold"}]}.
-            if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
+            if own or (fields is not context and (fields.verbs != context.verbs or fields.phrase != context.phrase)):
                 pairs = [pair_of(each) for each in _expand_pairs(fields)]
                 self.reading.items += pairs
                 if fields.outer_key and not (fields.has_words or fields.texts or fields.label):
                     self._pairs_by_key += pairs
         # {"human_box": [...], "verb": "ride"} lacks a box.
         elif (has_words or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
-            self._add_problem(fields, around, has_reference=has_reference)
+            self._add_problem(fields, context, has_reference=has_reference)
         self.reading.single += len(own) == 1
 
     def _resolve_references(self, fields: Fields) -> None:
@@ -332,7 +332,7 @@ class _Walker:
             self.reading.items.append(pair)
         return True
 
-    def _add_problem(self, fields: Fields, around: Fields, *, has_reference: bool) -> None:
+    def _add_problem(self, fields: Fields, context: Fields, *, has_reference: bool) -> None:
         """Add the reason why an item with words is not an interaction."""
         sides = {entity.side for entity in fields.entities}
         missing = "human_box" if sides & {"object"} else "object_box"
@@ -349,7 +349,7 @@ class _Walker:
         elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
             pointed = [*fields.references.values(), *fields.labels.values()]
             problem = Problem("reference", f"no one box for {', '.join(map(shown, pointed[:3]))}", _REFERENCE)
-        elif around.entities or fields.verbs or fields.labels:
+        elif context.entities or fields.verbs or fields.labels:
             problem = Problem("human_box", "no box", _TWO_BOXES)
         else:
             return

@@ -228,7 +228,7 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     count = len(parts) - 1
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
-    is_last = boxes_first and not any(labels[:-1])  # all words stand behind all boxes, and name none of them
+    is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
     people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=boxes_first))
     if count == 1:
         words = parts[0].split()
@@ -249,8 +249,8 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
         text = " ".join(part for part in parts if part)
         has_separate_noun = boxes_first and bool(labels[subjects[0]]) and not _is_only_person(labels[subjects[0]])
         nouns = [labels[i] if has_separate_noun and len(labels[i].split()) < LONG_NOUN else "" for i in objects]
-        said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
-        return _Relations(said, subjects, value)
+        relations = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
+        return _Relations(relations, subjects, value)
     return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
 
 
@@ -314,13 +314,13 @@ def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | 
     return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
 
 
-def _predicates(whole: Marked) -> Iterator[Pair | Problem]:
+def _predicates(marked: Marked) -> Iterator[Pair | Problem]:
     labels: dict[tuple[float, ...], str] = {}
-    for match in _REF.finditer(whole.text):
-        for box in whole.boxes[int(match[2])]:
+    for match in _REF.finditer(marked.text):
+        for box in marked.boxes[int(match[2])]:
             labels.setdefault(box.numbers, match[1])
-    for match in _PRED.finditer(whole.text):
-        first, second = (whole.boxes[int(mark)] for mark in (match[2], match[3]))
+    for match in _PRED.finditer(marked.text):
+        first, second = (marked.boxes[int(mark)] for mark in (match[2], match[3]))
         pairs = _pair_boxes(first, second)
         if pairs is None:
             yield Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together")
@@ -452,8 +452,8 @@ _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider gaps are shortened, because the
 LONGEST = 20_000  # characters of a text that are read
 
 
-def interactions_of_text(text: str, around: Fields) -> Reading:
-    """Find interactions in the text of an answer; ``around`` are the fields of its record."""
+def interactions_of_text(text: str, context: Fields) -> Reading:
+    """Find interactions in the text of an answer; ``context`` are the fields of its record."""
     text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
@@ -461,30 +461,30 @@ def interactions_of_text(text: str, around: Fields) -> Reading:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
     for records in (assigned(text), tables(text), tagged(text), _key_value_items(text)):
         if records:
-            reading = interactions_in(records, around, [records])
+            reading = interactions_in(records, context, [records])
             if reading.pairs and all(pair.has_words for pair in reading.pairs):
                 return reading
     marked = mark_boxes(text)
     boxes = [box for mark in marked.boxes for box in mark]
-    if len(boxes) == 2 and (around.has_words or around.label):
-        return Reading([_bare_pair([Entity(box) for box in boxes], around)])
-    if not boxes and len(around.entities) == 2:
+    if len(boxes) == 2 and (context.has_words or context.label):
+        return Reading([_bare_pair([Entity(box) for box in boxes], context)])
+    if not boxes and len(context.entities) == 2:
         lines = [LEAD.sub("", line) for line in text.split("\n")]
-        return Reading([_bare_pair(around.entities, around, line) for line in lines if line.strip()])
+        return Reading([_bare_pair(context.entities, context, line) for line in lines if line.strip()])
     return interactions_of_sentences(marked)
 
 
-def _bare_pair(entities: list[Entity], around: Fields, phrase: str = "") -> Pair:
+def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:
     """Return a pair of two boxes with the words of the record around them."""
     return Pair(
         entities[0],
         entities[1],
-        around.labels.get("human", "") or around.labels.get("subject", ""),
-        around.labels.get("object", ""),
-        () if phrase else tuple(around.verbs),
-        phrase or around.phrase or (around.label if not around.verbs else ""),
-        tuple(around.texts),
-        around.score,
+        context.labels.get("human", "") or context.labels.get("subject", ""),
+        context.labels.get("object", ""),
+        () if phrase else tuple(context.verbs),
+        phrase or context.phrase or (context.label if not context.verbs else ""),
+        tuple(context.texts),
+        context.score,
     )
 
 
@@ -492,27 +492,27 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
     """Return the items of "key: value" lines."""
     if ":" not in text and "=" not in text:
         return []
-    pairs: list[tuple[str, Any]] = []
+    fields: list[tuple[str, Any]] = []
     outer: list[tuple[int, str]] = []  # indent and key of lines that only open a level
     for line in text.split("\n"):
         indent = len(line) - len(line.lstrip(" -"))
         while outer and outer[-1][0] >= indent:
             outer.pop()
-        if (opens := _OPENS.fullmatch(line)) and meaning(opens[1]).side and not meaning(opens[1]).part:
-            outer.append((indent, opens[1]))
-        around = f"{outer[-1][1]} " if outer else ""
+        if (level := _OPENS.fullmatch(line)) and meaning(level[1]).side and not meaning(level[1]).part:
+            outer.append((indent, level[1]))
+        prefix = f"{outer[-1][1]} " if outer else ""
         body = LEAD.sub("", line).replace("**", "").replace("`", "")
-        first = len(pairs)
+        first = len(fields)
         if (title := _TITLE.fullmatch(line)) and not meaning(title[1]).part:
-            pairs.append(("title", title[1].strip(" *:")))
+            fields.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
-            said = meaning(match["key"])
-            if said.part or said.side or box_of(match["value"]) is not None:
+            info = meaning(match["key"])
+            if info.part or info.side or box_of(match["value"]) is not None:
                 lead = body[: match.start()].strip(" -–—:;,.(")
-                if len(pairs) == first and len(lead.split()) > 1 and "{" not in lead:
-                    pairs.append(("phrase", lead))
-                pairs.append((around + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
-    return [_drop_ambiguous_keys(item) for item in _group_items(pairs)]
+                if len(fields) == first and len(lead.split()) > 1 and "{" not in lead:
+                    fields.append(("phrase", lead))
+                fields.append((prefix + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
+    return [_drop_ambiguous_keys(item) for item in _group_items(fields)]
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:

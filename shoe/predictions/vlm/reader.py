@@ -79,7 +79,7 @@ class Tally:
             return
         self._keys.update(answer.reading.keys)
         self._notes.set_examples("keys_seen", list(self._keys)[:_MOST_KEYS])
-        found = "items with one box each" if answer.reading.single else shown(answer.said)
+        found = "items with one box each" if answer.reading.single else shown(answer.raw)
         found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
         if "unread" not in self._first:
             self._first["unread"] = UnreadableError(place, "response", found, ITEMS)
@@ -353,7 +353,7 @@ class Reader:
             self._columns.add_pair(where, image, pair, number, None if is_single else i, loose=False)
 
     def _add_reply(
-        self, place: str, image: int, wrapper: Wrapper, around: Fields, number: int, record: dict[Any, Any]
+        self, place: str, image: int, wrapper: Wrapper, context: Fields, number: int, record: dict[Any, Any]
     ) -> None:
         self._notes.add("cut_off", count=wrapper.is_cut)
         self._notes.add("several_answers", count=wrapper.choices > 0)
@@ -362,11 +362,11 @@ class Reader:
         if not wrapper.answers:
             self._tally.failed(place, wrapper.error)
             return
-        answer = best_answer(wrapper.answers, around)
+        answer = best_answer(wrapper.answers, context)
         if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
-            answer = max(answer, best_answer(other_answers, around), key=lambda answer: answer.rank)
+            answer = max(answer, best_answer(other_answers, context), key=lambda answer: answer.rank)
         if not any((words := parse_pair_words(pair)) and words.interactions for pair in answer.reading.pairs):
-            from_caption = caption_interactions(answer.said, record)
+            from_caption = caption_interactions(answer.raw, record)
             answer = answer._replace(reading=from_caption) if from_caption.pairs else answer
         self._add_answer(place, image, answer, number, record, wrapper.error)
 
@@ -397,10 +397,10 @@ class Reader:
                 self._notes.add("unused_boxes", count=answer.unused)
             return
         if answer.says_none or self._notes.count("denied") > denied:
-            self._tally.none(answer.said, record)
+            self._tally.none(answer.raw, record)
         elif error:
             self._tally.failed(place, error)
-        elif isinstance(answer.said, str) and refuses(answer.said):
-            self._tally.refused(place, answer.said)
+        elif isinstance(answer.raw, str) and refuses(answer.raw):
+            self._tally.refused(place, answer.raw)
         else:
             self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > left_out)
