@@ -228,8 +228,8 @@ def _table_error(source: Source) -> InputError | None:
     missing = [column for column in COLUMNS if column not in names]
     found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
     expected = f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    hint = _suggestion([name for name in names if name not in COLUMNS], missing)
-    return InputError(source.path, record="line 1", found=found, expected=expected, hint=hint)
+    suggestion = _suggestion([name for name in names if name not in COLUMNS], missing)
+    return InputError(source.path, record="line 1", found=found, expected=expected, hint=suggestion)
 
 
 def _cells(line: str, separator: str) -> list[str]:

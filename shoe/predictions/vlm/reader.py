@@ -234,7 +234,8 @@ def _name_images(items: list[Any]) -> bool:
 
 def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
     """Return the records of a table stored as columns (lists of one length or dicts with equal keys), or []."""
-    names, rows = document.get("columns"), document.get("data")
+    names: Any = document.get("columns")
+    rows: Any = document.get("data")
     is_table = isinstance(names, list) and isinstance(rows, list)
     if is_table and all(isinstance(row, list) and len(row) == len(names) for row in rows):
         return [dict(zip(names, row, strict=True)) for row in rows]
