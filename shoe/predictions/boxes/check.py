@@ -178,7 +178,8 @@ class GroupFits:
         chance: hit rate of the best convention if each image has the ground truth of another image. It is high for
             boxes that are the same in every image.
         images: number of images.
-        apart: fits of the images that do not fit, if no convention is far better for all images but one is for these.
+        apart: fits of the badly fitting images alone, if another convention is far better for these but for all images
+            none is; else None.
     """
 
     boxes: int

@@ -171,7 +171,7 @@ class _Walker:
         self._pool_values = pool_values
         self._pool: Pool | None = None
         self._referenced: set[Box] = set()
-        self._pairs_by_key: list[Pair] = []  # whose words are the key that they stand under
+        self._pairs_by_key: list[Pair] = []  # pairs whose only words are their key
 
     def done(self) -> Reading:
         """Return the content without the lists of boxes that relations refer to."""
@@ -231,7 +231,7 @@ class _Walker:
         self._resolve_references(fields)
         self._referenced.update(entity.box for entity in fields.entities[count:])
         has_reference = len(fields.entities) > count
-        # {"edges": ["person_1 riding horse_2"]}: texts under any key that name two boxes of the reply
+        # {"edges": ["person_1 riding horse_2"]}: texts with any key that name two boxes of the reply
         texts = [] if fields.has_words or fields.entities else _numbered_texts(fields)
         if texts and self._find_mentions(replace(fields, verbs=texts)):
             return
@@ -252,33 +252,33 @@ class _Walker:
         )
         if has_pairs_inside:
             before = len(self.reading.items)
-            # {"name": "man", "bbox": [...], "actions": [...]}: the name is that of the box beside it.
+            # {"name": "man", "bbox": [...], "actions": [...]}: the name is the label of the box.
             if own and fields.label and not own[0].label and len(fields.entities) == 1:
                 fields.entities = [own[0]._replace(label=fields.label)]
             for key, child in fields.children:
-                # {"riding a horse": [{...}]}: the key says what is done.
+                # {"riding a horse": [{...}]}: the key describes the interaction.
                 names = str(key) if _is_phrase(key) else fields.outer_key
-                # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: a thing takes no box of one beside it.
+                # {"o1": {"bbox": ...}, "o2": {"bbox": ..., "actions": [...]}}: no entity inherits another's box.
                 outer = context.entities if _is_other_entity(key, child, own) else fields.entities
                 inner = replace(fields, entities=outer, outer_key=names, list_key=str(key))
                 self.visit(child, inner, depth + 1)
             if len(self.reading.items) != before:
                 return
-        # Two boxes are an interaction if something says what is done: a verb, {"human_box", "object_box", "verb"};
-        # a word of unknown role, {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...};
-        # or the key around the item, {"riding": {"a": [...], "b": [...]}}.
+        # Two boxes are an interaction if there is a verb, {"human_box", "object_box", "verb"}; a word of unknown role,
+        # {"human_box", "object_box", "label": "ride"}; sides, {"person": ..., "horse": ...}; or a descriptive key,
+        # {"riding": {"a": [...], "b": [...]}}.
         are_sided = len(own) > 1 and any(entity.side for entity in own)
         has_label = fields.label and len(own) > 1
         is_described = fields.has_words or fields.texts or has_label or are_sided or (len(own) > 1 and fields.outer_key)
         if len(fields.entities) >= 2 and is_described:
-            # An item without a box of its own is one if it says more than the level around it:
+            # An item without its own box is an interaction if its words differ from those of the outer level:
             # {"human_box": [...], "object_box": [...], "actions": [{"verb": "ride"}, {"verb": "hold"}]}.
             if own or (fields is not context and (fields.verbs != context.verbs or fields.phrase != context.phrase)):
                 pairs = [pair_of(each) for each in _expand_pairs(fields)]
                 self.reading.items += pairs
                 if fields.outer_key and not (fields.has_words or fields.texts or fields.label):
                     self._pairs_by_key += pairs
-        # {"human_box": [...], "verb": "ride"} lacks a box.
+        # {"human_box": [...], "verb": "ride"}: a box is missing.
         elif (has_words or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._add_problem(fields, context, has_reference=has_reference)
         self.reading.single += len(own) == 1
@@ -291,7 +291,7 @@ class _Walker:
         may_point = fields.has_words or is_edge or (fields.texts and pointer_count > 2)
         if len(fields.entities) >= 2 or fields.invalid_boxes or not may_point or not len(self.pool):
             return
-        # {"subject": "P1", "predicate": "ride", "object": "horse"}: by side, a reference before a label
+        # {"subject": "P1", "predicate": "ride", "object": "horse"}: for each side, try the reference, then the label
         for side in _SIDED:
             if side in sides or (side != "object" and sides & {"human", "subject"}):
                 continue
@@ -303,7 +303,7 @@ class _Walker:
                     break
         if len(fields.entities) > 1:
             return
-        # {"pair": [0, 1], "verb": "ride"}, the person's first; {"person": ..., "target 1": 4} lacks one
+        # {"pair": [0, 1], "verb": "ride"}: the person's index is first. {"person": ..., "target 1": 4}: one is missing
         pointers = [value for key, value in fields.references.items() if key not in _SIDED]
         of_sides = ("human", "object") if len(pointers) == 2 and self.pool.is_sided else ("",) * len(pointers)
         resolved = [self.pool.find(value, side) for value, side in zip(pointers, of_sides, strict=True)]

@@ -150,22 +150,22 @@ def interactions_of_sentences(marked: Marked) -> Reading:
     return reading
 
 
-def _read_sentence(marked: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
+def _read_sentence(marked: Marked, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence; return the marks of the people that the next sentence may refer to."""
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
-        relations = _relations(statement, bool(human))
+        relations = _relations(statement, bool(previous_people))
         if len(marks) > 2 and not relations.people and relations.people is not None:
             found = f"{len(marks)} boxes in one sentence, none of them named as a person's"
             reading.items.append(Problem("words", found, "a sentence for each interaction"))
             continue
         for subjects, things, phrase, target in relations.relations:
-            people = human if subjects is None else [marks[i] for i in subjects]
+            people = previous_people if subjects is None else [marks[i] for i in subjects]
             _add_pairs(marked, reading, people, [marks[i] for i in things], phrase, relations.score, target)
-        human = human if relations.people is None else [marks[i] for i in relations.people]
-    return human
+        previous_people = previous_people if relations.people is None else [marks[i] for i in relations.people]
+    return previous_people
 
 
 @lru_cache(1 << 14)
@@ -229,7 +229,9 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     boxes_first = not parts[0]  # the boxes stand before their nouns
     labels = [part if _WORD.search(part) else "" for part in (parts[1:] if boxes_first else parts[:-1])]
     is_last = boxes_first and not any(labels[:-1])  # all words follow all boxes, and name no box
-    people = () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, leads=boxes_first))
+    people = (
+        () if is_last else tuple(i for i, label in enumerate(labels) if _names_person(label, after_box=boxes_first))
+    )
     if count == 1:
         words = parts[0].split()
         if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
@@ -268,27 +270,21 @@ def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
     return tuple(run[:-1] or run if len(run) == count else run)
 
 
-def _names_person(label: str, *, leads: bool) -> bool:
+def _names_person(label: str, *, after_box: bool) -> bool:
     words = label.split()
-    if leads:
+    if after_box:
         return any(is_person(word) for word in words[:3])
     words = [word for word in words if word.strip(",.()<>|")]
     return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
 
 
 def _clause(words: str) -> str:
-    """Remove the conjunction before a clause: "and holding a rope"."""
+    """Return a clause without a leading conjunction: "and holding a rope" becomes "holding a rope"."""
     return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
 
 
 def _add_pairs(
-    marked: Marked,
-    reading: Reading,
-    humans: list[int],
-    things: list[int],
-    phrase: str,
-    score: Any,
-    target: str = "",
+    marked: Marked, reading: Reading, humans: list[int], things: list[int], phrase: str, score: Any, target: str = ""
 ) -> None:
     """Add the pairs of the boxes of two lists of marks."""
     first = [box for mark in humans for box in marked.boxes[mark]]
