@@ -19,15 +19,15 @@ from shoe.predictions.formats.registry import (
     NATIVE,
     Format,
     format_named,
-    misspelt,
-    recognised,
+    recognise,
     refuse_others,
+    suggest_names,
     writable,
     zero_based,
 )
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Sizes, collection_paused, open_source
-from shoe.predictions.table import check_scores_name, rescaled, to_table
+from shoe.predictions.table import check_scores_name, convert_scores, to_table
 from shoe.predictions.vlm.answers import alternatives, first_items, keys_unread, numbers_unread
 from shoe.predictions.vlm.keys import USUAL
 
@@ -117,22 +117,22 @@ def read_predictions_with_notes(
             table = read_native(path, source.data)
             notes = ReadNotes.of_native(table, notes_of_native(path, source.data))
             if scores is not None:
-                table, notes.scores_as = rescaled(table, scores, np.ones(len(table), bool)), scores
+                table, notes.scores_as = convert_scores(table, scores, np.ones(len(table), bool)), scores
             return table, notes
         if format == NATIVE:
             raise InputError(path, found=found, expected="a native table (.npz)")
-        chosen = chosen or recognised(source)
+        chosen = chosen or recognise(source)
         if source.kind not in chosen.kinds:
             raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {chosen.name}")
         source.notes.format = chosen.name
         try:
             table = to_table(chosen.read(source), source, parse_convention(chosen.boxes), boxes)
         except InputError as error:
-            hint = misspelt(source, [*USUAL, *SCORE_NAMES]) if chosen.name in _FREE_KEYS else None
+            hint = suggest_names(source, [*USUAL, *SCORE_NAMES]) if chosen.name in _FREE_KEYS else None
             raise error if hint is None else error.hinting(hint) from None
         notes, items, hint = source.notes, first_items(source) if chosen.name == "vlm" else [], ""
         if chosen.name in _FREE_KEYS and notes.scores_defaulted:
-            hint = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+            hint = suggest_names(source, SCORE_NAMES) or numbers_unread(items)
             notes.add("suggestion", first=hint)
         if items:
             notes.set_examples("columns_unread", [] if hint else keys_unread(items))

@@ -111,7 +111,7 @@ class ReadNotes:
     Attributes:
         format: name of the format of the file.
         boxes: name of the box convention; all names, the most frequent first, if triplets have several conventions.
-        boxes_of: number of triplets per box convention.
+        triplets_by_convention: number of triplets per box convention.
         conventions: box conventions of the triplets, in the order of the table; None if none was applied.
         images, triplets: numbers of images and triplets in the table.
         scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, and rank last
@@ -127,7 +127,7 @@ class ReadNotes:
 
     format: str = ""
     boxes: str = ""
-    boxes_of: dict[str, int] = field(default_factory=dict)
+    triplets_by_convention: dict[str, int] = field(default_factory=dict)
     conventions: Conventions | None = None
     images: int = 0
     triplets: int = 0
@@ -194,8 +194,8 @@ class ReadNotes:
         for notes in parts:
             for name in ("images", "triplets", "scores_defaulted", "replies"):
                 setattr(merged, name, getattr(merged, name) + getattr(notes, name))
-            for convention, count in notes.boxes_of.items():
-                merged.boxes_of[convention] = merged.boxes_of.get(convention, 0) + count
+            for convention, count in notes.triplets_by_convention.items():
+                merged.triplets_by_convention[convention] = merged.triplets_by_convention.get(convention, 0) + count
             merged.phrases |= notes.phrases
             merged.native_lines += [line for line in notes.native_lines if line not in merged.native_lines]
             for code, note in notes.remarks.items():
@@ -269,8 +269,8 @@ class ReadNotes:
             some = self.scores_defaulted < self.triplets
             code, hint = "some_scores" if some else "no_score", self.remarks.get("suggestion")
             notes[code] = Note(code, self.scores_defaulted, hint.first if hint else "")
-        if len(self.boxes_of) > 1:
-            notes["conventions"] = Note("conventions", examples=Examples(self.boxes_of))
+        if len(self.triplets_by_convention) > 1:
+            notes["conventions"] = Note("conventions", examples=Examples(self.triplets_by_convention))
         if self.predictor:
             notes["predictor"] = Note("predictor")
         if "none" in notes and not notes["none"].examples and 2 * notes["none"].count <= self.replies:

@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, flag, many, quote, unknown_name
 from shoe.core.interactions import Interactions, check_boxes, check_scores, image_index
 from shoe.core.rows import Rows
 from shoe.predictions.boxes.check import examine_boxes
-from shoe.predictions.boxes.conventions import Convention, Conventions, ordered, valid_conventions
+from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
 from shoe.predictions.source import Sizes, Source
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
@@ -41,13 +41,13 @@ def check_scores_name(name: str | None) -> None:
         raise unknown_name("way to take scores", name, SCORES)
 
 
-def two_scales(score: Floats) -> tuple[int, int] | None:
+def count_scales(score: Floats) -> tuple[int, int] | None:
     """Return the number of scores in 0..1 and above 1 if the latter are on another scale (percent, ratings), else None.
 
     Logits and sums of scores also lie on both sides of 1, but those between 1 and 10 are not integers.
 
     >>> import numpy as np
-    >>> two_scales(np.array([0.9, 95, 0.8])), two_scales(np.array([0.9, 1.7, 12.5]))
+    >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
     ((2, 1), None)
     """
     above = score[score > 1]
@@ -57,7 +57,7 @@ def two_scales(score: Floats) -> tuple[int, int] | None:
     return len(score) - len(above), len(above)
 
 
-def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
+def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
     """Return the n predictions with the scores marked in ``given`` (n,) converted to 0..1 by ``SCORES[name]``.
 
     >>> import numpy as np
@@ -81,14 +81,14 @@ _OF_BEST = 1 / 3  # if the applied convention has more than this fraction of the
 def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise InputError for the first box without area, else for the first non-finite or too large number, if any."""
     _refuse_flat(rows, source, conventions)
-    name = partial(place_of, rows)
+    name = partial(triplet_place, rows)
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
     check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
     check_scores(source.path, np.asarray(rows.score), name)
 
 
-def place_of(rows: Rows, row: int) -> str:
+def triplet_place(rows: Rows, row: int) -> str:
     """Return the name of a triplet for messages: its record in the file, or its row number, and its image."""
     record = f"triplet {row}" if rows.place is None else rows.place(row)
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
@@ -99,7 +99,7 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
         return
-    flat = ~ordered(boxes, conventions.coordinates)
+    flat = ~are_valid(boxes, conventions.coordinates)
     if not flat.any():
         return
     first = int(np.argmax(flat))
@@ -110,7 +110,7 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
         hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
     found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"
     expected = f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}"
-    place = place_of(rows, row)
+    place = triplet_place(rows, row)
     raise InputError(source.path, record=place, field=field, found=f"[{found}]", expected=expected, hint=hint)
 
 
@@ -183,8 +183,8 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     order = np.argsort(rows.image, kind="stable")
     table = _in_one_scale(table, notes.scores_as, absent[order])
     notes.conventions = conventions.select(order)
-    notes.boxes_of = conventions.counts(len(table))
-    notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)
+    notes.triplets_by_convention = conventions.counts(len(table))
+    notes.boxes, notes.images, notes.triplets = "; ".join(notes.triplets_by_convention), len(table.images), len(table)
     return table
 
 
@@ -228,7 +228,7 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
 
 def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     """Convert boxes to x1, y1, x2, y2 in pixels. If all of at least 40 boxes are x2, y2, x1, y1, swap the corners."""
-    human, target = conventions.converted(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
+    human, target = conventions.to_pixels(rows.human_boxes, rows.object_boxes, np.asarray(rows.sizes)[rows.image])
     both = np.concatenate([human, target])
     if len(both) >= _SURE and (both[:, 2:] < both[:, :2]).all():
         source.notes.add("reversed")
@@ -237,14 +237,14 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Drop triplets of raw replies with a box without area, if at most half of them are such triplets."""
+    """Drop triplets of raw replies with a box without area, unless these are more than half of all triplets."""
     if rows.loose is None:
         return rows, conventions
-    valid = ordered(rows.human_boxes, conventions.coordinates) & ordered(rows.object_boxes, conventions.coordinates)
+    valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)
     flat = ~valid & rows.loose
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
-    source.notes.add("flat_boxes", count=int(flat.sum()), first=place_of(rows, int(np.argmax(flat))))
+    source.notes.add("flat_boxes", count=int(flat.sum()), first=triplet_place(rows, int(np.argmax(flat))))
     return replace(_select_rows(rows, ~flat), loose=None), conventions.select(~flat)
 
 
@@ -269,7 +269,7 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
         found = f"no number in any of {many(len(absent), 'triplet')}"
         raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
     source.notes.scores_defaulted = int(absent.sum())
-    if scales := two_scales(score[~absent]):
+    if scales := count_scales(score[~absent]):
         source.notes.add("two_scales", count=scales[1], second=scales[0])
     return replace(rows, score=np.where(absent, 1.0, score)), absent
 
@@ -277,7 +277,7 @@ def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
 def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
     """Apply the chosen score conversion, and rank triplets without a score (mask ``absent``, (n,)) last."""
     if scores_as:
-        table = rescaled(table, scores_as, ~absent)
+        table = convert_scores(table, scores_as, ~absent)
     if absent.any() and not absent.all():
         # A score of 1 would rank them above all scored triplets; a 0 would tie with triplets scored 0.
         lowest = table.score[~absent].min()

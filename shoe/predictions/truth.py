@@ -10,7 +10,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
-from shoe.predictions.formats.registry import SWAPPED, recognised, refuse_others
+from shoe.predictions.formats.registry import SWAPPED, recognise, refuse_others
 from shoe.predictions.source import open_source
 
 
@@ -58,7 +58,7 @@ def read_ground_truth(
         source = known = None
         with suppress(InputError):
             source = open_source(path, benchmark(dataset))
-            known = recognised(source)
+            known = recognise(source)
         if source is not None:
             refuse_others(source, expected)
         if known is None:

@@ -25,7 +25,7 @@ def write(path: Path, table: Interactions, true: Convention) -> Path:
     """Perfect answers in a convention, rounded as a model rounds: whole numbers, or three digits of a fraction."""
     sizes = table.sizes[table.image].astype(np.float64)
     digits = 3 if true.scale == "unit" else 0
-    written = Conventions((true,)).undone(table.human_boxes, table.object_boxes, sizes)
+    written = Conventions((true,)).from_pixels(table.human_boxes, table.object_boxes, sizes)
     human, target = (np.round(boxes, digits).tolist() for boxes in written)
     names, image = table.images, table.image
     records = [

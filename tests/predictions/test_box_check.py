@@ -13,7 +13,7 @@ from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
 from shoe.predictions.boxes.check import examine_boxes
-from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, ordered, parse_convention
+from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, are_valid, parse_convention
 from tests.examples import examples
 
 TRUTH_TABLE = read_ground_truth(TRUTH).interactions
@@ -40,9 +40,9 @@ TRUE = [
 def misread(table: Interactions, true: Convention, named: Convention) -> Interactions:
     """The table that a file in one convention becomes when it is read under another, as far as that is possible."""
     sizes = table.sizes[table.image].astype(np.float64)
-    written = Conventions((true,)).undone(table.human_boxes, table.object_boxes, sizes)
-    human, target = Conventions((named,)).converted(*written, sizes)
-    kept = ordered(human, named.coordinates) & ordered(target, named.coordinates)
+    written = Conventions((true,)).from_pixels(table.human_boxes, table.object_boxes, sizes)
+    human, target = Conventions((named,)).to_pixels(*written, sizes)
+    kept = are_valid(human, named.coordinates) & are_valid(target, named.coordinates)
     coordinates = np.full_like(table.coordinates, named.coordinates)
     return replace(table, human_boxes=human, object_boxes=target, coordinates=coordinates).select(kept)
 

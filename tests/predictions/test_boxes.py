@@ -56,8 +56,8 @@ FLAT_WORDS = ("image", "verb", "object")
 )
 def test_each_convention_gives_corners_in_pixels_and_back(name: str, numbers: list[float]) -> None:
     convention = parse_convention(name)
-    assert convention.converted(np.array([numbers]), SIZE) == pytest.approx(BOX, rel=1e-12)
-    assert convention.undone(BOX, SIZE) == pytest.approx(np.array([numbers]), rel=1e-12)
+    assert convention.to_pixels(np.array([numbers]), SIZE) == pytest.approx(BOX, rel=1e-12)
+    assert convention.from_pixels(BOX, SIZE) == pytest.approx(np.array([numbers]), rel=1e-12)
 
 
 @given(
@@ -72,13 +72,13 @@ def test_what_was_converted_can_be_undone(
 ) -> None:
     convention = Convention(layout, scale, picture)
     boxes, sizes = np.array([numbers]), np.array([size], float)
-    assert convention.undone(convention.converted(boxes, sizes), sizes) == pytest.approx(boxes, rel=1e-9, abs=1e-8)
+    assert convention.from_pixels(convention.to_pixels(boxes, sizes), sizes) == pytest.approx(boxes, rel=1e-9, abs=1e-8)
 
 
 def test_multiples_round_as_the_preprocessors_do() -> None:
     """Half-way cases go to the even multiple, as Python's round does, and no side becomes 0."""
     sizes = np.array([[42.0, 70.0], [5.0, 14.0]])
-    corner = parse_convention("resized:multiple=28").converted(np.array([[0, 0, 56.0, 56], [0, 0, 28, 28]]), sizes)
+    corner = parse_convention("resized:multiple=28").to_pixels(np.array([[0, 0, 56.0, 56], [0, 0, 28, 28]]), sizes)
     assert corner[:, 2:] == pytest.approx(sizes)
 
 
@@ -104,7 +104,7 @@ def test_multiples_round_as_the_preprocessors_do() -> None:
 def test_smart_resizing_gives_the_sizes_of_the_processor_itself(name: str, resized: list[tuple[int, int]]) -> None:
     """Sizes that transformers' smart_resize gives for the same factor, min_pixels and max_pixels."""
     sizes = np.array([(640, 480), (427, 640), (500, 333), (70, 42), (40, 12), (4000, 3000), (6000, 4000)], float)
-    corners = parse_convention(name).converted(np.array([(0, 0, w, h) for w, h in resized], float), sizes)
+    corners = parse_convention(name).to_pixels(np.array([(0, 0, w, h) for w, h in resized], float), sizes)
     assert corners[:, 2:] == pytest.approx(sizes)
 
 
@@ -176,7 +176,7 @@ def test_the_layouts_that_fit_do(numbers: list[float]) -> None:
     box = np.array([numbers])
     for name in valid_conventions(box):
         convention = parse_convention(name)
-        corners = convention.converted(box, SIZE)
+        corners = convention.to_pixels(box, SIZE)
         assert (corners[:, :2] <= corners[:, 2:]).all()
 
 

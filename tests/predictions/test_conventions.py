@@ -41,7 +41,7 @@ def test_each_triplet_is_read_under_its_own_convention() -> None:
     assert table.human_boxes.tolist() == pytest.approx(
         np.array([[100, 100, 300, 200], [0, 0, 80, 20], [10, 20, 30, 60], [10, 60, 30, 120]])
     )
-    assert (notes.boxes, notes.boxes_of) == (
+    assert (notes.boxes, notes.triplets_by_convention) == (
         "thousand,yxyx; xyxy; unit",
         {"thousand,yxyx": 2, "xyxy": 1, "unit": 1},
     )
@@ -53,10 +53,10 @@ def test_each_triplet_is_read_under_its_own_convention() -> None:
 def test_a_convention_that_the_user_names_replaces_all_but_what_is_fixed() -> None:
     """Each word replaces its own part: a scale leaves the layout that the file tells."""
     table, notes = read("thousand,xyxy")
-    assert notes.boxes_of == {"thousand": 3, "unit": 1}
+    assert notes.triplets_by_convention == {"thousand": 3, "unit": 1}
     assert table.human_boxes[0].tolist() == pytest.approx([200, 50, 400, 150])
-    assert read("hundred")[1].boxes_of == {"hundred,yxyx": 2, "hundred": 1, "unit": 1}
-    assert read("xywh")[1].boxes_of == {"thousand,xywh": 2, "xywh": 1, "unit": 1}
+    assert read("hundred")[1].triplets_by_convention == {"hundred,yxyx": 2, "hundred": 1, "unit": 1}
+    assert read("xywh")[1].triplets_by_convention == {"thousand,xywh": 2, "xywh": 1, "unit": 1}
     assert table.human_boxes[3].tolist() == pytest.approx([10, 60, 30, 120])
 
 
@@ -78,8 +78,8 @@ def test_what_was_converted_can_be_undone_for_each() -> None:
     table, notes = read("padded,swapped")
     assert notes.conventions is not None
     sizes = table.sizes[table.image].astype(np.float64)
-    written = notes.conventions.undone(table.human_boxes, table.object_boxes, sizes)
-    again = notes.conventions.converted(*written, sizes)
+    written = notes.conventions.from_pixels(table.human_boxes, table.object_boxes, sizes)
+    again = notes.conventions.to_pixels(*written, sizes)
     assert again[0] == pytest.approx(table.human_boxes)
     assert again[1] == pytest.approx(table.object_boxes)
 

@@ -218,7 +218,7 @@ class Group:
         self._all_known = bool((sizes[image] > 0).all())
         coordinates = sample.coordinates[image]
         plain = replace(applied, order="")
-        human, target = (plain.undone(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
+        human, target = (plain.from_pixels(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
         self._numbers = Boxes.distinct(image, *((target, human) if applied.order else (human, target)))
         self._coordinates = coordinates[self._numbers.rows]
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
@@ -279,14 +279,14 @@ class Group:
         corners = np.stack([corners_of(part.numbers, layout).T for layout in LAYOUTS], axis=1)
         read = np.empty((4, len(self._scales), *corners.shape[1:]))
         for i, scale in enumerate(self._scales):
-            factor, margin = Convention("xyxy", *scale).fitting(self._sizes)
-            read[:, i] = corners * _by_corner(factor, part.image) - _by_corner(margin, part.image)
+            factor, offset = Convention("xyxy", *scale).scale_and_offset(self._sizes)
+            read[:, i] = corners * _by_corner(factor, part.image) - _by_corner(offset, part.image)
         return read.reshape(4, -1, len(part.image))
 
     def _read(self, convention: Convention) -> Floats:
         """Return (4, n) corners of all boxes in pixels under one convention."""
         numbers = self._numbers
-        read = convention.converted(numbers.numbers, self._sizes[numbers.image])
+        read = convention.to_pixels(numbers.numbers, self._sizes[numbers.image])
         if convention == self._applied:
             read = converted(read, self._coordinates, CommonCoordinates.EDGES)
         return read.T

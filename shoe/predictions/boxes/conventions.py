@@ -128,7 +128,7 @@ class Convention:
         return bool(self.picture) or self.scale in _RELATIVE or self.scale.startswith("resized:")
 
     @np.errstate(over="ignore", invalid="ignore")  # non-finite numbers are refused later, with the record's name
-    def converted(self, boxes: Floats, sizes: Floats) -> Floats:
+    def to_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
         """Convert (n, 4) boxes from the file to x1, y1, x2, y2 in pixels of the image.
 
         ``sizes`` are the (n, 2) image widths and heights, used only if :attr:`needs_sizes`. Returns the same array if
@@ -137,18 +137,18 @@ class Convention:
         corners = corners_of(boxes, self.layout)
         if not self.needs_sizes:
             return corners
-        factor, margin = self.fitting(sizes)
-        scaled: Floats = corners * np.tile(factor, 2) - np.tile(margin, 2)
+        scale, offset = self.scale_and_offset(sizes)
+        scaled: Floats = corners * np.tile(scale, 2) - np.tile(offset, 2)
         return scaled
 
-    def undone(self, boxes: Floats, sizes: Floats) -> Floats:
-        """Convert (n, 4) boxes from :meth:`converted` back to the numbers of the file, up to rounding."""
+    def from_pixels(self, boxes: Floats, sizes: Floats) -> Floats:
+        """Convert (n, 4) boxes from :meth:`to_pixels` back to the numbers of the file, up to rounding."""
         if self.needs_sizes:
-            factor, margin = self.fitting(sizes)
-            boxes = (boxes + np.tile(margin, 2)) / np.tile(factor, 2)
+            scale, offset = self.scale_and_offset(sizes)
+            boxes = (boxes + np.tile(offset, 2)) / np.tile(scale, 2)
         return _FROM_CORNERS[self.layout](boxes)
 
-    def fitting(self, sizes: Floats) -> tuple[Floats, Floats]:
+    def scale_and_offset(self, sizes: Floats) -> tuple[Floats, Floats]:
         """Return scale and offset that map file coordinates to pixels: pixel = coordinate * scale - offset.
 
         Args:
@@ -202,7 +202,7 @@ def _part_of_name(word: str) -> str:
     return "scale"
 
 
-def ordered(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
+def are_valid(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
     """Return an (n,) mask of valid boxes: x1 < x2 and y1 < y2, or <= if coordinates are pixel indices."""
     corner, opposite = boxes[:, :2], boxes[:, 2:]
     compare = np.less if coordinates == Coordinates.CONTINUOUS else np.less_equal
@@ -213,7 +213,7 @@ def ordered(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
 def valid_conventions(boxes: Floats) -> list[str]:
     """Return the names of the conventions without image sizes under which all boxes have an area."""
     candidates = [Convention(layout) for layout in LAYOUTS] + [Convention(scale="pixels-0")]
-    return [str(c) for c in candidates if ordered(c.converted(boxes, np.zeros((0, 2))), c.coordinates).all()]
+    return [str(c) for c in candidates if are_valid(c.to_pixels(boxes, np.zeros((0, 2))), c.coordinates).all()]
 
 
 def corners_of(boxes: Floats, layout: str) -> Floats:
@@ -303,17 +303,17 @@ class Conventions:
         needs = np.array([kind.needs_sizes for kind in self.kinds])
         return np.full(triplets, needs[0]) if self.index is None else needs[self.index]
 
-    def converted(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    def to_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Convert the boxes of triplets to x1, y1, x2, y2 in pixels; return (n, 4) human boxes and (n, 4) object boxes.
 
         ``human`` and ``target`` are the (n, 4) boxes that the file gives for the human and the object; "swapped"
         exchanges them. ``sizes`` are the (n, 2) image sizes.
         """
-        return self._each(Convention.converted, human, target, sizes)
+        return self._each(Convention.to_pixels, human, target, sizes)
 
-    def undone(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert boxes from :meth:`converted` back to the numbers of the file; arguments as there."""
-        return self._each(Convention.undone, human, target, sizes)
+    def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+        """Convert boxes from :meth:`to_pixels` back to the numbers of the file; arguments as there."""
+        return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(
         self, convert: Callable[[Convention, Floats, Floats], Floats], human: Floats, target: Floats, sizes: Floats

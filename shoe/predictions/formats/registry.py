@@ -128,7 +128,7 @@ def zero_based(table: Interactions) -> Interactions:
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
 
 
-def recognised(source: Source) -> Format:
+def recognise(source: Source) -> Format:
     """Return the format of an opened file by its content. Raises InputError with a hint at the closest format."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
@@ -184,7 +184,7 @@ def _image_hint(keys: Mapping[str, object]) -> str | None:
     return "an answer needs the file name of its image beside it, under the key 'image'"
 
 
-def misspelt(source: Source, known: Sequence[str]) -> str | None:
+def suggest_names(source: Source, known: Sequence[str]) -> str | None:
     """Return a suggestion of known keys for similar unread keys or columns; None if there are none."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
@@ -207,7 +207,7 @@ def _keys_hint(keys: Sequence[object]) -> str | None:
 
 
 def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """Return a suggestion for misspelt names, e.g. "did you mean human_box for 'humanbox'?", or None."""
+    """Return a suggestion for suggest_names names, e.g. "did you mean human_box for 'humanbox'?", or None."""
     matches = [(name, near(printable(name.lower()), known, likeness=_MIN_SIMILARITY)) for name in names]
     parts = [f"{close[0]} for {quote(name)}" for name, close in matches if close]
     return f"did you mean {', '.join(parts[:3])}?" if parts else None

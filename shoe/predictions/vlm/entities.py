@@ -59,7 +59,7 @@ class Pool:
         """Whether all entities are in separate lists of people and objects."""
         return {thing.side for thing in self._entities} == {"human", "object"}
 
-    def note_numbers(self, numbers: list[int]) -> None:
+    def set_index_base(self, numbers: list[int]) -> None:
         """Set the base of indices: 1 if no number is 0 and the largest is the number of entities, else 0."""
         self.counts_from = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 

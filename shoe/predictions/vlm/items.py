@@ -192,7 +192,7 @@ class _Walker:
         """The boxed entities of the reply, collected on first use."""
         if self._pool is None:
             self._pool = Pool(self._pool_values)
-            self._pool.note_numbers(list(_pointer_numbers(self._pool_values, 0)))
+            self._pool.set_index_base(list(_pointer_numbers(self._pool_values, 0)))
         return self._pool
 
     def visit(self, value: Any, context: Fields, depth: int) -> None:

@@ -54,7 +54,7 @@ class Tally:
         self._keys: dict[str, None] = {}
         self._none: list[dict[Any, Any]] = []
 
-    def cut_item(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
+    def leave_out(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
         """Count items that are left out."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
         self._first.setdefault("left_out", error)
@@ -317,7 +317,7 @@ class Reader:
     def rows(self) -> Rows:
         """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
         for error in self._columns.settle():
-            self._tally.cut_item(error)
+            self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
         self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
         return self._columns.rows()
@@ -386,14 +386,14 @@ class Reader:
                     raise UnreadableError(where, item.cause, item.found, item.expected)
                 has_pair |= self._columns.add_pair(where, image, item, number, i, loose=True)
             except UnreadableError as unreadable:
-                self._tally.cut_item(unreadable)
+                self._tally.leave_out(unreadable)
         if answer.reply.lost:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
-            self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
+            self._tally.leave_out(incomplete, "incomplete", answer.reply.lost)
         if has_pair:
             if answer.reply.values and answer.unused:
                 unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
-                self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
+                self._tally.leave_out(unused, "incomplete", (answer.unused + 1) // 2)
             else:
                 self._notes.add("unused_boxes", count=answer.unused)
             return
