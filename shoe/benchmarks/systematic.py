@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
@@ -23,6 +24,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Floats, Indices, Mask, expand
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.files import replacing
@@ -97,8 +99,7 @@ EMPTY = ("test", "drop")
 them in test; or they are used nowhere."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class SplitRules(Document, frozen=True, omit_defaults=False):
     """How a split is made.
 
     Attributes:
@@ -112,14 +113,14 @@ class Rules:
         tries: how many seeds are tried.
     """
 
-    ratio: float = 0.9
+    ratio: Fraction = 0.9
     verify: str = "possible"
     draw: str = "skip"
     mixed: str = "drop"
     empty: str = "test"
-    min_similarity: float = 0.0
-    max_similarity: float = 1.0
-    tries: int = 1000
+    min_similarity: Fraction = 0.0
+    max_similarity: Fraction = 1.0
+    tries: Count = 1000
 
     def __post_init__(self) -> None:
         for name, known in (("verify", VERIFY), ("draw", DRAWS), ("mixed", MIXED), ("empty", EMPTY)):
@@ -139,6 +140,9 @@ class Rules:
     def by_similarity(self) -> bool:
         """Whether it matters how similar combinations are."""
         return self.min_similarity > 0 or self.max_similarity < 1
+
+
+Rules = SplitRules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,7 +205,7 @@ class Draw:
     maximum, or linked by such, stand or fall together: a group takes part where its first one stands.
     """
 
-    def __init__(self, table: Interactions, of: Combinations, rules: Rules, similar: Floats | None) -> None:
+    def __init__(self, table: Interactions, of: Combinations, rules: SplitRules, similar: Floats | None) -> None:
         """Prepare draws.
 
         Args:
@@ -292,9 +296,6 @@ class Draw:
         return ""
 
 
-__all__ = ["Combinations", "Rules", "SystematicSplit", "images_of", "split_systematically"]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SystematicSplit:
     """A split, and how it was come by.
@@ -322,7 +323,7 @@ class SystematicSplit:
 
 def split_systematically(
     table: Interactions,
-    rules: Rules,
+    rules: SplitRules,
     seed: int = 0,
     *,
     combinations: Combinations | None = None,
@@ -370,7 +371,7 @@ def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     return test, (number > 0) & ~test
 
 
-def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Rules) -> SystematicSplit:
+def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
     held = held_out[of.row]
     test, mixed = images_of(table, held)
     train, dropped = ~(test | mixed), np.zeros_like(test)
@@ -391,25 +392,112 @@ Read = Mapping[str, tuple[Path, GroundTruth]]
 """The files that are split, "train" and "test" or only the former, and what they hold."""
 
 
+class SplitSource(Document, frozen=True):
+    """A file that was split."""
+
+    file: str
+    split: str
+    truth_sha: str
+
+
+class SplitFile(Document, frozen=True):
+    """A file that was written."""
+
+    file: str
+    sha256: str
+
+
+class SplitCounts(Document, frozen=True):
+    """Number of images, images without triplets, triplets, and distinct combinations of object and verb."""
+
+    images: Count
+    empty_images: Count
+    triplets: Count
+    combinations: Count
+
+
+class HeldOut(Document, frozen=True):
+    """Number of combinations that were split, and of those that training images must not show."""
+
+    all: Count
+    held_out: Count
+
+
+class Shared(Document, frozen=True):
+    """Number of combinations and images that both files have."""
+
+    combinations: Count
+    images: Count
+
+
+class Partners(Document, frozen=True):
+    """Number of objects (or verbs) with one partner in all, and with one or no partner in training images."""
+
+    all: Count
+    train: Count
+    absent: Count
+
+
+class Single(Document, frozen=True):
+    """Number of objects with a single verb, and of verbs with a single object."""
+
+    objects_of_one_verb: Partners
+    verbs_of_one_object: Partners
+
+
+class Nearest(Document, frozen=True):
+    """Similarity of test combinations to the most similar training combination under a similarity map."""
+
+    similarity: str
+    mean: Fraction
+    quartiles: Annotated[list[Fraction], Meta(min_length=5, max_length=5, description="lowest to highest")]
+
+
+class DatasetSplit(Document, frozen=True, kw_only=True):
+    """The card of a split."""
+
+    shoe: str
+    dataset: str
+    kind: str
+    seed: Count
+    tries: Count
+    rules: SplitRules
+    inputs: dict[str, SplitSource]
+    original: dict[str, SplitCounts]
+    files: dict[str, SplitFile]
+    dropped_images: Count
+    statistics: dict[str, SplitCounts]
+    combinations: HeldOut
+    shared: Shared
+    single: Single
+    held_out: list[str]
+    nearest: Nearest
+
+
 def split_files(
     read: Read,
-    rules: Rules,
+    rules: SplitRules,
     seed: int,
     folder: Path,
     written_as: str,
     similarity: tuple[str, Callable[[Indices, Indices], Floats]],
-) -> dict[str, Any]:
-    """Split files into a folder.
+) -> DatasetSplit:
+    """Split ground truth files, and write the two parts and a card into a folder.
 
-    ``read`` is all of one benchmark, ``written_as`` a key of ``FORMATS``. ``similarity`` is a text on what tells how
-    similar classes are, and a function that takes R and S of them and returns (R, S) numbers.
+    Args:
+        read: files of one benchmark.
+        rules: rules of the split.
+        seed: first random seed to try.
+        folder: output folder, created if needed.
+        written_as: output format, a key of ``FORMATS``.
+        similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
 
     Returns:
-        The card, as it is written beside the two files.
+        The card. Its statistics are counted in the files as they were written.
 
     Raises:
         InputError: for files that do not belong together, and a folder that cannot be written to.
-        OptionError: for rules that cannot be kept, and a format in which the benchmark is not written.
+        OptionError: for rules that cannot be satisfied, and a format that the benchmark cannot be written in.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
@@ -419,41 +507,45 @@ def split_files(
     hoi = of.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
-    nearest = similar(hoi[made.held_out], hoi[made.shown(combinations)]).max(axis=1, initial=0)
+    shown = made.shown(combinations)
+    nearest = similar(hoi[made.held_out], hoi[shown]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)  # it comes last: files without a card are of no whole split
+        (folder / CARD).unlink(missing_ok=True)  # the card is written last: without it the folder is incomplete
     except OSError as error:
         expected = "a folder that can be written to"
         raise InputError(folder, found=error.strerror or str(error), expected=expected) from None
     paths = {part: folder / f"{part}{FORMATS[written_as]}" for part in PARTS}
     for part, of_part in zip(PARTS, (made.train, made.test), strict=True):
         write(of_part, paths[part])
-    card = {
-        "shoe": __version__,
-        "dataset": of.name,
-        "kind": "systematic",
-        "seed": made.seed,
-        "tries": made.tries,
-        "rules": asdict(rules),
-        "inputs": {
-            part: {"file": path.name, "split": of_part.split, "truth_sha": of_part.facts()["truth-sha"]}
+    written = {part: read_ground_truth(path, of) for part, path in paths.items()}
+    train, test = (written[part] for part in PARTS)
+    card = DatasetSplit(
+        shoe=__version__,
+        dataset=of.name,
+        kind="systematic",
+        seed=made.seed,
+        tries=made.tries,
+        rules=rules,
+        inputs={
+            part: SplitSource(path.name, of_part.split, of_part.facts()["truth-sha"])
             for part, (path, of_part) in read.items()
         },
-        "original": {part: counted(of_part.interactions) for part, (_, of_part) in read.items()},
-        "files": {
-            part: {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for part, path in paths.items()
+        original={part: _counts(of_part.interactions) for part, (_, of_part) in read.items()},
+        files={
+            part: SplitFile(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for part, path in paths.items()
         },
-        "dropped_images": int(made.dropped.sum()),
-        **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
-        "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
-        "nearest": {
-            "similarity": name,
-            "mean": float(nearest.mean()),
-            "quartiles": np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist(),
-        },
-    }
+        dropped_images=int(made.dropped.sum()),
+        statistics={part: _counts(truth.interactions) for part, truth in written.items()},
+        combinations=HeldOut(len(combinations), int(made.held_out.sum())),
+        shared=Shared(
+            int(((train.triplets_per_class > 0) & (test.triplets_per_class > 0)).sum()),
+            len(set(train.interactions.images) & set(test.interactions.images)),
+        ),
+        single=Single(_partners(combinations.object, shown), _partners(combinations.verb, shown)),
+        held_out=[of.classes.labels[i] for i in hoi[made.held_out]],
+        nearest=Nearest(name, float(nearest.mean()), np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist()),
+    )
     with replacing(folder / CARD) as stream:
         stream.write(encode(card, readable=True))
     return card
@@ -481,39 +573,16 @@ def joined(read: Read) -> Interactions:
     return concatenate([of_part.interactions for _, of_part in read.values()])
 
 
-def counted(table: Interactions) -> dict[str, int]:
-    """Images, those without triplets, triplets, and distinct combinations of object and verb."""
-    return {
-        "images": len(table.images),
-        "empty_images": int((np.diff(table.offsets) == 0).sum()),
-        "triplets": len(table),
-        "combinations": len(Combinations.of(table)),
-    }
+def _counts(table: Interactions) -> SplitCounts:
+    empty = int((np.diff(table.offsets) == 0).sum())
+    return SplitCounts(len(table.images), empty, len(table), len(Combinations.of(table)))
 
 
-def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combinations) -> dict[str, Any]:
-    """Count, in the files as they were written, what the split promises.
-
-    Returns:
-        The statistics of both; how many combinations and images both have; how many combinations are held out; and how
-        many objects and verbs have one partner in all, and one or none in training images.
-    """
-    train, test = (written[part] for part in PARTS)
-    shared = (train.triplets_per_class > 0) & (test.triplets_per_class > 0)
-    images = set(train.interactions.images) & set(test.interactions.images)
-    shown = made.shown(of)
-    return {
-        "statistics": {part: counted(truth.interactions) for part, truth in written.items()},
-        "combinations": {"all": len(of), "held_out": int(made.held_out.sum())},
-        "shared": {"combinations": int(shared.sum()), "images": len(images)},
-        "single": {"objects_of_one_verb": _single(of.object, shown), "verbs_of_one_object": _single(of.verb, shown)},
-    }
-
-
-def _single(index: Indices, shown: Mask) -> dict[str, int]:
-    has = np.bincount(index)
-    kept = np.bincount(index[shown], minlength=len(has))[has > 0]
-    return {"all": int((has == 1).sum()), "train": int((kept == 1).sum()), "absent": int((kept == 0).sum())}
+def _partners(index: Indices, shown: Mask) -> Partners:
+    """Count partners, given the object (or verb) of each of the C combinations and whether training shows it."""
+    number = np.bincount(index)
+    left = np.bincount(index[shown], minlength=len(number))[number > 0]
+    return Partners(int((number == 1).sum()), int((left == 1).sum()), int((left == 0).sum()))
 
 
 def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:

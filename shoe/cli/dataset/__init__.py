@@ -75,9 +75,9 @@ def info(
         from shoe.predictions.truth import read_ground_truth
         from shoe.report.datasets import print_summary
 
-        facts = summary(read_ground_truth(what, dataset, split=split))
-        if not put_json({"file": what, **facts}, json):
-            print_summary(what, facts, console())
+        found = summary(what, read_ground_truth(what, dataset, split=split))
+        if not put_json(found, json):
+            print_summary(found, console())
 
 
 def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
@@ -90,8 +90,8 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     from shoe.report.datasets import print_statistics
     from shoe.report.terminal import console
 
-    counts = statistics(read_ground_truth(file, dataset, split=split))
-    if not put_json({"file": str(file), **counts}, json):
+    counts = statistics(str(file), read_ground_truth(file, dataset, split=split))
+    if not put_json(counts, json):
         print_statistics(counts, console())
 
 
@@ -111,14 +111,15 @@ def check(
     """
     from shoe.benchmarks import benchmark
     from shoe.predictions.inventory import inventory
-    from shoe.report.datasets import inventory_dict, print_inventory
+    from shoe.report.datasets import dataset_check, print_inventory
     from shoe.report.terminal import console
 
     wanted = [benchmark(name) for name in dataset or ()]
     found = inventory(folder)
     wanted = wanted or [benchmark(name) for name in found.datasets]
-    if not put_json(inventory_dict(str(folder), found, wanted), json):
-        print_inventory(str(folder), found, wanted, console())
+    checked = dataset_check(str(folder), found, wanted)
+    if not put_json(checked, json):
+        print_inventory(checked, [each.name for each in wanted], console())
 
 
 # ``shoe dataset split``: new splits of a data set.
