@@ -1,4 +1,4 @@
-"""What a ground truth holds, in numbers: as a whole, and per class, verb and object."""
+"""Descriptions of all datasets, and counts of ground truth files."""
 
 from __future__ import annotations
 
@@ -16,20 +16,18 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
 from shoe.core.documents import Count, Document, Fraction
 
-# All datasets that shoe knows: those that predictions are scored on, and others that it reads or builds.
-
 _OTHERS = Path(__file__).with_name("cards")
-"""Cards of datasets that are no benchmark: NAME.json."""
+"""Folder with the cards of datasets on which predictions are not scored."""
 
 
 def cards() -> dict[str, Card]:
-    """Every card by its dataset's name."""
+    """Return the cards of all datasets by name."""
     others = {path.stem: read_card(path) for path in sorted(_OTHERS.glob("*.json"))}
     return {name: benchmark(name).card for name in benchmark_names()} | others
 
 
 class ListedDataset(Document, frozen=True):
-    """A dataset; one that predictions are not scored on has a title and a licence alone."""
+    """A dataset; datasets on which predictions are not scored have only name, title and licence."""
 
     name: str
     title: str
@@ -47,7 +45,7 @@ class DatasetList(Document, frozen=True):
 
 
 class ClassCounts(Document, frozen=True):
-    """What a class table has."""
+    """Number of classes of each kind in a class table."""
 
     all: Count
     verbs: Count
@@ -57,7 +55,7 @@ class ClassCounts(Document, frozen=True):
 
 
 class PublishedSize(Document, frozen=True, kw_only=True):
-    """How large a split is, as published."""
+    """Published size of a split."""
 
     images: Count | None = None
     empty_images: Count | None = None
@@ -67,7 +65,7 @@ class PublishedSize(Document, frozen=True, kw_only=True):
 
 
 class CardSplit(Document, frozen=True):
-    """A split of classes: how many classes each part has."""
+    """A class split, with the number of classes in each part."""
 
     about: str
     digest: str
@@ -75,7 +73,7 @@ class CardSplit(Document, frozen=True):
 
 
 class DatasetCard(Document, frozen=True):
-    """A dataset in words and numbers."""
+    """Description of a dataset."""
 
     name: str
     title: str
@@ -89,30 +87,30 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """List all datasets."""
-    found = []
+    """Return all datasets, with the sizes of their class tables if predictions are scored on them."""
+    datasets = []
     for name, card in cards().items():
-        known: tuple[Any, ...] = ()
+        sizes: tuple[Any, ...] = ()
         if name in benchmark_names():
-            of = benchmark(name)
-            known = len(of.classes), len(of.classes.verbs), len(of.classes.objects), list(of.class_splits)
-        found.append(ListedDataset(name, card.title, card.licence, *known))
-    return DatasetList(found)
+            classes, splits = benchmark(name).classes, benchmark(name).class_splits
+            sizes = len(classes), len(classes.verbs), len(classes.objects), list(splits)
+        datasets.append(ListedDataset(name, card.title, card.licence, *sizes))
+    return DatasetList(datasets)
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """Collect what is known of a dataset."""
+    """Return the description of a dataset."""
     card = cards()[name]
-    words = name, card.title, card.papers, card.licence, card.files, card.notes
+    texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():
-        return DatasetCard(*words)
+        return DatasetCard(*texts)
     of = benchmark(name)
     table, splits = of.classes, {split: load() for split, load in of.class_splits.items()}
     rare, no_interaction = int(table.rare.sum()), int(table.no_interaction.sum())
     return DatasetCard(
-        *words,
+        *texts,
         ClassCounts(len(table), len(table.verbs), len(table.objects), rare, no_interaction),
-        {split: PublishedSize(**known.counts, source=known.source) for split, known in of.published.items()},
+        {split: PublishedSize(**size.counts, source=size.source) for split, size in of.published.items()},
         {
             split: CardSplit(each.about, each.digest, {part: int(mask.sum()) for part, mask in each.parts.items()})
             for split, each in splits.items()

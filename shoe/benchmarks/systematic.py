@@ -1,8 +1,8 @@
-"""Systematic generalisation: splits whose test images show only combinations of object and verb that training lacks.
+"""Systematic generalisation splits: test images show only combinations of object and verb that training lacks.
 
-Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): draw combinations for the test, give each image to test or
-training or to neither, verify the training data, and take the next seed where they do not hold. What the paper leaves
-open, and what the released files do otherwise, is a choice of :class:`Rules`.
+This is Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): sample combinations for the test, assign each image to
+test, to training or to neither, verify the training data, and try the next seed if they do not satisfy the rules.
+:class:`SplitRules` has options where the paper is ambiguous or the released files differ from it.
 """
 
 from __future__ import annotations
@@ -32,26 +32,23 @@ from shoe.core.io.json import encode
 from shoe.core.io.native import write_native
 from shoe.version import __version__
 
-# Held-out combinations of a benchmark: the published systematic generalisation splits, drawn again from their seeds.
-#
-# The released program numbers combinations object by object, in the order of COCO's categories, and then by the verb's
-# number in its files, and shuffles that list. What it drew is what the class table has (docs/splits.md).
-
 SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of FujitsuResearch/hoi_sg"
 
 
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
-    """What draws each of a benchmark's published splits again, by its name.
+    """Return functions that make the published splits "sg1", "sg2" and so on of a benchmark again.
 
     Args:
-        dataset: the benchmark's name.
-        ratio: share of the combinations that is for training.
-        seeds: of splits 1, 2 and so on.
+        dataset: name of the benchmark.
+        ratio: fraction of the combinations for training.
+        seeds: random seed of each split.
     """
-    return {f"sg{number}": partial(_drawn, dataset, ratio, seed, number) for number, seed in enumerate(seeds, start=1)}
+    return {f"sg{number}": partial(_published, dataset, ratio, seed, number) for number, seed in enumerate(seeds, 1)}
 
 
-def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
+def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
+    # The released program lists combinations by COCO category of the object and then by verb number in its files, and
+    # shuffles the list (docs/splits.md).
     of = benchmark(dataset)
     classes = of.classes
     ordered = np.argsort(file_order(of)[classes.verb, classes.object])
@@ -62,12 +59,12 @@ def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
 
 
 def file_order(of: Benchmark) -> Indices:
-    """(verbs, objects) numbers that order combinations of the class table's words as those of files do."""
+    """Return (verbs, objects) numbers that sort combinations of the class table in the order of annotation files."""
     object_number = np.empty(len(of.objects), np.int64)
     object_number[of.object_order] = np.arange(len(of.object_order))
     object_number = object_number[: len(of.classes.objects)]
     verb_number = np.argsort(of.verb_order)[:, None]
-    if of.actions.all:  # an action has a number for each role, and an object has one of them
+    if of.actions.all:  # an action has a number for each role, and an object has one of the roles
         number = {pair: i for i, pair in enumerate(of.actions.numbered)}
         action = [of.actions.names.index(verb) for verb in of.classes.verbs]
         rows = [[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action]
@@ -75,42 +72,39 @@ def file_order(of: Benchmark) -> Indices:
     return object_number * (int(verb_number.max()) + 1) + verb_number
 
 
-# What a systematic generalisation split is made of and made by: combinations of object and verb, and rules.
-
 VERIFY: dict[str, Callable[[Indices], Indices]] = {
-    "possible": lambda all_of_them: np.minimum(all_of_them, 2),
-    "paper": lambda all_of_them: np.full_like(all_of_them, 2),
-    "released": lambda all_of_them: np.minimum(all_of_them, 1),
+    "possible": lambda total: np.minimum(total, 2),
+    "paper": lambda total: np.full_like(total, 2),
+    "released": lambda total: np.minimum(total, 1),
 }
-"""How many combinations each object and each verb has to keep in training, given how many there are in all:
+"""Least number of combinations of each object and verb in training, given their total number:
 
-- possible: two, or its only one. Of training images.
-- paper: two, as the paper has it, which no split of a verb with one object can hold. Of training images.
-- released: one, as the released program has it. Of the combinations drawn, whatever images show them.
+- possible: two, or one if there is only one; counted in training images.
+- paper: two, as in the paper, which is impossible if a verb has one object; counted in training images.
+- released: one, as in the released program; counted in the sampled combinations, whatever images show.
 """
 DRAWS = ("skip", "uniform")
-"""What a draw is: the first combinations of a shuffled list (uniform: scikit-learn's train_test_split), or the first of
-that list that leave each object and verb what it has to keep (skip). The two are one where the former holds."""
+"""How test combinations are sampled from a shuffled list: the first ones (uniform, as scikit-learn's train_test_split),
+or the first ones that leave enough combinations for training (skip). Both are equal if the former leave enough."""
 MIXED = ("drop", "cut")
-"""What becomes of images with combinations of both kinds: none of them is used, or they go to test without their
-triplets of training combinations, as in the released files, where these pairs stay visible and are not annotated."""
+"""Images with combinations of both kinds are not used (drop), or go to test without their triplets of training
+combinations (cut), as in the released files, in which these pairs are visible but not annotated."""
 EMPTY = ("test", "drop")
-"""What becomes of images without triplets: of none of theirs is of a training combination, by which Algorithm 1 has
-them in test; or they are used nowhere."""
+"""Images without triplets go to test, as in Algorithm 1 because they show no training combination, or are not used."""
 
 
 class SplitRules(Document, frozen=True, omit_defaults=False):
-    """How a split is made.
+    """Rules of a systematic generalisation split.
 
     Attributes:
-        ratio: share of the combinations that is for training, above 0 and below 1; rounded down.
-        verify: what each object and verb keeps in training: a key of ``VERIFY``.
-        draw: one of ``DRAWS``.
-        mixed: one of ``MIXED``.
-        empty: one of ``EMPTY``.
-        min_similarity: what the training combination most similar to a test combination has at least; 0 to 1.
-        max_similarity: what it has at most.
-        tries: how many seeds are tried.
+        ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
+        verify: least number of combinations of each object and verb in training, a key of ``VERIFY``.
+        draw: sampling of test combinations, one of ``DRAWS``.
+        mixed: use of images with combinations of both kinds, one of ``MIXED``.
+        empty: use of images without triplets, one of ``EMPTY``.
+        min_similarity, max_similarity: bounds of the similarity of each test combination to the most similar training
+            combination, 0 to 1.
+        tries: most seeds that are tried.
     """
 
     ratio: Fraction = 0.9
@@ -138,7 +132,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     @property
     def by_similarity(self) -> bool:
-        """Whether it matters how similar combinations are."""
+        """Whether the similarity of combinations is bounded."""
         return self.min_similarity > 0 or self.max_similarity < 1
 
 
@@ -147,10 +141,10 @@ Rules = SplitRules
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:
-    """The C combinations of object and verb that a table has, in the order in which they are drawn from.
+    """The C combinations of object and verb in a table, in the order of the list that is shuffled.
 
     Attributes:
-        object, verb: (C,) index into the table's vocabularies.
+        object, verb: (C,) indices into the vocabularies of the table.
         row: (n,) combination of each triplet.
     """
 
@@ -160,12 +154,10 @@ class Combinations:
 
     @classmethod
     def of(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Find them.
+        """Find the combinations of a table, sorted by ``order``.
 
-        Args:
-            table: all that is annotated.
-            order: (verbs, objects) numbers by which the combinations are ordered, each another one; without it, object
-                by object and then verb by verb, as the vocabularies have them.
+        ``order`` has a different number for each combination, (verbs, objects); by default, combinations are sorted by
+        object and then by verb, in the order of the vocabularies.
         """
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
         ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
@@ -180,17 +172,14 @@ class Combinations:
         return len(self.object)
 
 
-# The draw of test combinations, and what training has to keep without them.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """What was drawn so far.
+class _Sample:
+    """Combinations sampled so far.
 
     Attributes:
-        held_out: (C,) combinations.
-        lost: (m,) images that show one of them, and so are not in training.
-        shown: (C,) how many training images show each combination.
+        held_out: (C,) sampled combinations.
+        lost: (m,) images that show a sampled combination, and so are not in training.
+        shown: (C,) number of training images that show each combination.
     """
 
     held_out: Mask
@@ -199,23 +188,17 @@ class _Drawn:
 
 
 class Draw:
-    """Draws test combinations of a table by seeds.
+    """Sampler of test combinations of a table.
 
-    The combinations are shuffled by NumPy's frozen ``RandomState``. Those that are more similar to each other than the
-    maximum, or linked by such, stand or fall together: a group takes part where its first one stands.
+    Combinations are shuffled by NumPy's frozen ``RandomState``. Combinations that are linked by similarities above the
+    maximum form a group and are sampled together, at the place of the first one in the list.
     """
 
     def __init__(self, table: Interactions, of: Combinations, rules: SplitRules, similar: Floats | None) -> None:
-        """Prepare draws.
-
-        Args:
-            table: all that is annotated.
-            of: its combinations.
-            rules: of the split.
-            similar: (C, C) similarity of each two, both ways alike; for rules about it.
+        """Prepare sampling; ``similar`` is (C, C), symmetric, and only needed for rules about similarity.
 
         Raises:
-            OptionError: for rules that no draw can keep.
+            OptionError: if no sample can satisfy the rules.
         """
         self._rules, self._similar = rules, similar
         count = len(of)
@@ -223,14 +206,16 @@ class Draw:
         self._row, self._of_image = row, np.searchsorted(image, np.arange(len(table.images) + 1))
         by_row = np.argsort(row, kind="stable")
         self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
-        self._none = _Drawn(np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count))
+        self._none = _Sample(
+            np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count)
+        )
         self._group: Indices = np.arange(count)
         if similar is not None and rules.max_similarity < 1:
             from scipy.sparse.csgraph import connected_components
 
             self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
         self._sides: list[tuple[str, Indices, Indices]] = []
-        for what, single, index in (
+        for lack, single, index in (
             ("too few verbs of an object", "objects have one verb", of.object),
             ("too few objects of a verb", "verbs have one object", of.verb),
         ):
@@ -240,14 +225,10 @@ class Draw:
             if never:
                 found = f"{rules.verify}, which no split can keep: {never} of {int((has > 0).sum())} {single}"
                 raise OptionError(f"verify: found {found}; expected possible or released")
-            self._sides.append((what, index, need))
+            self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Draw so many combinations with one seed.
-
-        Returns:
-            (C,) mask, or None and what was in the way.
-        """
+        """Sample ``wanted`` combinations with one seed; return their (C,) mask, or None and the reason of failure."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -271,7 +252,7 @@ class Draw:
                 return drawn.held_out, ""
         return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
 
-    def _with(self, drawn: _Drawn, members: Indices) -> _Drawn:
+    def _with(self, drawn: _Sample, members: Indices) -> _Sample:
         held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
         held_out[members] = True
         starts, ends = self._of_row[members], self._of_row[members + 1]
@@ -280,15 +261,15 @@ class Draw:
         lost[images] = True
         starts, ends = self._of_image[images], self._of_image[images + 1]
         gone = np.bincount(self._row[expand(starts, ends - starts)[1]], minlength=len(held_out))
-        return _Drawn(held_out, lost, drawn.shown - gone)
+        return _Sample(held_out, lost, drawn.shown - gone)
 
-    def _lacking(self, drawn: _Drawn) -> str:
-        """Say what training lacks; nothing where it has all."""
+    def _lacking(self, drawn: _Sample) -> str:
+        """Return the first rule that the training data do not satisfy, or ""."""
         train, shown = ~drawn.held_out, drawn.shown > 0
-        for what, index, need in self._sides:
-            kept = index[train if self._rules.verify == "released" else shown]
-            if (np.bincount(kept, minlength=len(need)) < need).any():
-                return f"training would keep {what}"
+        for lack, index, need in self._sides:
+            left = index[train if self._rules.verify == "released" else shown]
+            if (np.bincount(left, minlength=len(need)) < need).any():
+                return f"training would keep {lack}"
         if self._similar is None or not self._rules.min_similarity:
             return ""
         if (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) < self._rules.min_similarity).any():
@@ -298,13 +279,14 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SystematicSplit:
-    """A split, and how it was come by.
+    """A systematic generalisation split.
 
     Attributes:
-        train, test: the two tables.
-        held_out: (C,) combinations that are in test alone.
-        dropped: (m,) images that are in neither.
-        tries: how many seeds were tried, the last included.
+        train, test: annotations of the two parts.
+        held_out: (C,) combinations that only test has.
+        dropped: (m,) images in neither part.
+        seed: random seed of the split.
+        tries: number of seeds that were tried, including the last one.
     """
 
     train: Interactions
@@ -315,7 +297,7 @@ class SystematicSplit:
     tries: int = 1
 
     def shown(self, of: Combinations) -> Mask:
-        """(C,) combinations that training images show."""
+        """Return the (C,) combinations that training images show."""
         shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
         shown[self.train.verb, self.train.object] = True
         return shown[of.verb, of.object]
@@ -329,13 +311,17 @@ def split_systematically(
     combinations: Combinations | None = None,
     similarity: Floats | None = None,
 ) -> SystematicSplit:
-    """Split a whole data set, training and test images together, by combination.
+    """Split a whole dataset, training and test images together, by combination.
 
-    The first seed that is tried is ``seed``, 0 or more; each next one is one more. ``combinations`` are in the order
-    that the draw shuffles; ``similarity`` is (C, C) of each two, both ways alike, for rules about it.
+    Args:
+        table: annotations of all images.
+        rules: rules of the split.
+        seed: first random seed to try, 0 or more; further seeds are the next integers.
+        combinations: combinations of the table in the order of the list that is shuffled.
+        similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
 
     Raises:
-        OptionError: for rules that cannot be kept, and where no seed kept them.
+        OptionError: if the rules are impossible, or no seed satisfies them.
     """
     of = Combinations.of(table) if combinations is None else combinations
     wanted = len(of) - int(rules.ratio * len(of))
@@ -360,11 +346,9 @@ def split_systematically(
 
 
 def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
-    """Tell which images go where, given which of the n triplets are of test combinations.
+    """Return which images belong to test, and which are mixed, given which of the n triplets are held out.
 
-    Returns:
-        (m,) test images, all of whose triplets are, so those without triplets too, as Algorithm 1 has it;
-        and (m,) mixed ones, some of whose triplets are.
+    Test images (m,) have only held-out triplets, or none at all as in Algorithm 1; mixed images (m,) have some.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -383,13 +367,11 @@ def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Spl
     return SystematicSplit(table.select_images(train), of_test, held_out, dropped)
 
 
-# Systematic generalisation splits as files: both tables, and a card that says how they were made and what holds.
-
 PARTS = ("train", "test")
 CARD = "split.json"
 FORMATS = {"json": ".json", "native": ".npz"}
 Read = Mapping[str, tuple[Path, GroundTruth]]
-"""The files that are split, "train" and "test" or only the former, and what they hold."""
+"""Paths and ground truths of the files that are split, by "train" and "test", or only "train"."""
 
 
 class SplitSource(Document, frozen=True):
@@ -552,10 +534,10 @@ def split_files(
 
 
 def joined(read: Read) -> Interactions:
-    """All images of some files as one table.
+    """Return the annotations of all files as one table.
 
     Raises:
-        InputError: for an image that is in two of them, and for a test set given as training set.
+        InputError: if two files have the same image, or a test set is given as training set.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits

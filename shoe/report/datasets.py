@@ -1,4 +1,4 @@
-"""Datasets in the terminal: the list of them, and one in words and numbers."""
+"""Datasets, their files and their splits: in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from shoe.benchmarks.base import IMAGE_LABELS, Benchmark
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.summary import DatasetCard, DatasetInfo, DatasetStats, ListedDataset, Published, PublishedSize
 from shoe.benchmarks.systematic import PARTS, DatasetSplit
-from shoe.core.arrays import Mask
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import many
 from shoe.predictions.formats.registry import BONGARD
@@ -32,21 +31,18 @@ _SIZES = ("images", "empty_images", "triplets", "classes")
 
 
 def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
-    """Print a line for each dataset."""
+    """Print a table with one row per dataset."""
     rows = [
         cells(each.name, each.title, *_counts(each, _OF_CLASSES), " ".join(each.class_splits or ()))
         for each in datasets
     ]
     made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2, rows=rows)
-    for column in (1, 5):
-        made.columns[column].no_wrap = False
-    made.columns[5].justify = "left"
-    to.print(made)
+    to.print(_fold(made, 1, 5))
     say(to, "shoe dataset info NAME says more; shoe dataset check FOLDER, what you have of it", "dim")
 
 
 def print_card(card: DatasetCard, to: Console) -> None:
-    """Print what a dataset is, how large, and where to get it."""
+    """Print the description of a dataset, its sizes, and where to get it."""
     say(to, f"{card.name} · {card.title}", "bold")
     for line in (*card.papers, f"licence    {card.licence}"):
         say(to, line)
@@ -57,48 +53,39 @@ def print_card(card: DatasetCard, to: Console) -> None:
             f"{classes.rare:,} rare, {classes.no_interaction:,} no_interaction",
         )
     if published := card.published:
-        rows = [cells(name, *_counts(known, _SIZES), known.source) for name, known in published.items()]
+        rows = [cells(name, *_counts(size, _SIZES), size.source) for name, size in published.items()]
         made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
-        _fold(made, 5)
-        to.print(made)
+        to.print(_fold(made, 5))
     if splits := card.class_splits:
         rows = [
-            cells(name, ", ".join(f"{part} {size:,}" for part, size in of.parts.items()), of.about)
-            for name, of in splits.items()
+            cells(name, ", ".join(f"{part} {size:,}" for part, size in split.parts.items()), split.about)
+            for name, split in splits.items()
         ]
-        made = table("split of classes", "classes", "what is held out", names=3, rows=rows)
-        _fold(made, 2)
-        to.print(made)
-    if files := card.files:
-        rows = [cells(of.name, of.purpose, of.place) for of in files]
-        made = table("file", "for", "where to get it", names=3, rows=rows)
-        _fold(made, 1)
-        _fold(made, 2)
-        to.print(made)
+        to.print(_fold(table("split of classes", "classes", "what is held out", names=3, rows=rows), 2))
+    if card.files:
+        rows = [cells(file.name, file.purpose, file.place) for file in card.files]
+        to.print(_fold(table("file", "for", "where to get it", names=3, rows=rows), 1, 2))
     for line in card.notes:
         say(to, line)
 
 
 def cells(*texts: str) -> list[Text]:
-    """Texts as cells of a row."""
+    """Return texts as cells of a row."""
     return [words(text, 300) for text in texts]
 
 
-def _counts(of: ListedDataset | PublishedSize, keys: Sequence[str]) -> list[str]:
-    return ["" if (number := getattr(of, key)) is None else count(number) for key in keys]
+def _counts(sizes: ListedDataset | PublishedSize, keys: Sequence[str]) -> list[str]:
+    return ["" if (number := getattr(sizes, key)) is None else count(number) for key in keys]
 
 
-def _fold(made: Any, column: int) -> None:
-    """Let a column of words take several lines, at the left."""
-    made.columns[column].no_wrap = False
-    made.columns[column].justify = "left"
-
-
-# A split of classes, described: its parts, what is wholly unseen, and how near unseen classes are to seen ones.
+def _fold(made: Table, *columns: int) -> Table:
+    for column in columns:
+        made.columns[column].no_wrap, made.columns[column].justify = False, "left"
+    return made
 
 
 class SplitPart(Document, frozen=True):
-    """A part of a split of classes."""
+    """Number of classes in a part of a class split."""
 
     classes: Count
     no_interaction: Count
@@ -106,7 +93,7 @@ class SplitPart(Document, frozen=True):
 
 
 class NearestSeen(Document, frozen=True, rename={"unseen": "class"}):
-    """An unseen class, and the seen one most similar to it."""
+    """An unseen class, and the seen class most similar to it."""
 
     unseen: str
     seen: str
@@ -114,7 +101,7 @@ class NearestSeen(Document, frozen=True, rename={"unseen": "class"}):
 
 
 class RangeOfSimilarity(Document, frozen=True, rename={"low": "from", "high": "to"}):
-    """How many unseen classes have a nearest seen class about as similar."""
+    """Number of unseen classes whose similarity to the nearest seen class is in a range."""
 
     low: Fraction
     high: Fraction
@@ -137,26 +124,26 @@ class ClassSplitInfo(Document, frozen=True):
     by_nearest_seen: list[RangeOfSimilarity] | None = None
 
 
-def class_split_info(of: Benchmark, name: str) -> ClassSplitInfo:
-    """Describe a split of a benchmark's classes."""
-    split, classes = of.class_splits[name](), of.classes
+def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
+    """Return the parts of a class split, unseen words, and the similarity of unseen classes to the nearest seen."""
+    split, classes = benchmark.class_splits[name](), benchmark.classes
     parts = {
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
         for part, mask in split.parts.items()
     }
     two = {SEEN, UNSEEN} <= split.parts.keys()
-    near = nearest_seen(split, classes, load_similarity(of.similarity))
+    near = nearest_seen(split, classes, load_similarity(benchmark.similarity))
     pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True) if near else ()
     return ClassSplitInfo(
         name,
-        of.name,
+        benchmark.name,
         split.about,
         split.source,
         split.digest,
         parts,
         lost_verbs=_lost(classes.verbs, classes.verb, split) if two else None,
         lost_objects=_lost(classes.objects, classes.object, split) if two else None,
-        similarity=of.similarity if near else None,
+        similarity=benchmark.similarity if near else None,
         nearest=[NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
         if near
         else None,
@@ -167,21 +154,18 @@ def class_split_info(of: Benchmark, name: str) -> ClassSplitInfo:
 
 
 def _lost(names: Sequence[str], of_class: NDArray[np.integer], split: ClassSplit) -> list[str]:
-    """The words all of whose classes are unseen."""
-
-    def there(mask: Mask) -> Mask:
-        return np.bincount(of_class[mask], minlength=len(names)) > 0
-
-    return [names[i] for i in np.flatnonzero(there(split.parts[UNSEEN]) & ~there(split.parts[SEEN])).tolist()]
+    """Return the words of which all classes are unseen, given the word of each class."""
+    unseen = np.setdiff1d(of_class[split.parts[UNSEEN]], of_class[split.parts[SEEN]])
+    return [names[i] for i in unseen.tolist()]
 
 
 def print_class_split(described: ClassSplitInfo, to: Console) -> None:
-    """Print a split of classes."""
+    """Print the description of a class split."""
     say(to, f"{described.split} · {described.dataset} · {described.about}", "bold")
     rows = []
-    for part, of in described.parts.items():
-        numbers = of.classes, of.no_interaction, of.classes - of.no_interaction, of.rare
-        rows.append(cells(part, *map(count, numbers)))
+    for name, part in described.parts.items():
+        numbers = part.classes, part.no_interaction, part.classes - part.no_interaction, part.rare
+        rows.append(cells(name, *map(count, numbers)))
     to.print(table("part", "classes", "no_interaction", "without these", "rare", rows=rows))
     for noun, lost in (("verb", described.lost_verbs), ("object", described.lost_objects)):
         if lost:
@@ -189,18 +173,13 @@ def print_class_split(described: ClassSplitInfo, to: Console) -> None:
         elif lost is not None:
             say(to, f"unseen     every {noun} has a seen class")
     if ranges := described.by_nearest_seen:
-        shares = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
-        say(
-            to,
-            f"nearest    unseen classes by similarity to their nearest seen one ({described.similarity}): {shares}",
-        )
+        text = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
+        title = f"unseen classes by similarity to their nearest seen one ({described.similarity})"
+        say(to, f"nearest    {title}: {text}")
     say(to, f"source     {described.source}")
     say(to, f"digest     {described.digest}")
 
 
-# What a ground truth holds, in the terminal.
-
-# Keys of the summary, as they are called in the table.
 _TITLES = {
     "format": "format",
     "dataset": "dataset",
@@ -216,12 +195,13 @@ _TITLES = {
     "rare_classes": "  rare",
     "non_rare_classes": "  non-rare",
 }
+"""Row titles of the fields of :class:`~shoe.benchmarks.summary.DatasetInfo`."""
 _COORDINATES = {"continuous": "continuous", "pixels_0": "pixel indices from 0", "pixels_1": "pixel indices from 1"}
 _LONGEST = 1000
 
 
 def print_summary(info: DatasetInfo, to: Console) -> None:
-    """Print the contents of a ground truth file."""
+    """Print the counts of a ground truth file, and their differences from the published ones."""
     rows = [(name, value) for key, name in _TITLES.items() if (value := getattr(info, key)) is not None]
     rows += [
         ("box pairs as drawn", info.pairs.drawn),
@@ -255,9 +235,6 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to:
     for row in rows:
         table.add_row(*(words(f"{cell:,}" if isinstance(cell, int) else cell, _LONGEST) for cell in row))
     to.print(table)
-
-
-# Dataset files of a folder.
 
 
 class FoundFile(Document, frozen=True, kw_only=True):
@@ -388,13 +365,11 @@ def _commands(folder: str, files: Sequence[FoundFile]) -> Iterator[str]:
                 yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
 
 
-# A split as it was made, in the terminal.
-
 _COUNTS = ("images", "triplets", "combinations")
 
 
 def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
-    """Print the paper's table that describes splits, and what was verified in the written files."""
+    """Print the sizes of a split as in the table of the paper, and the counts of the written files."""
     say(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
     made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
     for title, parts in (("original", card.original), ("split", card.statistics)):

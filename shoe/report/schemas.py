@@ -1,7 +1,4 @@
-"""What every ``--json`` holds, as types; JSON schemas are made from them, and tests hold the commands to them.
-
-A key that need not be there is unset by default: what cannot be measured, or was not asked for, is left out.
-"""
+"""Documents that commands write with ``--json``, and their JSON schemas."""
 
 from __future__ import annotations
 
@@ -100,26 +97,29 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "study report": (StudyReport, TestersReport),
     "study metric": (Against,),
 }
-"""By command, each kind of document that it writes; commands without ``--json`` have none."""
+"""Types of the documents that each command writes; commands without ``--json`` are left out."""
 
 
 def json_schema(command: str) -> dict[str, Any]:
-    """The JSON schema (draft 2020-12) of what a command writes under ``--json``."""
+    """Return the JSON schema (draft 2020-12) of the documents that a command writes with ``--json``."""
     kinds, definitions = msgspec.json.schema_components(SCHEMAS[command], ref_template="#/$defs/{name}")
     for kind in documents_of(command):
         if not kind.__struct_config__.omit_defaults:
             definitions[kind.__name__]["required"] = list(kind.__struct_encode_fields__)
     for definition in definitions.values():
         definition["description"] = definition.get("description", "").split("\n\n")[0]
-        properties = definition["properties"]
-        properties |= {name: _without_default(kind) for name, kind in properties.items()}
-    one = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
+        for schema in definition["properties"].values():
+            # A field with its default, such as None, is left out: so the schema needs no default and no null.
+            if schema.pop("default", ...) is None:
+                some = [each for each in schema.pop("anyOf") if each != {"type": "null"}]
+                schema |= some[0] if len(some) == 1 else {"anyOf": some}
+    document = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"shoe {command} --json"}
-    return {**head, **one, "$defs": definitions}
+    return {**head, **document, "$defs": definitions}
 
 
 def documents_of(command: str) -> list[type[msgspec.Struct]]:
-    """The types of the objects in what a command writes, the outermost first."""
+    """Return the types of all objects in the documents that a command writes, the outermost first."""
     found: dict[type[msgspec.Struct], None] = {}
     waiting: list[Any] = [msgspec.inspect.type_info(kind) for kind in SCHEMAS[command]]
     for info in waiting:
@@ -131,12 +131,3 @@ def documents_of(command: str) -> list[type[msgspec.Struct]]:
         inner += [*getattr(info, "types", ()), *(field.type for field in getattr(info, "fields", ()))]
         waiting += [each for each in inner if isinstance(each, msgspec.inspect.Type)]
     return list(found)
-
-
-def _without_default(kind: dict[str, Any]) -> dict[str, Any]:
-    """The kind of a key that is left out where its value is the default, None among these."""
-    kept = {name: value for name, value in kind.items() if name != "default"}
-    if kind.get("default", ...) is None:
-        kinds = [each for each in kept.pop("anyOf") if each != {"type": "null"}]
-        return kept | (kinds[0] if len(kinds) == 1 else {"anyOf": kinds})
-    return kept

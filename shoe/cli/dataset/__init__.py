@@ -1,4 +1,4 @@
-"""``shoe dataset``: datasets and their files, in thin commands."""
+"""``shoe dataset``: commands about datasets and their files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +8,6 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import put_json
-
-# ``shoe dataset list``, ``info`` and ``stats``: which datasets there are, and what one, or a file of one, holds.
 
 _File = Annotated[
     Path, typer.Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
@@ -95,9 +93,6 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
         print_statistics(counts, console())
 
 
-# ``shoe dataset check``: what a folder has of which dataset, and what is missing for what.
-
-
 def check(
     folder: Annotated[Path, typer.Argument(help="The folder that holds a dataset's files.")],
     dataset: Annotated[list[str] | None, typer.Option(help="Whose files are wanted; again for more.")] = None,
@@ -121,8 +116,6 @@ def check(
     if not put_json(checked, json):
         print_inventory(checked, [each.name for each in wanted], console())
 
-
-# ``shoe dataset split``: new splits of a data set.
 
 KINDS = ("systematic",)
 
@@ -176,7 +169,7 @@ def split(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, Rules, split_files
-    from shoe.cli.output import put_json, refuse_overwrite, telling
+    from shoe.cli.output import refuse_overwrite, telling
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split
@@ -205,8 +198,6 @@ def split(
         print_split(str(out), card, console())
 
 
-app = typer.Typer(
-    help="Look into datasets and their files, and split them.",
-)
+app = typer.Typer(help="Look into datasets and their files, and split them.")
 for _command in (list_, info, stats, check, split):
     app.command(_command.__name__.rstrip("_"))(_command)
