@@ -104,13 +104,13 @@ def dataset_card(name: str) -> DatasetCard:
     texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():
         return DatasetCard(*texts)
-    of = benchmark(name)
-    table, splits = of.classes, {split: load() for split, load in of.class_splits.items()}
+    data = benchmark(name)
+    table, splits = data.classes, {split: load() for split, load in data.class_splits.items()}
     rare, no_interaction = int(table.rare.sum()), int(table.no_interaction.sum())
     return DatasetCard(
         *texts,
         ClassCounts(len(table), len(table.verbs), len(table.objects), rare, no_interaction),
-        {split: PublishedSize(**size.counts, source=size.source) for split, size in of.published.items()},
+        {split: PublishedSize(**size.counts, source=size.source) for split, size in data.published.items()},
         {
             split: CardSplit(each.about, each.digest, {part: int(mask.sum()) for part, mask in each.parts.items()})
             for split, each in splits.items()
@@ -250,34 +250,33 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
     )
 
 
-def compare_with_published(of: Benchmark, split: str, counts: Mapping[str, int]) -> Published | None:
+def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int]) -> Published | None:
     """Compare the counts of a file with the published counts of its split.
 
     Args:
-        of: the benchmark.
-        split: name of the split, if known. If several splits have this name ("train2015" and "train2015, HAKE"), the
-            one with as many images and triplets is used; so it is, of all splits, if none has this name.
+        split: name of the split, if known. Among several splits with this name ("train2015" and "train2015, HAKE"),
+            or among all splits if none has it, the one with as many images and triplets is used.
         counts: counts of the file, as :func:`sizes` returns them.
 
     Returns:
         The comparison, or None if the split is not known by its name or size.
     """
     size = [counts["images"], counts["triplets"]]
-    known = [name for name in of.published if name.partition(",")[0] == split] or list(of.published)
-    same_size = (name for name in known if [of.published[name].counts[key] for key in ("images", "triplets")] == size)
-    chosen = next(same_size, split if split in of.published else None)
+    known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
+    same_size = (name for name in known if [data.published[name].counts[key] for key in ("images", "triplets")] == size)
+    chosen = next(same_size, split if split in data.published else None)
     if chosen is None:
         return None
-    published = of.published[chosen]
+    published = data.published[chosen]
     differs = {
         name: Differs(counts[name], number) for name, number in published.counts.items() if counts[name] != number
     }
     return Published(chosen, published.source, not differs, differs)
 
 
-def compare(of: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
+def compare(data: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
     """Return :func:`compare_with_published` as a dict."""
-    published = compare_with_published(of, split, counts)
+    published = compare_with_published(data, split, counts)
     return None if published is None else published.to_dict()
 
 

@@ -39,7 +39,6 @@ def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[s
     """Return functions that make the published splits "sg1", "sg2" and so on of a benchmark again.
 
     Args:
-        dataset: name of the benchmark.
         ratio: fraction of the combinations for training.
         seeds: random seed of each split.
     """
@@ -49,25 +48,25 @@ def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[s
 def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
     # The released program lists combinations by COCO category of the object and then by verb number in its files, and
     # shuffles the list (docs/splits.md).
-    of = benchmark(dataset)
-    classes = of.classes
-    ordered = np.argsort(file_order(of)[classes.verb, classes.object])
+    data = benchmark(dataset)
+    classes = data.classes
+    ordered = np.argsort(file_order(data)[classes.verb, classes.object])
     shuffled = np.random.RandomState(seed).permutation(len(ordered))
     held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
     about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
     return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
 
 
-def file_order(of: Benchmark) -> Indices:
+def file_order(data: Benchmark) -> Indices:
     """Return (verbs, objects) numbers that sort combinations of the class table in the order of annotation files."""
-    object_number = np.empty(len(of.objects), np.int64)
-    object_number[of.object_order] = np.arange(len(of.object_order))
-    object_number = object_number[: len(of.classes.objects)]
-    verb_number = np.argsort(of.verb_order)[:, None]
-    if of.actions.all:  # an action has a number for each role, and an object has one of the roles
-        number = {pair: i for i, pair in enumerate(of.actions.numbered)}
-        action = [of.actions.names.index(verb) for verb in of.classes.verbs]
-        rows = [[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action]
+    object_number = np.empty(len(data.objects), np.int64)
+    object_number[data.object_order] = np.arange(len(data.object_order))
+    object_number = object_number[: len(data.classes.objects)]
+    verb_number = np.argsort(data.verb_order)[:, None]
+    if data.actions.all:  # an action has a number for each role, and an object has one of the roles
+        number = {pair: i for i, pair in enumerate(data.actions.numbered)}
+        action = [data.actions.names.index(verb) for verb in data.classes.verbs]
+        rows = [[number[a, data.actions.entry_of(a, o)] for o in data.classes.objects] for a in action]
         verb_number = np.array(rows, np.int64)
     return object_number * (int(verb_number.max()) + 1) + verb_number
 
@@ -194,15 +193,17 @@ class Draw:
     maximum form a group and are sampled together, at the place of the first one in the list.
     """
 
-    def __init__(self, table: Interactions, of: Combinations, rules: SplitRules, similar: Floats | None) -> None:
+    def __init__(
+        self, table: Interactions, combinations: Combinations, rules: SplitRules, similar: Floats | None
+    ) -> None:
         """Prepare sampling; ``similar`` is (C, C), symmetric, and only needed for rules about similarity.
 
         Raises:
             OptionError: if no sample can satisfy the rules.
         """
         self._rules, self._similar = rules, similar
-        count = len(of)
-        image, row = np.divmod(np.unique(table.image * np.int64(count) + of.row), max(count, 1))
+        count = len(combinations)
+        image, row = np.divmod(np.unique(table.image * np.int64(count) + combinations.row), max(count, 1))
         self._row, self._of_image = row, np.searchsorted(image, np.arange(len(table.images) + 1))
         by_row = np.argsort(row, kind="stable")
         self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
@@ -216,8 +217,8 @@ class Draw:
             self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
         self._sides: list[tuple[str, Indices, Indices]] = []
         for lack, single, index in (
-            ("too few verbs of an object", "objects have one verb", of.object),
-            ("too few objects of a verb", "verbs have one object", of.verb),
+            ("too few verbs of an object", "objects have one verb", combinations.object),
+            ("too few objects of a verb", "verbs have one object", combinations.verb),
         ):
             has = np.bincount(index)
             need = VERIFY[rules.verify](has) * (has > 0)
@@ -296,11 +297,11 @@ class SystematicSplit:
     seed: int = 0
     tries: int = 1
 
-    def shown(self, of: Combinations) -> Mask:
+    def shown(self, combinations: Combinations) -> Mask:
         """Return the (C,) combinations that training images show."""
         shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
         shown[self.train.verb, self.train.object] = True
-        return shown[of.verb, of.object]
+        return shown[combinations.verb, combinations.object]
 
 
 def split_systematically(
@@ -314,8 +315,6 @@ def split_systematically(
     """Split a whole dataset, training and test images together, by combination.
 
     Args:
-        table: annotations of all images.
-        rules: rules of the split.
         seed: first random seed to try, 0 or more; further seeds are the next integers.
         combinations: combinations of the table in the order of the list that is shuffled.
         similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
@@ -323,19 +322,19 @@ def split_systematically(
     Raises:
         OptionError: if the rules are impossible, or no seed satisfies them.
     """
-    of = Combinations.of(table) if combinations is None else combinations
-    wanted = len(of) - int(rules.ratio * len(of))
-    if not 0 < wanted < len(of):
-        found = f"{rules.ratio:g} of {many(len(of), 'combination')}"
+    combinations = Combinations.of(table) if combinations is None else combinations
+    wanted = len(combinations) - int(rules.ratio * len(combinations))
+    if not 0 < wanted < len(combinations):
+        found = f"{rules.ratio:g} of {many(len(combinations), 'combination')}"
         raise OptionError(f"ratio: found {found}, expected a share that leaves some for training and some for test")
     if rules.by_similarity and similarity is None:
         raise OptionError("similarity: found none, expected one, by which min_similarity and max_similarity are kept")
-    draw = Draw(table, of, rules, similarity)
+    draw = Draw(table, combinations, rules, similarity)
     reasons: Counter[str] = Counter()
     for tried in range(rules.tries):
         held_out, reason = draw.by_seed(seed + tried, wanted)
         if held_out is not None:
-            return replace(_of_images(table, of, held_out, rules), seed=seed + tried, tries=tried + 1)
+            return replace(_of_images(table, combinations, held_out, rules), seed=seed + tried, tries=tried + 1)
         reasons[reason] += 1
     (most, times), *_ = reasons.most_common(1)
     last = f" to {seed + rules.tries - 1}" if rules.tries > 1 else ""
@@ -355,8 +354,8 @@ def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     return test, (number > 0) & ~test
 
 
-def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
-    held = held_out[of.row]
+def _of_images(table: Interactions, combinations: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
+    held = held_out[combinations.row]
     test, mixed = images_of(table, held)
     train, dropped = ~(test | mixed), np.zeros_like(test)
     if rules.empty == "drop":
@@ -436,7 +435,7 @@ class Nearest(Document, frozen=True):
 
 
 class DatasetSplit(Document, frozen=True, kw_only=True):
-    """The card of a split."""
+    """Card of a systematic generalisation split: how it was made, and counts of the written files."""
 
     shoe: str
     dataset: str
@@ -468,7 +467,6 @@ def split_files(
 
     Args:
         read: files of one benchmark.
-        rules: rules of the split.
         seed: first random seed to try.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
@@ -483,10 +481,12 @@ def split_files(
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
-    of, table = truth.benchmark, joined(read)
-    write = _writer(of, written_as)
-    combinations = Combinations.of(table, file_order(of))
-    hoi = of.classes.of[combinations.verb, combinations.object].astype(np.int64)
+    dataset, table = truth.benchmark, joined(read)
+    write_json = next((known.write for known in dataset.formats if known.write is not None), None)
+    if written_as != "native" and write_json is None:
+        raise OptionError(f"format: found json, which {dataset.name} is not written in; expected native")
+    combinations = Combinations.of(table, file_order(dataset))
+    hoi = dataset.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
     shown = made.shown(combinations)
@@ -499,12 +499,15 @@ def split_files(
         raise InputError(folder, found=error.strerror or str(error), expected=expected) from None
     paths = {part: folder / f"{part}{FORMATS[written_as]}" for part in PARTS}
     for part, of_part in zip(PARTS, (made.train, made.test), strict=True):
-        write(of_part, paths[part])
-    written = {part: read_ground_truth(path, of) for part, path in paths.items()}
+        if written_as == "native" or write_json is None:
+            write_native(of_part, paths[part])
+        else:
+            write_json(of_part, paths[part], dataset)
+    written = {part: read_ground_truth(path, dataset) for part, path in paths.items()}
     train, test = (written[part] for part in PARTS)
     card = DatasetSplit(
         shoe=__version__,
-        dataset=of.name,
+        dataset=dataset.name,
         kind="systematic",
         seed=made.seed,
         tries=made.tries,
@@ -525,7 +528,7 @@ def split_files(
             len(set(train.interactions.images) & set(test.interactions.images)),
         ),
         single=Single(_partners(combinations.object, shown), _partners(combinations.verb, shown)),
-        held_out=[of.classes.labels[i] for i in hoi[made.held_out]],
+        held_out=[dataset.classes.labels[i] for i in hoi[made.held_out]],
         nearest=Nearest(name, float(nearest.mean()), np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist()),
     )
     with replacing(folder / CARD) as stream:
@@ -541,11 +544,11 @@ def joined(read: Read) -> Interactions:
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits
-    for part, (own, of_part) in read.items():
+    for part, (own_path, of_part) in read.items():
         swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
         if of_part.split in splits and swapped is not None and part not in of_part.split:
             found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
-            raise InputError(own, found=found, expected=f"images of {part}", hint=hint)
+            raise InputError(own_path, found=found, expected=f"images of {part}", hint=hint)
     for other, of_part in more:
         known = set(truth.interactions.images)
         twice = [name for name in of_part.interactions.images if name in known]
@@ -565,12 +568,3 @@ def _partners(index: Indices, shown: Mask) -> Partners:
     number = np.bincount(index)
     left = np.bincount(index[shown], minlength=len(number))[number > 0]
     return Partners(int((number == 1).sum()), int((left == 1).sum()), int((left == 0).sum()))
-
-
-def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
-    if written_as == "native":
-        return write_native
-    write = next((known.write for known in of.formats if known.write is not None), None)
-    if write is None:
-        raise OptionError(f"format: found json, which {of.name} is not written in; expected native")
-    return lambda table, path: write(table, path, of)

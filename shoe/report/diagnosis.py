@@ -59,10 +59,7 @@ def print_semantics(found: SemanticDiagnosis, to: Console) -> None:
 
 
 def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
-    """Return a table of models: SHOE-mAP, the parts of its gain over exact matches, and percent of related words.
-
-    Related words are wrong words that have a semantic relation to the right one.
-    """
+    """Return a table of models: SHOE-mAP, its gain over exact matches, and percent of wrong words related to labels."""
     headings = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
     made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
     for model, found in models.items():
@@ -181,14 +178,7 @@ SWEEPS = {
 
 
 def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False) -> None:
-    """Print the diagnosis of one model, or of several models side by side.
-
-    Args:
-        models: diagnoses of one or more models.
-        truth: ground truth of all models.
-        to: console.
-        sweeps: whether to print the metrics at several thresholds, too.
-    """
+    """Print the diagnosis of one model, or of several side by side, and with ``sweeps`` metrics at thresholds."""
     first = next(iter(models.values()))
     counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
@@ -197,7 +187,12 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     several = len(models) > 1
     (_print_several if several else _print_one)(models, to)
     if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
-        _print_semantics_of_several(semantics, to)
+        seeds = [each.analysis.seed for each in semantics.values() if each.analysis.drawn]
+        seed = f" (seed {seeds[0]} alone)" if seeds else ""
+        say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
+        to.print(_deltas_table(semantics, to))
+        say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
+        to.print(semantic_table(semantics))
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
             say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
@@ -236,7 +231,11 @@ def _print_one(models: Models, to: Console) -> None:
             say(to, line, "dim")
         say(to, verdict(found), "bold")
         to.print(_error_table(found, wide=to.width >= _WIDE))
-        to.print(_progression_table(found))
+        steps = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
+        steps.add_row("none", *map(percent, found.means), "")
+        for error, step in zip(ERRORS, found.progression, strict=True):
+            steps.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
+        to.print(steps)
     else:
         say(to, f"{name} · {many(len(found.table), 'pair')}")
     to.print(_sub_task_table(models))
@@ -256,15 +255,6 @@ def _print_several(models: Models, to: Console) -> None:
             made.add_row(words(name), *(_short(each.counts[error]) for error in NAMES))
         to.print(made)
     to.print(_sub_task_table(models))
-
-
-def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Console) -> None:
-    drawn = next((of.analysis for of in models.values() if of.analysis.drawn), None)
-    seed = f" (seed {drawn.seed} alone)" if drawn else ""
-    say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
-    to.print(_deltas_table(models, to))
-    say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
-    to.print(semantic_table(models))
 
 
 def _how(found: Diagnosis) -> str:
@@ -303,14 +293,6 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _progression_table(found: Diagnosis) -> Table:
-    made = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
-    made.add_row("none", *map(percent, found.means), "")
-    for error, step in zip(ERRORS, found.progression, strict=True):
-        made.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
-    return made
-
-
 def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnosis], to: Console) -> Table:
     digits = 2 if to.width >= _ROOMY else 1
     made = table_of_models("model", "mAP", *_NARROW)
@@ -332,8 +314,8 @@ def _sub_task_table(models: Models) -> Table:
     for name, found in models.items():
         named, negative = found.interaction_map, found.negative_ap
         parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
-        whole = _number(found.pairs.per_image), percent(negative.all_points if negative else None)
-        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *whole)
+        cells = fixed(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
+        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *cells)
         if not several:
             _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
             _add_sub_tasks(made, "non-rare", found.pairs_non_rare, parts[2])
@@ -353,7 +335,7 @@ def _sweep_table(curve: Sweep) -> Table:
     )
     for point in curve.points:
         shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
-        made.add_row(f"{point.threshold:g}", _number(point.per_image), *map(percent, shares))
+        made.add_row(f"{point.threshold:g}", fixed(point.per_image, 1), *map(percent, shares))
     return made
 
 
@@ -373,10 +355,6 @@ def _of_models(notes: Mapping[str, Iterable[str]]) -> list[str]:
         for line in lines:
             names.setdefault(line, []).append(name)
     return [line if len(models) == len(notes) else f"{', '.join(models)}: {line}" for line, models in names.items()]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
 
 
 def _bar(value: float | None, most: float) -> str:

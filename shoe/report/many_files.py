@@ -1,7 +1,6 @@
 """Scoring of many prediction files with one ground truth.
 
-The name of a result file contains a digest of everything that the results depend on, so that runs can be resumed and
-shared between processes: result files with equal names have equal content.
+Names of result files contain a digest of everything that the results depend on: equal names mean equal content.
 """
 
 from __future__ import annotations
@@ -77,9 +76,7 @@ def score_many(
 
     Args:
         files: prediction files that all workers can read.
-        asked: scoring options.
         folder: folder for results, created if needed. Other processes may write to it at the same time.
-        engine: executor of the scoring.
         shard: part of the files to score, chosen by a hash of their content; None for all.
         bounds: whether to compute bounds due to unrated pairs and the order of lines.
         tell: progress callback for a line of text.
@@ -98,7 +95,14 @@ def score_many(
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(folder, found=reason, expected="a folder for results, or a place for one") from None
-    digests, failed = _digests(files)
+    digests, failed = {}, {}
+    for path in files:
+        try:
+            if is_stream(path):
+                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
+            digests[path] = content_digest(read_bytes(path))
+        except InputError as error:
+            failed[path] = str(error)
     places = {}
     for path, digest in digests.items():
         key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
@@ -155,16 +159,3 @@ def _settings(asked: ScoringOptions, similarity: Similarity, *, bounds: bool) ->
             facts[name] = content_digest(read_bytes(path)).hex()
     facts |= {"lexicon": lexicon().digest, "similarity": similarity.digest}
     return hashlib.blake2b(repr(sorted(facts.items())).encode(), digest_size=16).digest()
-
-
-def _digests(files: Sequence[Path]) -> tuple[dict[Path, bytes], dict[Path, str]]:
-    """Return the digest of the content of each file, and messages for files that cannot be read."""
-    digests, failed = {}, {}
-    for path in files:
-        try:
-            if is_stream(path):
-                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
-            digests[path] = content_digest(read_bytes(path))
-        except InputError as error:
-            failed[path] = str(error)
-    return digests, failed

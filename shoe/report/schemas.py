@@ -35,7 +35,7 @@ from shoe.study.testers import TestersReport
 
 
 class Ceiling(Document, frozen=True, kw_only=True):
-    """Recall of true pairs, persons and objects by the pairs that are queried; absent if there are none of them."""
+    """Recall of true pairs, persons and objects by the pairs that are queried; absent if the ground truth has none."""
 
     recall: Fraction | None = None
     human_recall: Fraction | None = None
@@ -114,8 +114,8 @@ def json_schema(command: str) -> dict[str, Any]:
                 some = [each for each in schema.pop("anyOf") if each != {"type": "null"}]
                 schema |= some[0] if len(some) == 1 else {"anyOf": some}
     document = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"shoe {command} --json"}
-    return {**head, **document, "$defs": definitions}
+    title = f"shoe {command} --json"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **document, "$defs": definitions}
 
 
 def documents_of(command: str) -> list[type[msgspec.Struct]]:

@@ -104,7 +104,6 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
     Args:
         wordings: all wordings of a report.
         unread: number of occurrences of each phrase in which no verb and object were found.
-        path: output file.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
     rows = [_flat(wording.to_dict()) for wording in read]

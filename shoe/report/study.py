@@ -27,11 +27,7 @@ from shoe.study.testers import Result, TestersReport
 def print_study(found: Analysis, beside: Beside | None, to: Console, *, as_drawn: bool = False) -> None:
     """Print the agreement in a study with intervals, each rater, and excluded raters.
 
-    Args:
-        found: results of the study.
-        beside: raters of the similarity map, compared with the people.
-        to: console.
-        as_drawn: whether to say that the sampling weights were not used.
+    ``beside`` has the raters of the similarity map; ``as_drawn`` adds a note that sampling weights were not used.
     """
     study, whole = found.study, found.whole
     say(to, shape_of(study) + (f", {many(study.holes, 'line')} without a rating" if study.holes else ""), "bold")

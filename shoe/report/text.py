@@ -84,7 +84,6 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
-_LONGEST_LINE = 2000
 _READABLE = 100
 """Most characters of a line on a wide terminal."""
 _KEY = 11
@@ -93,7 +92,7 @@ _KEY = 11
 
 def say(to: Console, line: str, style: str = "") -> None:
     """Print a line; on a terminal, wrap it between words and indent the lines after the first."""
-    line = printable(line, _LONGEST_LINE)
+    line = printable(line, _LONGEST)
     width = min(to.width, _READABLE) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)
     for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]:
@@ -109,7 +108,6 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
     """Return a table whose numbers and headings are never cut off.
 
     Args:
-        columns: headings of the columns.
         names: number of leading columns with names, aligned left; the others are aligned right.
         rows: one cell per column.
     """

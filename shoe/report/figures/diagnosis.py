@@ -219,12 +219,7 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write all figures as PDF and PNG.
-
-    Args:
-        models: diagnoses of one or more models.
-        folder: output folder, created if needed.
-        sweeps: whether to draw the metrics at several thresholds, too.
+    """Write all figures as PDF and PNG, and with ``sweeps`` also those of metrics at several thresholds.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -252,7 +247,8 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
         cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
         title = f"{name}: what meaning adds to SHOE-mAP for {part}s in other words, in points"
         if cells:
-            paths += save(partial(confusion_map, cells, title, _points), folder, f"{part}s_gain{ending}")
+            show = partial(confusion_map, cells, title, lambda gain: f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01")
+            paths += save(show, folder, f"{part}s_gain{ending}")
     return paths
 
 
@@ -261,7 +257,6 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
 
     Args:
         cells: all confusions; only the words with the largest values are drawn.
-        title: title of the figure.
         show: function that formats a value in a few characters.
     """
     from matplotlib.patches import Rectangle
@@ -356,7 +351,3 @@ def _in_percent(value: float | None) -> float | None:
 def _short(count: float) -> str:
     thousands = count / 1000
     return f"{count:.0f}" if count < 1000 else f"{thousands:.1f}k" if count < 10_000 else f"{thousands:.0f}k"
-
-
-def _points(gain: float) -> str:
-    return f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01"

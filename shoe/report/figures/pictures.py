@@ -36,13 +36,9 @@ _SMALL = 6000
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write a grid of examples as PNG for each error that occurs.
+    """Write a grid of examples of one model as PNG for each error that occurs.
 
-    Args:
-        found: error analysis of one model.
-        name: name of the model.
-        folder: output folder, created if needed.
-        pictures: folder of the dataset's images; boxes of missing images are drawn on grey.
+    ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey.
 
     Raises:
         InputError: if the folder cannot be written to.

@@ -28,12 +28,10 @@ def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
     for model in found.models:
         for each in model.protocols:
             by_protocol.setdefault(each.protocol, {}).update({model.predictions: each} if each.bins else {})
-    return [
-        path
-        for protocol, models in by_protocol.items()
-        if models
-        for path in save(partial(_diagram, models), folder, f"reliability-{file_name(protocol)}")
-    ]
+    paths: list[Path] = []
+    for protocol, models in by_protocol.items():
+        paths += save(partial(_diagram, models), folder, f"reliability-{file_name(protocol)}") if models else []
+    return paths
 
 
 def _diagram(models: Mapping[str, Calibration]) -> Figure:

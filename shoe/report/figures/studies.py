@@ -139,10 +139,7 @@ def draw_against(found: Against, folder: Path) -> list[Path]:
 
 
 def ranking_lines(found: Against) -> Figure:
-    """Draw agreement with people and its interval for each measure, one panel per level.
-
-    Measures that cannot be distinguished from the best are orange.
-    """
+    """Draw agreement with people and its interval per measure, one panel per level; the best measures are orange."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))

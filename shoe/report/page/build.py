@@ -72,10 +72,7 @@ def _ap(entries: Entries) -> Floats:
 
 
 def _curves(entries: Entries) -> dict[str, Any]:
-    """Return recall and precision at positive entries, class by class; ``count`` (K,) is the points per class.
-
-    Ties are in the order of the input.
-    """
+    """Return recall and precision at positive entries by class, ties in input order, and their (K,) number."""
     order = np.lexsort((-entries.score, entries.category))
     category, credit = entries.category[order], entries.credit[order]
     truths = entries.truths
@@ -115,11 +112,9 @@ def write_page(
     people: Markup | None = None,
     shown: bool = True,
 ) -> None:
-    """Write the report.
+    """Write the report of a comparison.
 
     Args:
-        path: HTML file.
-        found: comparison of the models.
         reports: scoring reports by model name. The page can score again, break down errors and show images only if
             it has the reports of all models.
         command: command line that makes the page again.
@@ -132,20 +127,6 @@ def write_page(
     Raises:
         InputError: if the file cannot be written.
     """
-    write_document(path, page(found, reports, command, images, swept, people=people, shown=shown))
-
-
-def page(
-    found: Comparison,
-    reports: Mapping[str, Report],
-    command: str,
-    images: Path | None = None,
-    swept: Swept = ((), ()),
-    *,
-    people: Markup | None = None,
-    shown: bool = True,
-) -> str:
-    """Render the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again = rescoring(known) if known and shown else _WITHOUT if shown else _HIDDEN
     data: dict[str, Any] = {"models": found.names, "classes": classes(found.runs, curves=shown)}
@@ -162,7 +143,7 @@ def page(
     estimates = found.statistics.estimates if found.statistics else {}
     absent = [name for name, value in (("Sweep", swept[0]), ("People", people)) if not value]
     sizes = many(len(run.images), "image"), many(int(run.facts["truths"]), "ground truth")
-    return document(
+    page, _ = document(
         "report.html",
         "shoe: " + ", ".join(name[:40] for name in found.names),
         ["page.css"],
@@ -195,7 +176,8 @@ def page(
         command=command,
         packed={name: pack(value) for name, value in packed.items()},
         worker=bundle(_WORKER),
-    )[0]
+    )
+    write_document(path, page)
 
 
 def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:

@@ -48,10 +48,7 @@ class Words:
         ]
 
     def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Return the index of the explanation of a class label and a predicted word.
-
-        ``row`` and ``column`` are their indices in the table of similarities.
-        """
+        """Return the index of the explanation of a class label and a predicted word, at their row and column."""
         key = part, row, column
         if key in self._known:
             return self._known[key]
@@ -96,7 +93,6 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     """Choose example images, and return their contents with the keys of ``static/examples.js``, or None.
 
     Args:
-        names: names of the models.
         reports: reports of all models with one ground truth, or none.
         images: folder of the dataset's images; without it, boxes are drawn on an empty canvas.
     """

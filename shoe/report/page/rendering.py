@@ -132,11 +132,9 @@ def document(
 
     Args:
         template: template that extends ``document.html``.
-        title: window title.
         styles: names of the style sheets in ``static``.
         modules: names of the script's modules in ``static``, each after the modules that it imports.
         connect: further directive of the Content-Security-Policy.
-        values: values of the template.
 
     Returns:
         The page, and its Content-Security-Policy.

@@ -181,9 +181,7 @@ def write_rater_page(
     """Write the page of one rater, which works from disk.
 
     Args:
-        path: HTML file.
         shown: data from :func:`shown_to_all`.
-        rater: name of the rater.
         order: questions in the order in which the rater sees them.
         pictures: ``data:`` URLs of the images by file name.
     """

@@ -1,4 +1,4 @@
-"""Charts of all pages as SVG, without scripts, so that they can be printed and read as text."""
+"""Charts of all pages as SVG, without scripts; the ``label`` of a chart is its description for screen readers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ def element(name: str, /, *content: object, **attributes: object) -> Markup:
     """Write an element; content and attributes are escaped, and None is left out.
 
     Args:
-        content: child elements and text.
         attributes: attributes by name, with ``_`` for ``-`` and ``class_`` for "class".
 
     Example:
@@ -72,8 +71,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 
     Args:
         rows: names, and the value for each colour or None.
-        colours: classes for the style sheet.
-        label: description for screen readers.
+        colours: classes of the style sheet.
     """
     left, right, step = 170, 20, 13
     line = step * len(colours) + 12
@@ -109,9 +107,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
     """Draw fractions of one hundred percent side by side.
 
-    Args:
-        parts: name, fraction and class for the style sheet; fractions of 0 and below are left out.
-        label: description for screen readers.
+    ``parts`` have a name, a fraction and a class of the style sheet; fractions of 0 and below are left out.
     """
     height, at = 22, 0.0
     drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
@@ -138,9 +134,7 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
     """Draw a value of every two items as a triangle of cells, darker cells for higher values.
 
     Args:
-        names: names of the items.
         values: indices of two items, the smaller one first, and their value, 0 to 1.
-        label: description for screen readers.
     """
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
@@ -207,8 +201,7 @@ def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> M
 
 
 def _bar(title: Markup | None, text: str, top: float, width: float, colour: str) -> list[Markup]:
-    size = {"width": f"{max(width, 1):.1f}", "height": _BAR, "rx": 2}
-    bar = element("rect", title, x=_BARS_LEFT, y=top, **size, class_=colour)
+    bar = element("rect", title, x=_BARS_LEFT, y=top, width=f"{max(width, 1):.1f}", height=_BAR, rx=2, class_=colour)
     return [bar, element("text", text, x=f"{_BARS_LEFT + width + 8:.1f}", y=top + _BAR - 2)]
 
 
@@ -222,7 +215,6 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
         size: width and height of the crop.
         image: address of the image, and the edges of what it shows in the crop; None for a blank crop.
         boxes: edges in the crop, by "human" and "object".
-        label: description for screen readers.
     """
     width, height = (f"{each:g}" for each in size)
     parts = [element("rect", width=width, height=height, class_="paper")]
