@@ -295,7 +295,7 @@ def statistics(file: str, truth: GroundTruth) -> DatasetStats:
 def _counted(truth: GroundTruth, label: NDArray[np.int32], size: int) -> Iterator[tuple[int, int, int]]:
     """Iterate over index, number of triplets and number of images of each label, sorted by triplets."""
     triplets = np.bincount(label, minlength=size)
-    shown = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
-    images = np.bincount(shown[:, 1], minlength=size)
+    pairs = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
+    images = np.bincount(pairs[:, 1], minlength=size)
     order = np.argsort(-triplets, kind="stable")
     return zip(order.tolist(), triplets[order].tolist(), images[order].tolist(), strict=True)

@@ -463,7 +463,7 @@ def split_files(
     written_as: str,
     similarity: tuple[str, Callable[[Indices, Indices], Floats]],
 ) -> DatasetSplit:
-    """Split ground truth files, and write the two parts and a card into a folder.
+    """Split ground truth files, write both parts and a card into a folder, and return the card.
 
     Args:
         read: files of one benchmark.
@@ -471,9 +471,6 @@ def split_files(
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
-
-    Returns:
-        The card. Its statistics are counted in the files as they were written.
 
     Raises:
         InputError: for files that do not belong together, and a folder that cannot be written to.

@@ -145,12 +145,12 @@ def print_average(made: Average, to: Console) -> None:
     """Print a row per metric: value of each report, mean, standard deviation, and difference from ``beside``."""
     reports, beside, difference = made.reports, made.beside, made.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
-    shown = table("", *columns, *([beside.split, "difference"] if beside else []))
+    output = table("", *columns, *([beside.split, "difference"] if beside else []))
     for name, value in made.mean.items():
         cells = [percent(report.figures[name]) for report in reports]
         cells += [percent(value), percent(made.standard_deviation[name])]
         if beside:
             cells += [percent(beside.figures.get(name)), points(difference.get(name))]
-        shown.add_row(name, *cells)
-    to.print(shown)
+        output.add_row(name, *cells)
+    to.print(output)
     say(to, f"mean and standard deviation (of a sample) over {len(reports)} splits")

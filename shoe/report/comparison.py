@@ -328,7 +328,7 @@ def print_comparison(found: Comparison, to: Console) -> None:
     to.print(table("model", *headings, *extra, rows=rows))
     if found.raters:
         by_rater: list[list[str | Text]] = [
-            [name, *(percent(of[i]) for of in found.raters.values())] for i, name in enumerate(names)
+            [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
     for line in (*model_notes(found), *found.unlike, *sentences(found), f"table      {legend(found)}"):
@@ -423,8 +423,8 @@ def _rows(
         gain = [points(found.gains[number]).replace("-", minus)] if found.compared else []
         rows.append([str(number + 1), name(run.name), *(cell(cells[number]) for cells in columns), *gain])
         for below, cells in _beside(found, number).items():
-            shown = (small.format(name(text)) if text else "" for text in (below, *cells))
-            rows.append(["", *shown, *[""][: len(gain)]])
+            texts = (small.format(name(text)) if text else "" for text in (below, *cells))
+            rows.append(["", *texts, *[""][: len(gain)]])
     return rows
 
 

@@ -200,10 +200,10 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     for line in _notes(models):
         say(to, line)
     for name, found in models.items():
-        whose = f"{name}: " if several else ""
-        say(to, f"signature  {whose}{found.signature.short()}")
+        prefix = f"{name}: " if several else ""
+        say(to, f"signature  {prefix}{found.signature.short()}")
         if found.semantic is not None:
-            say(to, f"           {whose}{found.semantic.signature.short()}")
+            say(to, f"           {prefix}{found.semantic.signature.short()}")
     say(to, "           in full: --json -", "dim")
 
 

@@ -124,10 +124,10 @@ def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
     """Return SHOE-mF1 under other interpretations of tau, unless all are equal."""
     if report.semantic is None or len(set(readings.values())) == 1:
         return []
-    given = report.semantic.options
-    names = {by: text.format(best=f"{1 - given.tau:.0%}", tau=f"{given.tau:g}") for by, text in _TAU_BY.items()}
-    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != given.tau_by]
-    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[given.tau_by]} (tau-by={given.tau_by})"
+    options = report.semantic.options
+    names = {by: text.format(best=f"{1 - options.tau:.0%}", tau=f"{options.tau:g}") for by, text in _TAU_BY.items()}
+    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != options.tau_by]
+    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[options.tau_by]} (tau-by={options.tau_by})"
     return [f"{start}; SHOE-mF1 would be {', '.join(others)} (docs/protocols.md, A22)"]
 
 

@@ -56,7 +56,7 @@ class Outcome:
 class _Common:
     """Everything that workers need to score the files, beside the files themselves."""
 
-    asked: ScoringOptions
+    options: ScoringOptions
     truth: GroundTruth
     similarity: Similarity
     bounds: bool
@@ -138,22 +138,22 @@ def print_many(results: Mapping[Path, Path], to: Console) -> None:
 
 def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
     """Return the results of a file as JSON, or a message; ``key`` is its path and the digest of its content."""
-    asked, path = common.asked, Path(key[0])
+    options, path = common.options, Path(key[0])
     try:
-        table, notes = asked.read(path, common.truth)
+        table, notes = options.read(path, common.truth)
         if content_digest(read_bytes(path)) != key[1]:
             raise InputError(path, found="other content than the command did", expected="the same, wherever it is read")
-        report = asked.score(table, asked.part(common.truth, [table]), notes, common.similarity)
+        report = options.score(table, options.part(common.truth, [table]), notes, common.similarity)
         return as_json(report, Evidence.of(report, bounds=common.bounds))
     except ShoeError as error:
         return str(error)
 
 
-def _settings(asked: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
+def _settings(options: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
     """Return a digest of everything that results depend on except predictions; files count by content, not name."""
-    facts: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
-    split = Path(asked.split) if asked.split else None
-    files = {"ground_truth": asked.ground_truth, "classes": asked.classes, "image_labels": asked.image_labels}
+    facts: dict[str, Any] = {**asdict(options), "bounds": bounds, "version": __version__}
+    split = Path(options.split) if options.split else None
+    files = {"ground_truth": options.ground_truth, "classes": options.classes, "image_labels": options.image_labels}
     for name, path in {**files, "split": split}.items():
         if path is not None and (name != "split" or path.is_file()):
             facts[name] = content_digest(read_bytes(path)).hex()

@@ -67,10 +67,11 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
 def _rater_table(info: MapInfo) -> Table:
     made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
     for rater in info.raters:
-        for part, given in (("verbs", rater.verbs), ("objects", rater.objects)):
-            total = sum(rating * number for rating, number in enumerate(given.histogram))
-            mean = fixed(total / given.rated if given.rated else None, 2)
-            made.add_row(words(rater.name), part, *map(count, (given.rated, given.missing, *given.histogram)), mean)
+        for part, counts in (("verbs", rater.verbs), ("objects", rater.objects)):
+            total = sum(rating * number for rating, number in enumerate(counts.histogram))
+            mean = fixed(total / counts.rated if counts.rated else None, 2)
+            cells = map(count, (counts.rated, counts.missing, *counts.histogram))
+            made.add_row(words(rater.name), part, *cells, mean)
     return made
 
 

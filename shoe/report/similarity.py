@@ -85,12 +85,12 @@ def similarity_of(
     """
     classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
     parts, interaction = explanations(source, classes, a, b, part)
-    whole = None
+    combination = None
     if interaction:
         verb, object_ = (np.array(each.value) for each in parts)
-        whole = Combined(combine, weight, float(combined(verb, object_, combine, weight)))
+        combination = Combined(combine, weight, float(combined(verb, object_, combine, weight)))
     ensemble = source.ensemble if isinstance(source, SimilarityMap) else None
-    return ExplainedSimilarity(MapName(source.name, source.digest, ensemble), list(parts), whole)
+    return ExplainedSimilarity(MapName(source.name, source.digest, ensemble), list(parts), combination)
 
 
 def similarity_lines(found: ExplainedSimilarity) -> list[str]:

@@ -161,31 +161,31 @@ def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
     """Print the number of problems, testers per problem, and pages."""
     counts = [len(study.order(rater)) // 2 for rater in range(study.raters)]
     each = " to ".join(f"{number:,}" for number in sorted({min(counts), max(counts)}))
-    asked = f"{many(study.testers, 'tester')} each, {each} on each of {many(study.raters, 'page')}"
-    say(to, f"{folder}: {many(len(study.problems), 'problem')}, {asked}; seed {study.seed}", "bold")
+    workload = f"{many(study.testers, 'tester')} each, {each} on each of {many(study.raters, 'page')}"
+    say(to, f"{folder}: {many(len(study.problems), 'problem')}, {workload}; seed {study.seed}", "bold")
 
 
 def print_testers(found: TestersReport, to: Console) -> None:
     """Print the accuracy of testers by group and by tester, and the number of problems that are kept."""
-    whole, testers = found.all, found.testers
-    by = " to ".join(map(str, sorted(set(whole.testers))))
-    say(to, f"{many(whole.problems, 'problem')}, {many(len(testers), 'tester')}, {by} of each problem", "bold")
+    total, testers = found.all, found.testers
+    by = " to ".join(map(str, sorted(set(total.testers))))
+    say(to, f"{many(total.problems, 'problem')}, {many(len(testers), 'tester')}, {by} of each problem", "bold")
     made = table("problems", "number", "right, %", "positive, %", "negative, %", "kept", "dropped", "kept, %")
     for name, result in found.results.items():
         shares = (_share(each) for each in (result.accuracy, result.positive, result.negative))
-        kept = count(result.kept), count(result.dropped), _kept(result)
-        made.add_row(Text(group_name(name)), count(result.problems), *shares, *kept)
+        counts = count(result.kept), count(result.dropped), _kept(result)
+        made.add_row(Text(group_name(name)), count(result.problems), *shares, *counts)
     to.print(made)
     made = table("tester", "problems", "right, %", "both right, %", "seconds a problem")
     for name, tester in testers.items():
         cells = percent(tester.accuracy), percent(tester.solved), fixed(tester.seconds, 1)
         made.add_row(Text(printable(name)), count(tester.problems), *cells)
     to.print(made)
-    if whole.waiting:
-        say(to, f"waiting    {many(whole.waiting, 'problem')} that nobody solves so far, and not all testers answered")
-    say(to, f"agreement  Krippendorff's alpha (nominal) of the sides chosen: {fixed(whole.agreement)}")
+    if total.waiting:
+        say(to, f"waiting    {many(total.waiting, 'problem')} that nobody solves so far, and not all testers answered")
+    say(to, f"agreement  Krippendorff's alpha (nominal) of the sides chosen: {fixed(total.agreement)}")
     say(
-        to, f"kept       if a tester is right about both queries; guessing would keep {percent(whole.guessed)} %", "dim"
+        to, f"kept       if a tester is right about both queries; guessing would keep {percent(total.guessed)} %", "dim"
     )
 
 

@@ -113,12 +113,12 @@ def _entry_table(report: Report) -> Table:
     made = table("action", "persons", *(result.options.protocol for result in results))
     by_name = [dict(zip(r.names, zip(r.truths.tolist(), r.ap.tolist(), strict=True), strict=True)) for r in results]
     for number, action in enumerate(actions.names):
-        roles = [name for name, (of, _) in zip(actions.entry_names, actions.entries, strict=True) if of == number]
+        roles = [name for name, (k, _) in zip(actions.entry_names, actions.entries, strict=True) if k == number]
         for name in (action, *roles):
             found = [each.get(name) for each in by_name]
             persons = next((truths for truths, _ in filter(None, found)), None)
             if persons is not None:
-                cells = ("" if one is None else percent(one[1] if one[0] else None) for one in found)
+                cells = ("" if entry is None else percent(entry[1] if entry[0] else None) for entry in found)
                 made.add_row(name, f"{persons:,}", *cells)
     return made
 

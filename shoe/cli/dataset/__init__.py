@@ -181,18 +181,18 @@ def split(
         raise unknown_name("kind", kind, KINDS)
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
-    of = benchmark(dataset)
+    data = benchmark(dataset)
     rules = Rules(ratio, verify, draw, mixed, empty, min_similarity, max_similarity, tries)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out: found the file {out}, expected a folder")
-    given = {"train": train} | ({"test": test} if test is not None else {})
+    inputs = {"train": train} | ({"test": test} if test is not None else {})
     made = [out / CARD, *(out / f"{part}{FORMATS[format]}" for part in PARTS)] if out.is_dir() else []
-    refuse_overwrite(given.values(), *made, json)
-    read = {part: (path, read_ground_truth(path, of)) for part, path in given.items()}
-    found = load_similarity(similarity or of.similarity)
-    similar = f"{found.name} {found.digest}", class_similarity(of.classes, found)
+    refuse_overwrite(inputs.values(), *made, json)
+    read = {part: (path, read_ground_truth(path, data)) for part, path in inputs.items()}
+    found = load_similarity(similarity or data.similarity)
+    similar = f"{found.name} {found.digest}", class_similarity(data.classes, found)
     with telling() as tell:
-        tell(f"splitting {of.name}")
+        tell(f"splitting {data.name}")
         card = split_files(read, rules, seed, out, format, similar)
     if not put_json(card, json):
         print_split(str(out), card, console())

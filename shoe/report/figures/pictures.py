@@ -103,10 +103,10 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
         width, height = (max(1, *(int(edge) + 1 for edge in edges)) for edges in zip(*corners, strict=True))
         size = picture.size if picture else (width, height)
     scale = min(WIDTH / size[0], HEIGHT / size[1])
-    shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
-    corner = (WIDTH - shown[0]) // 2, (HEIGHT - shown[1]) // 2
+    scaled = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+    corner = (WIDTH - scaled[0]) // 2, (HEIGHT - scaled[1]) // 2
     cell = Image.new("RGB", (WIDTH, HEIGHT), "white")
-    canvas = picture.resize(shown, Image.Resampling.LANCZOS) if picture else Image.new("RGB", shown, _NO_PICTURE)
+    canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, _NO_PICTURE)
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
     placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
@@ -121,7 +121,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     small = [box for boxes, _, _ in placed for box in boxes if box.overlap(box) < _SMALL]
     taken: list[Box] = []
     if picture is None:
-        left, bottom = corner[0], corner[1] + shown[1]
+        left, bottom = corner[0], corner[1] + scaled[1]
         taken.append(draw_tag(draw, Box(left, bottom - 18, left, bottom), reason, GREY, taken, []))
     for boxes, pair, colour in placed:
         word = "truth" if colour == BLUE else "predicted"

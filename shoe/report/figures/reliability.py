@@ -38,13 +38,13 @@ def _diagram(models: Mapping[str, Calibration]) -> Figure:
     figure = new_figure(_HEIGHT, WIDTH / 2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=_SHARES)
     above.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    for i, (name, one) in enumerate(models.items()):
+    for i, (name, calibration) in enumerate(models.items()):
         style = {"color": SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)], "markersize": 3}
-        known = [each for each in one.bins if each.predictions]
-        text = f"{label(name, _LEGEND)} ({100 * (one.error or 0):.1f} %)"
+        known = [each for each in calibration.bins if each.predictions]
+        text = f"{label(name, _LEGEND)} ({100 * (calibration.error or 0):.1f} %)"
         above.plot([each.score for each in known], [each.right for each in known], label=text, linewidth=1, **style)
-        middles = [(each.low + each.high) / 2 for each in one.bins]
-        counts = [each.predictions or None for each in one.bins]
+        middles = [(each.low + each.high) / 2 for each in calibration.bins]
+        counts = [each.predictions or None for each in calibration.bins]
         below.plot(middles, counts, linewidth=1, **style)
     above.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right predictions")
     below.set(xlabel="score", ylabel="predictions", yscale="log")

@@ -47,13 +47,13 @@ def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Pat
 
 def levels(found: Analysis) -> Figure:
     """Draw the distribution of ratings over levels, one bar per rater; of many raters only the first are drawn."""
-    given = found.levels[:_MOST]
-    shares = 100 * given / np.maximum(given.sum(axis=1, keepdims=True), 1)
-    figure = new_figure(_ABOVE + _ROW * len(given))
+    ratings = found.levels[:_MOST]
+    shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
+    figure = new_figure(_ABOVE + _ROW * len(ratings))
     axes = figure.subplots()
-    before = np.zeros(len(given))
+    before = np.zeros(len(ratings))
     for level, shade in enumerate(_SHADES):
-        axes.barh(range(len(given)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
+        axes.barh(range(len(ratings)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
         before += shares[:, level]
     _names(axes, found.study.raters[:_MOST])
     axes.set_xlim(0, 100)

@@ -105,16 +105,16 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     if not models or len(models) < len(names):
         return None
     legible = np.diff(reports[0].truth.interactions.offsets) <= _MOST_TRUTHS
-    shown: dict[int, str] = {}
+    chosen: dict[int, str] = {}
     for kind, value in _kinds(models, [*names]):
         value = np.where(legible, value, 0)
         order = np.argsort(-value, kind="stable")
         fresh = [
-            image for image in order[: len(shown) + _OF_EACH_KIND].tolist() if image not in shown and value[image] > 0
+            image for image in order[: len(chosen) + _OF_EACH_KIND].tolist() if image not in chosen and value[image] > 0
         ]
-        shown |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
+        chosen |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
     truth = reports[0].truth
-    made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
+    made = [_image(image, kind, reports[0], models, images) for image, kind in chosen.items()]
     if not made:
         return None
     labels, options = truth.classes.labels, models[0].options

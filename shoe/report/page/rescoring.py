@@ -200,11 +200,11 @@ class _Words:
         return np.array([self.number[word] for word in words], np.int64)
 
 
-def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
-    task, table, options = of.report.task, of.report.predictions, of.result.options
-    scorer = Scorer(task, of.similarities, options, of.result.near)
+def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
+    task, table, options = scored.report.task, scored.report.predictions, scored.result.options
+    scorer = Scorer(task, scored.similarities, options, scored.result.near)
     # The repeats that are left out depend only on which words have the same meaning in an ensemble.
-    by_meanings = {_key(of.similarities): scorer.near.prediction}
+    by_meanings = {_key(scored.similarities): scorer.near.prediction}
     playing = []
     for each in ensembles:
         other = HoiSimilarity.of(task, each.similarity, options)

@@ -66,8 +66,8 @@ def people_part(found: Analysis, beside: Beside | None) -> Markup:
         ceilings_label=label,
         levels=[f"rated {level}" for level in range(HIGHEST + 1)],
         raters=[
-            (rater, *map(count, given), fixed(rho), "; ".join(found.excluded.get(rater, ())))
-            for (rater, rho), given in zip(ceilings, found.levels.tolist(), strict=True)
+            (rater, *map(count, ratings), fixed(rho), "; ".join(found.excluded.get(rater, ())))
+            for (rater, rho), ratings in zip(ceilings, found.levels.tolist(), strict=True)
         ],
         ensembles=_ensembles(beside) if beside else None,
         closing=_closing(found),

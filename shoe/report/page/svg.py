@@ -302,9 +302,9 @@ def _sweep_chart(
     for model, column in zip(models, values, strict=True):
         pairs = zip(names, column, strict=True)
         label += f"; {model[:40]}: " + ", ".join(f"{n} {'none' if v is None else percent(v / 100)}" for n, v in pairs)
-    asked = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
+    requested = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
     moved = [name for name, setting in zip(names, settings, strict=True) if setting in changed]
-    label += f". Asked for: {', '.join(asked)}." if asked else "."
+    label += f". Asked for: {', '.join(requested)}." if requested else "."
     label += f" Models change places under {', '.join(moved)}." if moved else ""
     known = [value for column in values for value in column if value is not None]
     height, parts, place_of = draw(settings, known, changed)
