@@ -1,8 +1,8 @@
-"""What a ground truth holds, in numbers: as a whole, and per class, verb and object."""
+"""Descriptions of all datasets, and counts of ground truth files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,20 @@ from shoe.benchmarks.base import Benchmark, Card, CardFile, read_card
 from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
-from shoe.core.documents import Count, Document
-
-# All datasets that shoe knows: those that predictions are scored on, and others that it reads or builds.
+from shoe.core.documents import Count, Document, Fraction
 
 _OTHERS = Path(__file__).with_name("cards")
-"""Cards of datasets that are no benchmark: NAME.json."""
+"""Folder with the cards of datasets on which predictions are not scored."""
 
 
 def cards() -> dict[str, Card]:
-    """Every card by its dataset's name."""
+    """Return the cards of all datasets by name."""
     others = {path.stem: read_card(path) for path in sorted(_OTHERS.glob("*.json"))}
     return {name: benchmark(name).card for name in benchmark_names()} | others
 
 
 class ListedDataset(Document, frozen=True):
-    """A dataset; one that predictions are not scored on has a title and a licence alone."""
+    """A dataset; datasets on which predictions are not scored have only name, title and licence."""
 
     name: str
     title: str
@@ -47,7 +45,7 @@ class DatasetList(Document, frozen=True):
 
 
 class ClassCounts(Document, frozen=True):
-    """What a class table has."""
+    """Number of classes of each kind in a class table."""
 
     all: Count
     verbs: Count
@@ -57,7 +55,7 @@ class ClassCounts(Document, frozen=True):
 
 
 class PublishedSize(Document, frozen=True, kw_only=True):
-    """How large a split is, as published."""
+    """Published size of a split."""
 
     images: Count | None = None
     empty_images: Count | None = None
@@ -67,7 +65,7 @@ class PublishedSize(Document, frozen=True, kw_only=True):
 
 
 class CardSplit(Document, frozen=True):
-    """A split of classes: how many classes each part has."""
+    """A class split, with the number of classes in each part."""
 
     about: str
     digest: str
@@ -75,7 +73,7 @@ class CardSplit(Document, frozen=True):
 
 
 class DatasetCard(Document, frozen=True):
-    """A dataset in words and numbers."""
+    """Description of a dataset."""
 
     name: str
     title: str
@@ -89,30 +87,30 @@ class DatasetCard(Document, frozen=True):
 
 
 def dataset_list() -> DatasetList:
-    """List all datasets."""
-    found = []
+    """Return all datasets, with the sizes of their class tables if predictions are scored on them."""
+    datasets = []
     for name, card in cards().items():
-        known: tuple[Any, ...] = ()
+        sizes: tuple[Any, ...] = ()
         if name in benchmark_names():
-            of = benchmark(name)
-            known = len(of.classes), len(of.classes.verbs), len(of.classes.objects), list(of.class_splits)
-        found.append(ListedDataset(name, card.title, card.licence, *known))
-    return DatasetList(found)
+            classes, splits = benchmark(name).classes, benchmark(name).class_splits
+            sizes = len(classes), len(classes.verbs), len(classes.objects), list(splits)
+        datasets.append(ListedDataset(name, card.title, card.licence, *sizes))
+    return DatasetList(datasets)
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """Collect what is known of a dataset."""
+    """Return the description of a dataset."""
     card = cards()[name]
-    words = name, card.title, card.papers, card.licence, card.files, card.notes
+    texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():
-        return DatasetCard(*words)
-    of = benchmark(name)
-    table, splits = of.classes, {split: load() for split, load in of.class_splits.items()}
+        return DatasetCard(*texts)
+    data = benchmark(name)
+    table, splits = data.classes, {split: load() for split, load in data.class_splits.items()}
     rare, no_interaction = int(table.rare.sum()), int(table.no_interaction.sum())
     return DatasetCard(
-        *words,
+        *texts,
         ClassCounts(len(table), len(table.verbs), len(table.objects), rare, no_interaction),
-        {split: PublishedSize(**known.counts, source=known.source) for split, known in of.published.items()},
+        {split: PublishedSize(**size.counts, source=size.source) for split, size in data.published.items()},
         {
             split: CardSplit(each.about, each.digest, {part: int(mask.sum()) for part, mask in each.parts.items()})
             for split, each in splits.items()
@@ -121,12 +119,90 @@ def dataset_card(name: str) -> DatasetCard:
 
 
 MERGED_AT = 0.5
+"""IoU of both boxes from which on two box pairs count as the same pair."""
 FEWEST_OF_NON_RARE = 10
-"""Training triplets of a class that is not rare; with fewer it is."""
+"""A class with fewer training triplets is rare."""
+
+
+class BoxPairs(Document, frozen=True):
+    """Number of box pairs as drawn, and after merging pairs whose boxes both overlap."""
+
+    drawn: Count
+    merged: Count
+    merged_at: Fraction
+
+
+class Differs(Document, frozen=True):
+    """A count that differs from the published one."""
+
+    found: Count
+    published: Count
+
+
+class Published(Document, frozen=True):
+    """Comparison of a file's counts with the published counts of a split."""
+
+    split: str
+    source: str
+    matches: bool
+    differs: dict[str, Differs]
+
+
+class Recounted(Document, frozen=True):
+    """Number of rare classes by the counts of a training set, and whether they are those of the class table."""
+
+    classes: Count
+    as_listed: bool
+
+
+class DatasetInfo(Document, frozen=True, kw_only=True):
+    """Contents of a ground truth file."""
+
+    file: str
+    format: str
+    dataset: str
+    split: str
+    images: Count
+    empty_images: Count
+    triplets: Count
+    classes: Count
+    rare_classes: Count
+    non_rare_classes: Count
+    no_interaction_triplets: Count
+    pairs: BoxPairs
+    repeated_triplets: Count
+    overlapping_triplets: Count
+    coordinates: dict[str, Count]
+    rare_recounted: Recounted | None = None
+    left_out_images: Count | None = None
+    published: Published | None = None
+
+
+class Counted(Document, frozen=True):
+    """Number of triplets and images of a verb or object."""
+
+    name: str
+    triplets: Count
+    images: Count
+
+
+class CountedClass(Counted, frozen=True):
+    """Number of triplets and images of a class."""
+
+    rare: bool
+
+
+class DatasetStats(Document, frozen=True):
+    """Number of triplets and images per class, verb and object."""
+
+    file: str
+    classes: list[CountedClass]
+    verbs: list[Counted]
+    objects: list[Counted]
 
 
 def sizes(truth: GroundTruth) -> dict[str, int]:
-    """Count images, those without triplets, triplets, and classes that have any."""
+    """Return the number of images, of images without triplets, of triplets, and of classes with triplets."""
     table = truth.interactions
     return {
         "images": len(table.images),
@@ -136,95 +212,90 @@ def sizes(truth: GroundTruth) -> dict[str, int]:
     }
 
 
-def summary(truth: GroundTruth) -> dict[str, Any]:
-    """Count what a ground truth holds.
+def summary(file: str, truth: GroundTruth) -> DatasetInfo:
+    """Return the counts of a ground truth; ``file`` is the name to report.
 
-    Returns:
-        Plain numbers and texts, in reading order. ``pairs`` counts box pairs, drawn ones and those left when pairs of
-        one object class that overlap by 0.5 or more are merged; ``overlapping_triplets`` those that overlap an earlier
-        one of their class and image as much, and are therefore likely the same thing annotated twice.
-        ``rare_recounted`` is there of training sets: classes that are rare by their counts, and whether they are those
-        of the class table; ``published`` if the split is known.
+    ``pairs`` counts box pairs as drawn, and after merging pairs of one object class whose boxes overlap by 0.5 or more.
+    ``overlapping_triplets`` counts triplets that overlap an earlier one of their class and image as much; they are
+    likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set, ``published`` if the
+    split is unknown.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
-    counts = sizes(truth)
-    facts: dict[str, Any] = {
-        "format": truth.format,
-        "dataset": classes.name,
-        "split": truth.split,
+    counts: dict[str, Any] = sizes(truth)
+    recounted = truth.triplets_per_class < FEWEST_OF_NON_RARE
+    is_training_set = "train" in truth.split and classes.rare.any()
+    return DatasetInfo(
+        file=file,
+        format=truth.format,
+        dataset=classes.name,
+        split=truth.split,
         **counts,
-        "rare_classes": int((present & classes.rare).sum()),
-        "non_rare_classes": int((present & classes.non_rare).sum()),
-        "no_interaction_triplets": int(classes.no_interaction[truth.hoi].sum()),
-        "pairs": {
-            "drawn": distinct_pairs(table),
-            "merged": len(np.unique(merged(table, MERGED_AT))),
-            "merged_at": MERGED_AT,
-        },
-        "repeated_triplets": int(repeats(table).sum()),
-        "overlapping_triplets": len(np.unique(overlapping(table, truth.hoi, MERGED_AT)[0])),
-        "coordinates": {
+        rare_classes=int((present & classes.rare).sum()),
+        non_rare_classes=int((present & classes.non_rare).sum()),
+        no_interaction_triplets=int(classes.no_interaction[truth.hoi].sum()),
+        pairs=BoxPairs(distinct_pairs(table), len(np.unique(merged(table, MERGED_AT))), MERGED_AT),
+        repeated_triplets=int(repeats(table).sum()),
+        overlapping_triplets=len(np.unique(overlapping(table, truth.hoi, MERGED_AT)[0])),
+        coordinates={
             kind.name.lower(): int((table.coordinates == kind).sum())
             for kind in Coordinates
             if kind in table.coordinates
         },
-    }
-    if "train" in truth.split and classes.rare.any():
-        recounted = truth.triplets_per_class < FEWEST_OF_NON_RARE
-        listed = bool((recounted == classes.rare).all())
-        facts["rare_recounted"] = {"classes": int(recounted.sum()), "as_listed": listed}
-    if truth.left_out:
-        facts["left_out_images"] = len(truth.left_out)
-    published = compare(truth.benchmark, truth.split, counts)
-    if published is not None:
-        facts["published"] = published
-    return facts
+        rare_recounted=Recounted(int(recounted.sum()), bool((recounted == classes.rare).all()))
+        if is_training_set
+        else None,
+        left_out_images=len(truth.left_out) or None,
+        published=compare_with_published(truth.benchmark, truth.split, counts),
+    )
 
 
-def compare(of: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
-    """Hold counts to the published ones.
+def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int]) -> Published | None:
+    """Compare the counts of a file with the published counts of its split.
 
     Args:
-        of: the benchmark.
-        split: the split's name, if it can be told.
-        counts: at least images, empty_images, triplets and classes of the file.
+        split: name of the split, if known. Among several splits with this name ("train2015" and "train2015, HAKE"),
+            or among all splits if none has it, the one with as many images and triplets is used.
+        counts: counts of the file, as :func:`sizes` returns them.
 
     Returns:
-        The comparison with the split of that name (of "train2015" and "train2015, HAKE" the one of that size), else
-        with the one that has as many images and triplets: split, source, whether all matches, and found and published
-        numbers of what does not; None if there is no such split.
+        The comparison, or None if the split is not known by its name or size.
     """
     size = [counts["images"], counts["triplets"]]
-    known = [name for name in of.published if name.partition(",")[0] == split] or list(of.published)
-    same_size = (name for name in known if [of.published[name].counts[key] for key in ("images", "triplets")] == size)
-    chosen = next(same_size, split if split in of.published else None)
+    known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
+    same_size = (name for name in known if [data.published[name].counts[key] for key in ("images", "triplets")] == size)
+    chosen = next(same_size, split if split in data.published else None)
     if chosen is None:
         return None
-    published = of.published[chosen]
+    published = data.published[chosen]
     differs = {
-        name: {"found": counts[name], "published": number}
-        for name, number in published.counts.items()
-        if counts[name] != number
+        name: Differs(counts[name], number) for name, number in published.counts.items() if counts[name] != number
     }
-    return {"split": chosen, "source": published.source, "matches": not differs, "differs": differs}
+    return Published(chosen, published.source, not differs, differs)
 
 
-def statistics(truth: GroundTruth) -> dict[str, list[dict[str, Any]]]:
-    """Count triplets and images per class, verb and object; the most frequent first, those without any last."""
+def compare(data: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
+    """Return :func:`compare_with_published` as a dict."""
+    published = compare_with_published(data, split, counts)
+    return None if published is None else published.to_dict()
+
+
+def statistics(file: str, truth: GroundTruth) -> DatasetStats:
+    """Count triplets and images per class, verb and object, the most frequent first; ``file`` is the name to report."""
     table, classes = truth.interactions, truth.classes
-    by_class = _counted(truth, truth.hoi, classes.labels)
-    rare = dict(zip(classes.labels, classes.rare.tolist(), strict=True))
-    return {
-        "classes": [{**row, "rare": rare[row["name"]]} for row in by_class],
-        "verbs": _counted(truth, table.verb, classes.verbs),
-        "objects": _counted(truth, table.object, classes.objects),
-    }
+    rare, labels = classes.rare.tolist(), classes.labels
+    return DatasetStats(
+        file,
+        [CountedClass(labels[i], t, m, rare[i]) for i, t, m in _counted(truth, truth.hoi, len(labels))],
+        [Counted(classes.verbs[i], t, m) for i, t, m in _counted(truth, table.verb, len(classes.verbs))],
+        [Counted(classes.objects[i], t, m) for i, t, m in _counted(truth, table.object, len(classes.objects))],
+    )
 
 
-def _counted(truth: GroundTruth, label: NDArray[np.int32], names: Sequence[str]) -> list[dict[str, Any]]:
-    triplets = np.bincount(label, minlength=len(names))
-    shown = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
-    images = np.bincount(shown[:, 1], minlength=len(names))
+def _counted(truth: GroundTruth, label: NDArray[np.int32], size: int) -> Iterator[tuple[int, int, int]]:
+    """Iterate over index, number of triplets and number of images of each label, sorted by triplets."""
+    triplets = np.bincount(label, minlength=size)
+    pairs = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
+    images = np.bincount(pairs[:, 1], minlength=size)
     order = np.argsort(-triplets, kind="stable")
-    return [{"name": names[i], "triplets": int(triplets[i]), "images": int(images[i])} for i in order]
+    return zip(order.tolist(), triplets[order].tolist(), images[order].tolist(), strict=True)

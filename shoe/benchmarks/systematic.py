@@ -1,8 +1,8 @@
-"""Systematic generalisation: splits whose test images show only combinations of object and verb that training lacks.
+"""Systematic generalisation splits: test images show only combinations of object and verb that training lacks.
 
-Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): draw combinations for the test, give each image to test or
-training or to neither, verify the training data, and take the next seed where they do not hold. What the paper leaves
-open, and what the released files do otherwise, is a choice of :class:`Rules`.
+This is Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): sample combinations for the test, assign each image to
+test, to training or to neither, verify the training data, and try the next seed if they do not satisfy the rules.
+:class:`SplitRules` has options where the paper is ambiguous or the released files differ from it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
@@ -23,6 +24,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import ClassSplit
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Floats, Indices, Mask, expand
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
 from shoe.core.interactions import Interactions, concatenate
 from shoe.core.io.files import replacing
@@ -30,96 +32,88 @@ from shoe.core.io.json import encode
 from shoe.core.io.native import write_native
 from shoe.version import __version__
 
-# Held-out combinations of a benchmark: the published systematic generalisation splits, drawn again from their seeds.
-#
-# The released program numbers combinations object by object, in the order of COCO's categories, and then by the verb's
-# number in its files, and shuffles that list. What it drew is what the class table has (docs/splits.md).
-
 SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of FujitsuResearch/hoi_sg"
 
 
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
-    """What draws each of a benchmark's published splits again, by its name.
+    """Return functions that make the published splits "sg1", "sg2" and so on of a benchmark again.
 
     Args:
-        dataset: the benchmark's name.
-        ratio: share of the combinations that is for training.
-        seeds: of splits 1, 2 and so on.
+        ratio: fraction of the combinations for training.
+        seeds: random seed of each split.
     """
-    return {f"sg{number}": partial(_drawn, dataset, ratio, seed, number) for number, seed in enumerate(seeds, start=1)}
+    return {f"sg{number}": partial(_published, dataset, ratio, seed, number) for number, seed in enumerate(seeds, 1)}
 
 
-def _drawn(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
-    of = benchmark(dataset)
-    classes = of.classes
-    ordered = np.argsort(file_order(of)[classes.verb, classes.object])
+def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit:
+    # The released program lists combinations by COCO category of the object and then by verb number in its files, and
+    # shuffles the list (docs/splits.md).
+    data = benchmark(dataset)
+    classes = data.classes
+    ordered = np.argsort(file_order(data)[classes.verb, classes.object])
     shuffled = np.random.RandomState(seed).permutation(len(ordered))
     held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
     about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
     return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
 
 
-def file_order(of: Benchmark) -> Indices:
-    """(verbs, objects) numbers that order combinations of the class table's words as those of files do."""
-    object_number = np.empty(len(of.objects), np.int64)
-    object_number[of.object_order] = np.arange(len(of.object_order))
-    object_number = object_number[: len(of.classes.objects)]
-    verb_number = np.argsort(of.verb_order)[:, None]
-    if of.actions.all:  # an action has a number for each role, and an object has one of them
-        number = {pair: i for i, pair in enumerate(of.actions.numbered)}
-        action = [of.actions.names.index(verb) for verb in of.classes.verbs]
-        rows = [[number[a, of.actions.entry_of(a, o)] for o in of.classes.objects] for a in action]
+def file_order(data: Benchmark) -> Indices:
+    """Return (verbs, objects) numbers that sort combinations of the class table in the order of annotation files."""
+    object_number = np.empty(len(data.objects), np.int64)
+    object_number[data.object_order] = np.arange(len(data.object_order))
+    object_number = object_number[: len(data.classes.objects)]
+    verb_number = np.argsort(data.verb_order)[:, None]
+    if data.actions.all:  # an action has a number for each role, and an object has one of the roles
+        number = {pair: i for i, pair in enumerate(data.actions.numbered)}
+        action = [data.actions.names.index(verb) for verb in data.classes.verbs]
+        rows = [[number[a, data.actions.entry_of(a, o)] for o in data.classes.objects] for a in action]
         verb_number = np.array(rows, np.int64)
     return object_number * (int(verb_number.max()) + 1) + verb_number
 
 
-# What a systematic generalisation split is made of and made by: combinations of object and verb, and rules.
-
 VERIFY: dict[str, Callable[[Indices], Indices]] = {
-    "possible": lambda all_of_them: np.minimum(all_of_them, 2),
-    "paper": lambda all_of_them: np.full_like(all_of_them, 2),
-    "released": lambda all_of_them: np.minimum(all_of_them, 1),
+    "possible": lambda total: np.minimum(total, 2),
+    "paper": lambda total: np.full_like(total, 2),
+    "released": lambda total: np.minimum(total, 1),
 }
-"""How many combinations each object and each verb has to keep in training, given how many there are in all:
+"""Least number of combinations of each object and verb in training, given their total number:
 
-- possible: two, or its only one. Of training images.
-- paper: two, as the paper has it, which no split of a verb with one object can hold. Of training images.
-- released: one, as the released program has it. Of the combinations drawn, whatever images show them.
+- possible: two, or one if there is only one; counted in training images.
+- paper: two, as in the paper, which is impossible if a verb has one object; counted in training images.
+- released: one, as in the released program; counted in the sampled combinations, whatever images show.
 """
 DRAWS = ("skip", "uniform")
-"""What a draw is: the first combinations of a shuffled list (uniform: scikit-learn's train_test_split), or the first of
-that list that leave each object and verb what it has to keep (skip). The two are one where the former holds."""
+"""How test combinations are sampled from a shuffled list: the first ones (uniform, as scikit-learn's train_test_split),
+or the first ones that leave enough combinations for training (skip). Both are equal if the former leave enough."""
 MIXED = ("drop", "cut")
-"""What becomes of images with combinations of both kinds: none of them is used, or they go to test without their
-triplets of training combinations, as in the released files, where these pairs stay visible and are not annotated."""
+"""Images with combinations of both kinds are not used (drop), or go to test without their triplets of training
+combinations (cut), as in the released files, in which these pairs are visible but not annotated."""
 EMPTY = ("test", "drop")
-"""What becomes of images without triplets: of none of theirs is of a training combination, by which Algorithm 1 has
-them in test; or they are used nowhere."""
+"""Images without triplets go to test, as in Algorithm 1 because they show no training combination, or are not used."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """How a split is made.
+class SplitRules(Document, frozen=True, omit_defaults=False):
+    """Rules of a systematic generalisation split.
 
     Attributes:
-        ratio: share of the combinations that is for training, above 0 and below 1; rounded down.
-        verify: what each object and verb keeps in training: a key of ``VERIFY``.
-        draw: one of ``DRAWS``.
-        mixed: one of ``MIXED``.
-        empty: one of ``EMPTY``.
-        min_similarity: what the training combination most similar to a test combination has at least; 0 to 1.
-        max_similarity: what it has at most.
-        tries: how many seeds are tried.
+        ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
+        verify: least number of combinations of each object and verb in training, a key of ``VERIFY``.
+        draw: sampling of test combinations, one of ``DRAWS``.
+        mixed: use of images with combinations of both kinds, one of ``MIXED``.
+        empty: use of images without triplets, one of ``EMPTY``.
+        min_similarity, max_similarity: bounds of the similarity of each test combination to the most similar training
+            combination, 0 to 1.
+        tries: most seeds that are tried.
     """
 
-    ratio: float = 0.9
+    ratio: Fraction = 0.9
     verify: str = "possible"
     draw: str = "skip"
     mixed: str = "drop"
     empty: str = "test"
-    min_similarity: float = 0.0
-    max_similarity: float = 1.0
-    tries: int = 1000
+    min_similarity: Fraction = 0.0
+    max_similarity: Fraction = 1.0
+    tries: Count = 1000
 
     def __post_init__(self) -> None:
         for name, known in (("verify", VERIFY), ("draw", DRAWS), ("mixed", MIXED), ("empty", EMPTY)):
@@ -137,16 +131,19 @@ class Rules:
 
     @property
     def by_similarity(self) -> bool:
-        """Whether it matters how similar combinations are."""
+        """Whether the similarity of combinations is bounded."""
         return self.min_similarity > 0 or self.max_similarity < 1
+
+
+Rules = SplitRules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:
-    """The C combinations of object and verb that a table has, in the order in which they are drawn from.
+    """The C combinations of object and verb in a table, in the order of the list that is shuffled.
 
     Attributes:
-        object, verb: (C,) index into the table's vocabularies.
+        object, verb: (C,) indices into the vocabularies of the table.
         row: (n,) combination of each triplet.
     """
 
@@ -156,12 +153,10 @@ class Combinations:
 
     @classmethod
     def of(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Find them.
+        """Find the combinations of a table, sorted by ``order``.
 
-        Args:
-            table: all that is annotated.
-            order: (verbs, objects) numbers by which the combinations are ordered, each another one; without it, object
-                by object and then verb by verb, as the vocabularies have them.
+        ``order`` has a different number for each combination, (verbs, objects); by default, combinations are sorted by
+        object and then by verb, in the order of the vocabularies.
         """
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
         ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
@@ -176,17 +171,14 @@ class Combinations:
         return len(self.object)
 
 
-# The draw of test combinations, and what training has to keep without them.
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class _Drawn:
-    """What was drawn so far.
+class _Sample:
+    """Combinations sampled so far.
 
     Attributes:
-        held_out: (C,) combinations.
-        lost: (m,) images that show one of them, and so are not in training.
-        shown: (C,) how many training images show each combination.
+        held_out: (C,) sampled combinations.
+        lost: (m,) images that show a sampled combination, and so are not in training.
+        shown: (C,) number of training images that show each combination.
     """
 
     held_out: Mask
@@ -195,40 +187,38 @@ class _Drawn:
 
 
 class Draw:
-    """Draws test combinations of a table by seeds.
+    """Sampler of test combinations of a table.
 
-    The combinations are shuffled by NumPy's frozen ``RandomState``. Those that are more similar to each other than the
-    maximum, or linked by such, stand or fall together: a group takes part where its first one stands.
+    Combinations are shuffled by NumPy's frozen ``RandomState``. Combinations that are linked by similarities above the
+    maximum form a group and are sampled together, at the place of the first one in the list.
     """
 
-    def __init__(self, table: Interactions, of: Combinations, rules: Rules, similar: Floats | None) -> None:
-        """Prepare draws.
-
-        Args:
-            table: all that is annotated.
-            of: its combinations.
-            rules: of the split.
-            similar: (C, C) similarity of each two, both ways alike; for rules about it.
+    def __init__(
+        self, table: Interactions, combinations: Combinations, rules: SplitRules, similar: Floats | None
+    ) -> None:
+        """Prepare sampling; ``similar`` is (C, C), symmetric, and only needed for rules about similarity.
 
         Raises:
-            OptionError: for rules that no draw can keep.
+            OptionError: if no sample can satisfy the rules.
         """
         self._rules, self._similar = rules, similar
-        count = len(of)
-        image, row = np.divmod(np.unique(table.image * np.int64(count) + of.row), max(count, 1))
+        count = len(combinations)
+        image, row = np.divmod(np.unique(table.image * np.int64(count) + combinations.row), max(count, 1))
         self._row, self._of_image = row, np.searchsorted(image, np.arange(len(table.images) + 1))
         by_row = np.argsort(row, kind="stable")
         self._image, self._of_row = image[by_row], np.searchsorted(row[by_row], np.arange(count + 1))
-        self._none = _Drawn(np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count))
+        self._none = _Sample(
+            np.zeros(count, bool), np.zeros(len(table.images), bool), np.bincount(row, minlength=count)
+        )
         self._group: Indices = np.arange(count)
         if similar is not None and rules.max_similarity < 1:
             from scipy.sparse.csgraph import connected_components
 
             self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
         self._sides: list[tuple[str, Indices, Indices]] = []
-        for what, single, index in (
-            ("too few verbs of an object", "objects have one verb", of.object),
-            ("too few objects of a verb", "verbs have one object", of.verb),
+        for lack, single, index in (
+            ("too few verbs of an object", "objects have one verb", combinations.object),
+            ("too few objects of a verb", "verbs have one object", combinations.verb),
         ):
             has = np.bincount(index)
             need = VERIFY[rules.verify](has) * (has > 0)
@@ -236,14 +226,10 @@ class Draw:
             if never:
                 found = f"{rules.verify}, which no split can keep: {never} of {int((has > 0).sum())} {single}"
                 raise OptionError(f"verify: found {found}; expected possible or released")
-            self._sides.append((what, index, need))
+            self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Draw so many combinations with one seed.
-
-        Returns:
-            (C,) mask, or None and what was in the way.
-        """
+        """Sample ``wanted`` combinations with one seed; return their (C,) mask, or None and the reason of failure."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -267,7 +253,7 @@ class Draw:
                 return drawn.held_out, ""
         return None, f"{left:,} of {wanted:,} test combinations not found: {reasons.most_common(1)[0][0]}"
 
-    def _with(self, drawn: _Drawn, members: Indices) -> _Drawn:
+    def _with(self, drawn: _Sample, members: Indices) -> _Sample:
         held_out, lost = drawn.held_out.copy(), drawn.lost.copy()
         held_out[members] = True
         starts, ends = self._of_row[members], self._of_row[members + 1]
@@ -276,15 +262,15 @@ class Draw:
         lost[images] = True
         starts, ends = self._of_image[images], self._of_image[images + 1]
         gone = np.bincount(self._row[expand(starts, ends - starts)[1]], minlength=len(held_out))
-        return _Drawn(held_out, lost, drawn.shown - gone)
+        return _Sample(held_out, lost, drawn.shown - gone)
 
-    def _lacking(self, drawn: _Drawn) -> str:
-        """Say what training lacks; nothing where it has all."""
+    def _lacking(self, drawn: _Sample) -> str:
+        """Return the first rule that the training data do not satisfy, or ""."""
         train, shown = ~drawn.held_out, drawn.shown > 0
-        for what, index, need in self._sides:
-            kept = index[train if self._rules.verify == "released" else shown]
-            if (np.bincount(kept, minlength=len(need)) < need).any():
-                return f"training would keep {what}"
+        for lack, index, need in self._sides:
+            left = index[train if self._rules.verify == "released" else shown]
+            if (np.bincount(left, minlength=len(need)) < need).any():
+                return f"training would keep {lack}"
         if self._similar is None or not self._rules.min_similarity:
             return ""
         if (self._similar[np.ix_(drawn.held_out, shown)].max(axis=1, initial=0) < self._rules.min_similarity).any():
@@ -292,18 +278,16 @@ class Draw:
         return ""
 
 
-__all__ = ["Combinations", "Rules", "SystematicSplit", "images_of", "split_systematically"]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SystematicSplit:
-    """A split, and how it was come by.
+    """A systematic generalisation split.
 
     Attributes:
-        train, test: the two tables.
-        held_out: (C,) combinations that are in test alone.
-        dropped: (m,) images that are in neither.
-        tries: how many seeds were tried, the last included.
+        train, test: annotations of the two parts.
+        held_out: (C,) combinations that only test has.
+        dropped: (m,) images in neither part.
+        seed: random seed of the split.
+        tries: number of seeds that were tried, including the last one.
     """
 
     train: Interactions
@@ -313,42 +297,44 @@ class SystematicSplit:
     seed: int = 0
     tries: int = 1
 
-    def shown(self, of: Combinations) -> Mask:
-        """(C,) combinations that training images show."""
+    def shown(self, combinations: Combinations) -> Mask:
+        """Return the (C,) combinations that training images show."""
         shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
         shown[self.train.verb, self.train.object] = True
-        return shown[of.verb, of.object]
+        return shown[combinations.verb, combinations.object]
 
 
 def split_systematically(
     table: Interactions,
-    rules: Rules,
+    rules: SplitRules,
     seed: int = 0,
     *,
     combinations: Combinations | None = None,
     similarity: Floats | None = None,
 ) -> SystematicSplit:
-    """Split a whole data set, training and test images together, by combination.
+    """Split a whole dataset, training and test images together, by combination.
 
-    The first seed that is tried is ``seed``, 0 or more; each next one is one more. ``combinations`` are in the order
-    that the draw shuffles; ``similarity`` is (C, C) of each two, both ways alike, for rules about it.
+    Args:
+        seed: first random seed to try, 0 or more; further seeds are the next integers.
+        combinations: combinations of the table in the order of the list that is shuffled.
+        similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
 
     Raises:
-        OptionError: for rules that cannot be kept, and where no seed kept them.
+        OptionError: if the rules are impossible, or no seed satisfies them.
     """
-    of = Combinations.of(table) if combinations is None else combinations
-    wanted = len(of) - int(rules.ratio * len(of))
-    if not 0 < wanted < len(of):
-        found = f"{rules.ratio:g} of {many(len(of), 'combination')}"
+    combinations = Combinations.of(table) if combinations is None else combinations
+    wanted = len(combinations) - int(rules.ratio * len(combinations))
+    if not 0 < wanted < len(combinations):
+        found = f"{rules.ratio:g} of {many(len(combinations), 'combination')}"
         raise OptionError(f"ratio: found {found}, expected a share that leaves some for training and some for test")
     if rules.by_similarity and similarity is None:
         raise OptionError("similarity: found none, expected one, by which min_similarity and max_similarity are kept")
-    draw = Draw(table, of, rules, similarity)
+    draw = Draw(table, combinations, rules, similarity)
     reasons: Counter[str] = Counter()
     for tried in range(rules.tries):
         held_out, reason = draw.by_seed(seed + tried, wanted)
         if held_out is not None:
-            return replace(_of_images(table, of, held_out, rules), seed=seed + tried, tries=tried + 1)
+            return replace(_of_images(table, combinations, held_out, rules), seed=seed + tried, tries=tried + 1)
         reasons[reason] += 1
     (most, times), *_ = reasons.most_common(1)
     last = f" to {seed + rules.tries - 1}" if rules.tries > 1 else ""
@@ -359,19 +345,17 @@ def split_systematically(
 
 
 def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
-    """Tell which images go where, given which of the n triplets are of test combinations.
+    """Return which images belong to test, and which are mixed, given which of the n triplets are held out.
 
-    Returns:
-        (m,) test images, all of whose triplets are, so those without triplets too, as Algorithm 1 has it;
-        and (m,) mixed ones, some of whose triplets are.
+    Test images (m,) have only held-out triplets, or none at all as in Algorithm 1; mixed images (m,) have some.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
     return test, (number > 0) & ~test
 
 
-def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Rules) -> SystematicSplit:
-    held = held_out[of.row]
+def _of_images(table: Interactions, combinations: Combinations, held_out: Mask, rules: SplitRules) -> SystematicSplit:
+    held = held_out[combinations.row]
     test, mixed = images_of(table, held)
     train, dropped = ~(test | mixed), np.zeros_like(test)
     if rules.empty == "drop":
@@ -382,96 +366,186 @@ def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Rul
     return SystematicSplit(table.select_images(train), of_test, held_out, dropped)
 
 
-# Systematic generalisation splits as files: both tables, and a card that says how they were made and what holds.
-
 PARTS = ("train", "test")
 CARD = "split.json"
 FORMATS = {"json": ".json", "native": ".npz"}
 Read = Mapping[str, tuple[Path, GroundTruth]]
-"""The files that are split, "train" and "test" or only the former, and what they hold."""
+"""Paths and ground truths of the files that are split, by "train" and "test", or only "train"."""
+
+
+class SplitSource(Document, frozen=True):
+    """A file that was split."""
+
+    file: str
+    split: str
+    truth_sha: str
+
+
+class SplitFile(Document, frozen=True):
+    """A file that was written."""
+
+    file: str
+    sha256: str
+
+
+class SplitCounts(Document, frozen=True):
+    """Number of images, images without triplets, triplets, and distinct combinations of object and verb."""
+
+    images: Count
+    empty_images: Count
+    triplets: Count
+    combinations: Count
+
+
+class HeldOut(Document, frozen=True):
+    """Number of combinations that were split, and of those that training images must not show."""
+
+    all: Count
+    held_out: Count
+
+
+class Shared(Document, frozen=True):
+    """Number of combinations and images that both files have."""
+
+    combinations: Count
+    images: Count
+
+
+class Partners(Document, frozen=True):
+    """Number of objects (or verbs) with one partner in all, and with one or no partner in training images."""
+
+    all: Count
+    train: Count
+    absent: Count
+
+
+class Single(Document, frozen=True):
+    """Number of objects with a single verb, and of verbs with a single object."""
+
+    objects_of_one_verb: Partners
+    verbs_of_one_object: Partners
+
+
+class Nearest(Document, frozen=True):
+    """Similarity of test combinations to the most similar training combination under a similarity map."""
+
+    similarity: str
+    mean: Fraction
+    quartiles: Annotated[list[Fraction], Meta(min_length=5, max_length=5, description="lowest to highest")]
+
+
+class DatasetSplit(Document, frozen=True, kw_only=True):
+    """Card of a systematic generalisation split: how it was made, and counts of the written files."""
+
+    shoe: str
+    dataset: str
+    kind: str
+    seed: Count
+    tries: Count
+    rules: SplitRules
+    inputs: dict[str, SplitSource]
+    original: dict[str, SplitCounts]
+    files: dict[str, SplitFile]
+    dropped_images: Count
+    statistics: dict[str, SplitCounts]
+    combinations: HeldOut
+    shared: Shared
+    single: Single
+    held_out: list[str]
+    nearest: Nearest
 
 
 def split_files(
     read: Read,
-    rules: Rules,
+    rules: SplitRules,
     seed: int,
     folder: Path,
     written_as: str,
     similarity: tuple[str, Callable[[Indices, Indices], Floats]],
-) -> dict[str, Any]:
-    """Split files into a folder.
+) -> DatasetSplit:
+    """Split ground truth files, write both parts and a card into a folder, and return the card.
 
-    ``read`` is all of one benchmark, ``written_as`` a key of ``FORMATS``. ``similarity`` is a text on what tells how
-    similar classes are, and a function that takes R and S of them and returns (R, S) numbers.
-
-    Returns:
-        The card, as it is written beside the two files.
+    Args:
+        read: files of one benchmark.
+        seed: first random seed to try.
+        folder: output folder, created if needed.
+        written_as: output format, a key of ``FORMATS``.
+        similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
 
     Raises:
         InputError: for files that do not belong together, and a folder that cannot be written to.
-        OptionError: for rules that cannot be kept, and a format in which the benchmark is not written.
+        OptionError: for rules that cannot be satisfied, and a format that the benchmark cannot be written in.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
-    of, table = truth.benchmark, joined(read)
-    write = _writer(of, written_as)
-    combinations = Combinations.of(table, file_order(of))
-    hoi = of.classes.of[combinations.verb, combinations.object].astype(np.int64)
+    dataset, table = truth.benchmark, joined(read)
+    write_json = next((known.write for known in dataset.formats if known.write is not None), None)
+    if written_as != "native" and write_json is None:
+        raise OptionError(f"format: found json, which {dataset.name} is not written in; expected native")
+    combinations = Combinations.of(table, file_order(dataset))
+    hoi = dataset.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
-    nearest = similar(hoi[made.held_out], hoi[made.shown(combinations)]).max(axis=1, initial=0)
+    shown = made.shown(combinations)
+    nearest = similar(hoi[made.held_out], hoi[shown]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / CARD).unlink(missing_ok=True)  # it comes last: files without a card are of no whole split
+        (folder / CARD).unlink(missing_ok=True)  # the card is written last: without it the folder is incomplete
     except OSError as error:
         expected = "a folder that can be written to"
         raise InputError(folder, found=error.strerror or str(error), expected=expected) from None
     paths = {part: folder / f"{part}{FORMATS[written_as]}" for part in PARTS}
     for part, of_part in zip(PARTS, (made.train, made.test), strict=True):
-        write(of_part, paths[part])
-    card = {
-        "shoe": __version__,
-        "dataset": of.name,
-        "kind": "systematic",
-        "seed": made.seed,
-        "tries": made.tries,
-        "rules": asdict(rules),
-        "inputs": {
-            part: {"file": path.name, "split": of_part.split, "truth_sha": of_part.facts()["truth-sha"]}
+        if written_as == "native" or write_json is None:
+            write_native(of_part, paths[part])
+        else:
+            write_json(of_part, paths[part], dataset)
+    written = {part: read_ground_truth(path, dataset) for part, path in paths.items()}
+    train, test = (written[part] for part in PARTS)
+    card = DatasetSplit(
+        shoe=__version__,
+        dataset=dataset.name,
+        kind="systematic",
+        seed=made.seed,
+        tries=made.tries,
+        rules=rules,
+        inputs={
+            part: SplitSource(path.name, of_part.split, of_part.facts()["truth-sha"])
             for part, (path, of_part) in read.items()
         },
-        "original": {part: counted(of_part.interactions) for part, (_, of_part) in read.items()},
-        "files": {
-            part: {"file": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for part, path in paths.items()
+        original={part: _counts(of_part.interactions) for part, (_, of_part) in read.items()},
+        files={
+            part: SplitFile(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for part, path in paths.items()
         },
-        "dropped_images": int(made.dropped.sum()),
-        **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
-        "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
-        "nearest": {
-            "similarity": name,
-            "mean": float(nearest.mean()),
-            "quartiles": np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist(),
-        },
-    }
+        dropped_images=int(made.dropped.sum()),
+        statistics={part: _counts(truth.interactions) for part, truth in written.items()},
+        combinations=HeldOut(len(combinations), int(made.held_out.sum())),
+        shared=Shared(
+            int(((train.triplets_per_class > 0) & (test.triplets_per_class > 0)).sum()),
+            len(set(train.interactions.images) & set(test.interactions.images)),
+        ),
+        single=Single(_partners(combinations.object, shown), _partners(combinations.verb, shown)),
+        held_out=[dataset.classes.labels[i] for i in hoi[made.held_out]],
+        nearest=Nearest(name, float(nearest.mean()), np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist()),
+    )
     with replacing(folder / CARD) as stream:
         stream.write(encode(card, readable=True))
     return card
 
 
 def joined(read: Read) -> Interactions:
-    """All images of some files as one table.
+    """Return the annotations of all files as one table.
 
     Raises:
-        InputError: for an image that is in two of them, and for a test set given as training set.
+        InputError: if two files have the same image, or a test set is given as training set.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits
-    for part, (own, of_part) in read.items():
+    for part, (own_path, of_part) in read.items():
         swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
         if of_part.split in splits and swapped is not None and part not in of_part.split:
             found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
-            raise InputError(own, found=found, expected=f"images of {part}", hint=hint)
+            raise InputError(own_path, found=found, expected=f"images of {part}", hint=hint)
     for other, of_part in more:
         known = set(truth.interactions.images)
         twice = [name for name in of_part.interactions.images if name in known]
@@ -481,45 +555,13 @@ def joined(read: Read) -> Interactions:
     return concatenate([of_part.interactions for _, of_part in read.values()])
 
 
-def counted(table: Interactions) -> dict[str, int]:
-    """Images, those without triplets, triplets, and distinct combinations of object and verb."""
-    return {
-        "images": len(table.images),
-        "empty_images": int((np.diff(table.offsets) == 0).sum()),
-        "triplets": len(table),
-        "combinations": len(Combinations.of(table)),
-    }
+def _counts(table: Interactions) -> SplitCounts:
+    empty = int((np.diff(table.offsets) == 0).sum())
+    return SplitCounts(len(table.images), empty, len(table), len(Combinations.of(table)))
 
 
-def proof(written: Mapping[str, GroundTruth], made: SystematicSplit, of: Combinations) -> dict[str, Any]:
-    """Count, in the files as they were written, what the split promises.
-
-    Returns:
-        The statistics of both; how many combinations and images both have; how many combinations are held out; and how
-        many objects and verbs have one partner in all, and one or none in training images.
-    """
-    train, test = (written[part] for part in PARTS)
-    shared = (train.triplets_per_class > 0) & (test.triplets_per_class > 0)
-    images = set(train.interactions.images) & set(test.interactions.images)
-    shown = made.shown(of)
-    return {
-        "statistics": {part: counted(truth.interactions) for part, truth in written.items()},
-        "combinations": {"all": len(of), "held_out": int(made.held_out.sum())},
-        "shared": {"combinations": int(shared.sum()), "images": len(images)},
-        "single": {"objects_of_one_verb": _single(of.object, shown), "verbs_of_one_object": _single(of.verb, shown)},
-    }
-
-
-def _single(index: Indices, shown: Mask) -> dict[str, int]:
-    has = np.bincount(index)
-    kept = np.bincount(index[shown], minlength=len(has))[has > 0]
-    return {"all": int((has == 1).sum()), "train": int((kept == 1).sum()), "absent": int((kept == 0).sum())}
-
-
-def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
-    if written_as == "native":
-        return write_native
-    write = next((known.write for known in of.formats if known.write is not None), None)
-    if write is None:
-        raise OptionError(f"format: found json, which {of.name} is not written in; expected native")
-    return lambda table, path: write(table, path, of)
+def _partners(index: Indices, shown: Mask) -> Partners:
+    """Count partners, given the object (or verb) of each of the C combinations and whether training shows it."""
+    number = np.bincount(index)
+    left = np.bincount(index[shown], minlength=len(number))[number > 0]
+    return Partners(int((number == 1).sum()), int((left == 1).sum()), int((left == 0).sum()))

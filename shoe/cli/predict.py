@@ -16,6 +16,7 @@ from shoe.cli.workers import asking_engine, cluster_of, treat_sigterm_as_interru
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shoe.diagnosis.localisation import PairFigures
     from shoe.engines.base import Shard
     from shoe.predict.answers import Planned
     from shoe.predict.backends import BackendConfig
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
+    from shoe.predict.scored import Written
     from shoe.predict.settings import Choices
 
 # The first half of ``shoe predict``: boxes and pairs of pictures, and what is said of them.
@@ -85,10 +87,8 @@ def _detect(pictures: Sequence[Picture], choices: Choices, config: DetectorConfi
         detect_all(pictures, detector, files.detections, told, files.boxes_elsewhere(detector.by, pictures))
 
 
-def tell_pairs(
-    found: Pairs, ground_truth: Path | None, dataset: str, facts: dict[str, Any], say: Callable[[str], None]
-) -> None:
-    """Say how many pairs there are, and which share of the true ones, if there is a ground truth."""
+def tell_pairs(found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]) -> PairFigures | None:
+    """Print the number of pairs and, if there is a ground truth, the recall of its pairs, which is returned."""
     from shoe.core.errors import many
     from shoe.predict.pairs import ceiling
     from shoe.predictions.truth import read_ground_truth
@@ -96,13 +96,12 @@ def tell_pairs(
     pictures = len(found.records)
     say(f"{many(found.count, 'pair')} in {many(pictures, 'picture')}, {found.count / max(pictures, 1):.1f} in each")
     if ground_truth is None:
-        return
+        return None
     figures = ceiling(found.records, read_ground_truth(ground_truth, dataset))
-    known = {name: getattr(figures, name) for name in ("recall", "human_recall", "object_recall", "truths")}
-    facts["ceiling"] = {name: value for name, value in known.items() if value is not None}
     if figures.recall is not None:
         shares = f"{figures.human_recall or 0:.1%} of its persons, {figures.object_recall or 0:.1%} of its objects"
         say(f"{figures.recall:.1%} of {many(figures.truths, 'true pair')} are asked about (boxes: {shares})")
+    return figures
 
 
 def predict(
@@ -166,6 +165,7 @@ def predict(
     takes over what the parts did. docs/predict.md has settings by group, and recipes.
     """
     from shoe.benchmarks import benchmark
+    from shoe.core.documents import narrowed
     from shoe.core.errors import OptionError
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
@@ -202,13 +202,10 @@ def predict(
     if part:
         files, pictures = files.of_part(part), of_part(every_picture, part)
     found = find_pairs(pictures, every_picture, choices, pairs, files, say)
-    by = choices.by
-    facts: dict[str, Any] = {"part": str(part)} if part else {}
-    facts["pictures"] = len(pictures)
+    by, reach = choices.by, None
     if found:
         by = found.by | by
-        facts["pairs"] = found.count
-        tell_pairs(found, None if part else ground_truth, dataset, facts, say)
+        reach = tell_pairs(found, None if part else ground_truth, dataset, say)
     of_picture = {record.image: record for record in found.records} if found else {}
 
     def every() -> Any:
@@ -218,10 +215,10 @@ def predict(
     if merged := kept.merge(say):
         say(f"{merged:,} lines of other files of answers were taken over")
     plan = kept.plan(every)
-    _tell_plan(plan, choices.model, facts)
+    _tell_plan(plan, choices.model)
     if choices.model.asks and not dry_run and not yes:
         _confirm(plan, choices.model, max_cost)
-    budget = Budget(max_cost, max_requests)
+    budget, seconds, written = Budget(max_cost, max_requests), None, None
     with (
         cluster_of(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
@@ -232,7 +229,6 @@ def predict(
             measured = kept.measure(every, left, at_once, budget, progress, probabilities=probabilities)
             if measured:
                 seconds, count = measured
-                facts["seconds_per_question"] = seconds
                 hours = f"{seconds * (left - count) / 3600:,.2g} hours"
                 progress.say(f"about {hours} to go: {seconds:.2g} s a question, over {count:,}")
         states = None if dry_run else kept.ask_shown(every, budget, progress, probabilities=probabilities)
@@ -245,17 +241,37 @@ def predict(
         if part:
             say(_done_of(part, plan.total, len(pictures), len(every_picture), out))
         else:
-            _write(out, kept.of(every()), pictures, choices, by, facts)
-    put_json({"by": by, **facts}, json)
+            written = _write(out, kept.of(every()), pictures, choices, by)
+    if json is not None:
+        from shoe.report.schemas import Ceiling, Predict, Questions
+
+        document = Predict(
+            by=by,
+            part=str(part) if part else None,
+            pictures=len(pictures),
+            pairs=found.count if found else None,
+            ceiling=narrowed(reach, Ceiling) if reach else None,
+            questions=Questions(
+                plan.total,
+                plan.known,
+                plan.text_tokens,
+                plan.answer_tokens,
+                cost=plan.cost if choices.model.asks else None,
+            ),
+            seconds_per_question=seconds,
+            predictions=written.predictions if written else None,
+            tied=written.tied if written else None,
+            refused=written.refused if written else None,
+            unread=written.unread if written else None,
+        )
+        put_json(document, json)
 
 
-def _tell_plan(plan: Planned, config: BackendConfig, facts: dict[str, Any]) -> None:
+def _tell_plan(plan: Planned, config: BackendConfig) -> None:
     from shoe.core.errors import many
 
-    facts["questions"] = {name: getattr(plan, name) for name in ("total", "known", "text_tokens", "answer_tokens")}
     price = ""
     if config.asks:
-        facts["questions"]["cost"] = plan.cost
         price = f", at most {plan.cost:,.4g} in the currency of the price" if plan.cost else ", of no known price"
     asked = f"{many(plan.total, 'question')}, {plan.known:,} of them answered"
     tokens = f"{plan.text_tokens:,} tokens to read and {plan.answer_tokens:,} to write"
@@ -294,16 +310,14 @@ def _done_of(part: Shard, questions: int, pictures: int, of_all: int, out: Path)
     return f"part {part}: {done}; without --shard, the command takes over all parts and writes {out}"
 
 
-def _write(
-    out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any], facts: dict[str, Any]
-) -> None:
+def _write(out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any]) -> Written:
     from shoe.core.errors import many
     from shoe.predict.scored import write_scored
 
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
     written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, by)
-    facts |= {name: getattr(written, name) for name in ("predictions", "tied", "refused", "unread")}
     tied = f", {written.tied / written.predictions:.1%} of them tied" if written.scores else ""
     lost = "".join(f", {count:,} answers {what}" for count, what in
                    ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
     say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")
+    return written

@@ -1,4 +1,4 @@
-"""Mean and standard deviation over the reports of several splits, as papers give them, beside that of another one."""
+"""Mean and standard deviation of metrics over the reports of several splits."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
 from shoe.report.score_files import Score
 from shoe.report.text import percent, points, say, table
-from shoe.scoring.entries import PartMean
 from shoe.scoring.strict import Strict
 
 _OF_TRUTH = ("split", "images", "truths", "truth-sha", "class-split", "class-split-sha")
-"""What signatures of different splits differ in."""
+"""Items of a signature that may differ between splits."""
 _STRICT = {"full": "map", "rare": "map_rare", "non_rare": "map_non_rare"}
 _SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 
 
 class AveragedReport(Document, frozen=True):
-    """A report that is put together with others.
+    """A report that is averaged with others.
 
     Attributes:
-        file: its name.
-        split: what it is of.
-        signature: how its figures came about.
-        figures: by key: "strict:PROTOCOL:full" or a part's name instead of full, "roles:PROTOCOL:full", "semantic:map".
+        file: file name of the report.
+        split: split that was scored.
+        signature: settings that produced the metrics.
+        figures: metrics by key: "strict:PROTOCOL:full", or the name of a part in place of "full",
+            "roles:PROTOCOL:full", "semantic:map".
     """
 
     file: str
@@ -42,13 +42,13 @@ class AveragedReport(Document, frozen=True):
 
 
 class Average(Document, frozen=True):
-    """Figures of several splits put together.
+    """Metrics averaged over several splits.
 
     Attributes:
-        reports: one a split.
-        mean, standard_deviation: of the figures that all of them have; the standard deviation is that of a sample.
+        reports: one report per split.
+        mean, standard_deviation: mean and sample standard deviation of the metrics that all reports have.
         beside: one more report, which is not in the mean.
-        difference: of the mean from it.
+        difference: mean minus the metrics of ``beside``.
     """
 
     reports: list[AveragedReport]
@@ -60,7 +60,7 @@ class Average(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One report, with what tells its ground truth from others, and signatures by protocol, all of them by ""."""
+    """A report, the digest of its ground truth, and its signatures by protocol; the whole signature has the key ""."""
 
     report: AveragedReport
     truth: str
@@ -68,41 +68,38 @@ class Scored:
 
 
 def read_report(path: Path) -> Scored:
-    """Read what ``shoe score --json`` wrote.
+    """Read a report of ``shoe score --json``.
 
     Raises:
-        InputError: for anything else.
+        InputError: if the file is no such report.
     """
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     strict: Sequence[Strict] = report.protocols or [*filter(None, [report.strict])]
-    for one in strict:
-        of = f"strict:{one.protocol}"
-        found |= {f"{of}:{name}": getattr(one, key) for name, key in _STRICT.items()} | _parts(of, one.parts)
-    found |= {f"roles:{one.protocol}:full": one.map for one in report.roles}
+    for result in strict:
+        key = f"strict:{result.protocol}"
+        values |= {f"{key}:{name}": getattr(result, field) for name, field in _STRICT.items()}
+        values |= {f"{key}:{name}": part.map for name, part in result.parts.items()}
+    values |= {f"roles:{result.protocol}:full": result.map for result in report.roles}
     if report.semantic:
-        found |= {f"semantic:{name}": getattr(report.semantic, name) for name in _SEMANTIC}
-        found |= _parts("semantic", report.semantic.parts)
-    figures = {name: value for name, value in found.items() if value is not None}
-    signed = {"": report.signature} | {one.protocol: one.signature for one in report.protocols}
-    signed |= {one.protocol: one.signature for one in report.roles}
+        values |= {f"semantic:{name}": getattr(report.semantic, name) for name in _SEMANTIC}
+        values |= {f"semantic:{name}": part.map for name, part in report.semantic.parts.items()}
+    figures = {name: value for name, value in values.items() if value is not None}
+    signatures = {"": report.signature} | {result.protocol: result.signature for result in report.protocols}
+    signatures |= {result.protocol: result.signature for result in report.roles}
     truth = dict(Signature.parse(report.signature).items).get("truth-sha", "")
-    return Scored(AveragedReport(path.name, report.split, report.signature, figures), truth, signed)
-
-
-def _parts(of: str, parts: Mapping[str, PartMean]) -> dict[str, float | None]:
-    return {f"{of}:{name}": part.map for name, part in parts.items()}
+    return Scored(AveragedReport(path.name, report.split, report.signature, figures), truth, signatures)
 
 
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
-    """Put reports together.
+    """Average the metrics of reports.
 
     Args:
-        paths: of two reports or more, each of another ground truth.
-        beside: of one more, as of the original split, which is not in the mean.
+        paths: files of two or more reports, each with a different ground truth.
+        beside: file of one more report that is not in the mean, such as that of the original split.
 
     Raises:
-        InputError: for a file that is no report, one ground truth twice, and signatures that differ in anything else.
+        InputError: if a file is no report, two have the same ground truth, or signatures differ in another item.
     """
     reports = [read_report(path) for path in paths]
     if len(reports) < 2:
@@ -131,33 +128,29 @@ def average(paths: Sequence[Path], beside: Path | None) -> Average:
 
 
 def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
-    """Only figures that came about alike have a mean."""
+    """Raise an InputError if two reports were scored with different settings."""
     for protocol in {**first.signatures, **report.signatures}:
-        own, wanted = (_choices(each.signatures.get(protocol)) for each in (report, first))
-        unlike = next((key for key in {**wanted, **own} if own.get(key) != wanted.get(key)), None)
-        if unlike is not None:
-            found, expected = (quote(of[unlike]) if unlike in of else "nothing" for of in (own, wanted))
-            raise InputError(
-                path, field=f"signature: {unlike}", found=found, expected=expected, hint=f"as in {first.report.file}"
-            )
-
-
-def _choices(signature: str | None) -> dict[str, str]:
-    """What a signature says beside the ground truth."""
-    items = Signature.parse(signature).items if signature else ()
-    return {key: value for key, value in items if key not in _OF_TRUTH}
+        own, wanted = (
+            dict(Signature.parse(each.signatures[protocol]).items if each.signatures.get(protocol) else ())
+            for each in (report, first)
+        )
+        for key in {**wanted, **own}:
+            if key not in _OF_TRUTH and own.get(key) != wanted.get(key):
+                found, expected = (quote(items[key]) if key in items else "nothing" for items in (own, wanted))
+                hint = f"as in {first.report.file}"
+                raise InputError(path, field=f"signature: {key}", found=found, expected=expected, hint=hint)
 
 
 def print_average(made: Average, to: Console) -> None:
-    """Print a line for each figure: each report's, their mean and standard deviation, and what stands beside."""
+    """Print a row per metric: value of each report, mean, standard deviation, and difference from ``beside``."""
     reports, beside, difference = made.reports, made.beside, made.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
-    shown = table("", *columns, *([beside.split, "difference"] if beside else []))
+    output = table("", *columns, *([beside.split, "difference"] if beside else []))
     for name, value in made.mean.items():
         cells = [percent(report.figures[name]) for report in reports]
         cells += [percent(value), percent(made.standard_deviation[name])]
         if beside:
             cells += [percent(beside.figures.get(name)), points(difference.get(name))]
-        shown.add_row(name, *cells)
-    to.print(shown)
+        output.add_row(name, *cells)
+    to.print(output)
     say(to, f"mean and standard deviation (of a sample) over {len(reports)} splits")

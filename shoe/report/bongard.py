@@ -1,4 +1,4 @@
-"""Bongard problems in the terminal, and sampled ones as one HTML page."""
+"""Bongard problems in the terminal, and a sample of them as an HTML page."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _OUTCOMES = {
 
 
 def group_name(name: str) -> str:
-    """A group in words: "seen object, unseen action" of "seen_obj_unseen_act"."""
+    """Return the name of a group in words, such as "seen object, unseen action" for "seen_obj_unseen_act"."""
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print what each step of the curation left, and what was sampled."""
+    """Print the data left after each step of the curation, and the number of sampled problems."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
@@ -53,7 +53,7 @@ def print_counts(problems: Problems, to: Console) -> None:
 
 
 def print_score(report: BongardReport, to: Console) -> None:
-    """Print the accuracy of both oracles by group, and what became of the questions."""
+    """Print the accuracy of both oracles by group, and the outcomes of the questions."""
     title = f"{many(report.problems, 'problem')} · {many(report.concepts, 'concept')} · {many(report.images, 'image')}"
     say(to, title, "bold")
     if report.named_images < report.images:
@@ -83,17 +83,14 @@ def _span(interval: tuple[float, float] | None) -> str:
     return "–" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"
 
 
-# Sampled Bongard problems as one HTML page: works from disk, without a script, asks for nothing from any network.
-
 _STREAM = (1 << 27) + (1 << 26)
+"""First stream of random numbers for this page, apart from other uses of the seed."""
 
 
 def write_problem_page(path: str | Path, problems: Problems, images: Path | None, count: int, seed: int) -> None:
-    """Write the page.
+    """Write sampled problems as an HTML page that works from disk, without scripts or network requests.
 
     Args:
-        path: HTML file.
-        problems: problems to sample from.
         images: folder with the images; small copies of the crops become part of the page. Without the folder, or if an
             image is missing, boxes stand on a blank crop.
         count: maximum number of problems of each group.
@@ -127,16 +124,11 @@ def problem_page(problems: Problems, images: Path | None, count: int, seed: int)
 
 def _problem(problems: Problems, p: int, images: Path | None) -> dict[str, Any]:
     sides = {"shows it": problems.positives[p], "does not": problems.negatives[p]}
-    return {
-        "concept": " ".join(problems.concepts[problems.concept[p]]),
-        "sides": {
-            name: [_crop(problems.regions, row, images) for row in rows.tolist()] for name, rows in sides.items()
-        },
-    }
+    crops = {name: [_crop(problems.regions, row, images) for row in rows.tolist()] for name, rows in sides.items()}
+    return {"concept": " ".join(problems.concepts[problems.concept[p]]), "sides": crops}
 
 
 def _crop(regions: Regions, row: int, images: Path | None) -> dict[str, str]:
-    """The crop at its true size with both boxes, and the interaction that it is annotated with."""
     edges = regions.crops[row]
     corner = np.tile(edges[:2], 2)
     width, height = (edges[2:] - edges[:2]).tolist()

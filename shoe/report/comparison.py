@@ -1,4 +1,4 @@
-"""Models beside each other: as JSON and CSV, in the terminal, as LaTeX and as Markdown."""
+"""Comparison of models as JSON, CSV, LaTeX, Markdown and in the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
 from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
 from shoe.comparison.run import NO_CONFIDENCE, Run
-from shoe.comparison.significance import Difference, Estimate
+from shoe.comparison.significance import Difference
 from shoe.comparison.sweeps import FIGURES, Choice, Point, Setting, Survival
 from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pair, Span
 from shoe.core.errors import many, printable
@@ -20,22 +20,19 @@ from shoe.core.io.delimited import delimited_text
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.text import count, percent, points, say, short_names, table, words
 
-# What sets models apart, by class, verb and object: in the terminal and as CSV.
-
 LEAST = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"
 _MOST = 3
 _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
-"""Ground truths below which average precision is a matter of luck; what has fewer is shown only where all have."""
+"""Fewest ground truths with which a gain or loss is shown, unless all have fewer: below, AP is mostly chance."""
 
 
 def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
-    """Of the two best models, the classes, verbs and objects that gain and lose most."""
-    shown = False
-    for name, models, lines in most_apart(found, made):
+    """Print the classes, verbs and objects whose AP differs most between the two best models."""
+    differences = list(most_apart(found, made))
+    for name, models, lines in differences:
         rows: list[list[str | Text]] = [[kind, words(label), *cells] for kind, label, *cells in lines]
         to.print(table(f"most apart, {name}", "", "truths", *short_names(models, 24), "by", names=2, rows=rows))
-        shown = True
-    if shown:
+    if differences:
         pair = sorted(_two_best(found), key=found.names.index)
         others = "; other pairs, and all classes: --json" if len(found.runs) > 2 else "; all classes: --json"
         say(to, f"apart      {' and '.join(pair)}: {LEAST}{others}")
@@ -44,9 +41,10 @@ def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
 def most_apart(
     found: Comparison, made: Sequence[Apart]
 ) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
-    """For each figure its name, the two best models, and what gains and loses most from one to the other.
+    """Yield, for each metric, its name, the two best models, and the largest gains and losses from one to the other.
 
-    Each row says the kind, the class, verb or object, its truths, its two figures in percent, and their difference.
+    A row has the kind, the class, verb or object, its number of ground truths, its AP under both models in percent,
+    and the difference in points.
     """
     pair = _two_best(found)
     for each in made:
@@ -54,16 +52,16 @@ def most_apart(
             continue
         heading = next(column.heading for column in found.columns if column.figure == each.figure)
         rows = [
-            (kind, one.name, count(one.truths), percent(one.before), percent(one.after), points(one.by))
-            for kind, moved in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
-            for one in _extremes(moved, _FEWEST_TRUTHS[kind])
+            (kind, move.name, count(move.truths), percent(move.before), percent(move.after), points(move.by))
+            for kind, moves in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
+            for move in _extremes(moves, _FEWEST_TRUTHS[kind])
         ]
         if rows:
             yield heading, each.models, rows
 
 
 def _two_best(found: Comparison) -> set[str]:
-    """The best model and the next one that is not the same with all its scores equal."""
+    """Return the names of the best model and of the next one, ignoring copies of the best with constant scores."""
     cells = found.cells(found.columns[0].figure)
     order = sorted(range(len(cells)), key=lambda i: (cells[i].rank or len(cells) + 1, i))
     first, *others = (found.names[i] for i in order)
@@ -71,15 +69,13 @@ def _two_best(found: Comparison) -> set[str]:
     return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
 
 
-def _extremes(moved: Sequence[Moved], fewest: int) -> list[Moved]:
-    moved = [one for one in moved if one.truths >= fewest] or moved
-    gained = [one for one in moved[:_MOST] if one.by > 0]
-    lost = [one for one in moved[-_MOST:] if one.by < 0]
-    return gained + lost
+def _extremes(moves: Sequence[Moved], fewest: int) -> list[Moved]:
+    moves = [move for move in moves if move.truths >= fewest] or moves
+    return [move for move in moves[:_MOST] if move.by > 0] + [move for move in moves[-_MOST:] if move.by < 0]
 
 
 def classes_csv(found: Comparison) -> str:
-    """A line for each class: its name, its ground truths, whether it is rare, and average precision of every model."""
+    """Return a CSV table with one line per class: name, rare or not, ground truths, and AP of every model."""
     figures = [
         figure for figure in dict.fromkeys(c.figure for c in found.columns) if figure.endswith((":full", ":map"))
     ]
@@ -93,14 +89,12 @@ def classes_csv(found: Comparison) -> str:
     return delimited_text(rows)
 
 
-# Figures of models under other choices of the metric, in the terminal.
-
 RATERS = "a rater is one of the map alone: shoe map info says who"
 NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
 
 def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival], to: Console) -> None:
-    """One table a figure, a row a setting and a column a model; then whether rankings survive."""
+    """Print a table per metric, with a row per setting and a column per model, and whether rankings stay the same."""
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
@@ -110,7 +104,7 @@ def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Seque
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """For each figure its name, and a row a setting: the option, its value (* as asked for), percent of each model."""
+    """Yield, for each metric, its name and a row per setting: option, value (* if requested), percent per model."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -122,14 +116,14 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
 
 
 def sentence(survival: Survival) -> str:
-    """Whether a ranking survives, in one sentence with its numbers."""
+    """Return a sentence that says whether the ranking of models stays the same under other settings."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
-    named = ", ".join(f"{setting.option} {_value(setting)}" for setting in changed)
+    names = ", ".join(f"{setting.option} {_value(setting)}" for setting in changed)
     least = f"; lowest Kendall's tau-b {survival.lowest_tau:.2f}" if survival.lowest_tau is not None else ""
-    of = f"{len(changed)} of {survival.settings} other settings"
-    return f"ranking    by {figure} models change places under {of}: {named}{least}"
+    number = f"{len(changed)} of {survival.settings} other settings"
+    return f"ranking    by {figure} models change places under {number}: {names}{least}"
 
 
 def _value(setting: Choice) -> str:
@@ -138,7 +132,7 @@ def _value(setting: Choice) -> str:
 
 
 class Figure(Document, frozen=True):
-    """One figure of one model, and its 95 % interval over images."""
+    """Value of one metric of one model, and its 95 % interval over images."""
 
     value: Fraction
     rank: Count
@@ -149,15 +143,15 @@ class Compared(Document, frozen=True, kw_only=True):
     """One model.
 
     Attributes:
-        name: what it is called.
-        signature: how its figures came about.
+        name: name of the model.
+        signature: settings that produced the metrics.
         predictions, predictions_sha: number of predictions, and a digest of them.
-        figures: "strict:PROTOCOL:full", ":rare" and ":non_rare"; "semantic:map", ":mf1", ":gt_miss_rate" and
-            ":prediction_miss_rate".
-        gain: SHOE-mAP less the strict mAP of the first protocol.
-        raters: SHOE-mAP by each rater of the map alone.
-        map_interval: with ``--bounds``, where SHOE-mAP would lie were all pairs rated.
-        absent: for each part that could not be measured, why.
+        figures: metrics by key: "strict:PROTOCOL:full", ":rare" and ":non_rare"; "semantic:map", ":mf1",
+            ":gt_miss_rate" and ":prediction_miss_rate".
+        gain: SHOE-mAP minus the strict mAP of the first protocol.
+        raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
+        map_interval: with ``--bounds``, the likely range of SHOE-mAP if all pairs were rated.
+        absent: for each part that could not be measured, the reason.
     """
 
     name: str
@@ -172,10 +166,10 @@ class Compared(Document, frozen=True, kw_only=True):
 
 
 class Ranking(Document, frozen=True, kw_only=True):
-    """Whether strict and semantic mAP rank the models alike.
+    """Agreement of the rankings of models by strict and by semantic mAP.
 
     Attributes:
-        figures: the two that are compared.
+        figures: keys of the two metrics.
         tau: Kendall's tau-b between the rankings.
         moved: pairs of models that change places.
     """
@@ -186,11 +180,11 @@ class Ranking(Document, frozen=True, kw_only=True):
 
 
 class SweptSetting(Choice, frozen=True):
-    """One choice of the metric changed, and the figures of all models under it.
+    """One option of the metric changed, and the metrics of all models under it.
 
     Attributes:
-        asked: whether it is what was asked for.
-        figures: by the name of a figure, then by model.
+        asked: whether it is the requested setting.
+        figures: values by the name of a metric, then by model.
     """
 
     asked: bool
@@ -198,14 +192,14 @@ class SweptSetting(Choice, frozen=True):
 
 
 class Sweep(Document, frozen=True):
-    """Every choice varied alone, and whether rankings survive."""
+    """Metrics with each option varied alone, and whether the ranking of models stays the same."""
 
     points: list[SweptSetting]
     rankings: list[Survival]
 
     @classmethod
     def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> Sweep:
-        """Name the models whose figures points hold; what cannot be measured is left out."""
+        """Build the document from swept values in the order of models; values that are None are left out."""
         swept = []
         for point in points:
             figures = {
@@ -217,17 +211,17 @@ class Sweep(Document, frozen=True):
 
 
 class Compare(Document, frozen=True, kw_only=True):
-    """Models beside each other.
+    """Comparison of models.
 
     Attributes:
-        models: one for each file, in their order.
-        resamples, seed: how often images were drawn, and the seed.
-        differences: of every two models, for each figure that both have.
-        ranking: whether strict and semantic mAP rank the models alike.
-        unlike: what differs between signatures, and which protocols are left out.
-        notes: what the table says in words.
-        apart: what sets every two models apart, by class, verb and object.
-        sweep: with ``--sweep``, the figures under other choices of the metric.
+        models: one entry per file, in the order of the files.
+        resamples, seed: number of resamples of the images, and the random seed.
+        differences: differences of every two models, for each metric that both have.
+        ranking: agreement of the rankings by strict and by semantic mAP.
+        unlike: differences between signatures, and protocols that are left out.
+        notes: results and remarks in sentences.
+        apart: differences of every two models by class, verb and object.
+        sweep: with ``--sweep``, the metrics under other options.
     """
 
     models: list[Compared]
@@ -244,13 +238,13 @@ class Compare(Document, frozen=True, kw_only=True):
     def from_comparison(
         cls, found: Comparison, apart: list[Apart] | None = None, sweep: Sweep | None = None
     ) -> Compare:
-        """Put the figures of runs, their statistics and what they say beside what sets models apart."""
+        """Build the document from a comparison and, optionally, differences by class and a sweep."""
         made = found.statistics
         columns = {column.figure: found.cells(column.figure) for column in found.columns}
         models = []
         for number, (run, gain) in enumerate(zip(found.runs, found.gains, strict=True)):
-            estimates = made.estimates[run.name] if made else {}
-            cells = {figure: of[number] for figure, of in columns.items()}
+            intervals = {key: (e.low, e.high) for key, e in made.estimates[run.name].items()} if made else {}
+            cells = {figure: column[number] for figure, column in columns.items()}
             models.append(
                 Compared(
                     name=run.name,
@@ -258,7 +252,7 @@ class Compare(Document, frozen=True, kw_only=True):
                     predictions=run.facts.get("predictions"),
                     predictions_sha=run.facts.get("predictions-sha"),
                     figures={
-                        figure: Figure(cell.value, cell.rank, _ends(estimates.get(figure)))
+                        figure: Figure(cell.value, cell.rank, intervals.get(figure))
                         for figure, cell in cells.items()
                         if cell.value is not None and cell.rank is not None
                     },
@@ -281,12 +275,8 @@ class Compare(Document, frozen=True, kw_only=True):
         )
 
 
-def _ends(estimate: Estimate | None) -> tuple[float, float] | None:
-    return None if estimate is None else (estimate.low, estimate.high)
-
-
 def comparison_csv(found: Comparison) -> bytes:
-    """A line for each model and figure: model, figure, value, rank, and the ends of its interval."""
+    """Return a CSV table with one line per model and metric: model, metric, value, rank, and interval."""
     rows: list[list[object]] = [["model", "figure", "value", "rank", "low", "high"]]
     for column in found.columns:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):
@@ -298,11 +288,9 @@ def comparison_csv(found: Comparison) -> bytes:
     return delimited_text(rows).encode()
 
 
-# Models beside each other as a table: in the terminal, as LaTeX and as Markdown.
-
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")
 _LATIN = 0x24F
-"""The last letter that pdfLaTeX may know."""
+"""Last code point (end of Latin Extended-B) that pdfLaTeX can be expected to print."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -314,11 +302,11 @@ _LATEX = {
     "–": r"\textendash{}",
     "↓": r"$\downarrow$",
 }
-"""What stands in text for what LaTeX reads as a command, or would join with its neighbour."""
+"""Replacements of characters that LaTeX would read as commands or join with their neighbours."""
 
 
 def print_comparison(found: Comparison, to: Console) -> None:
-    """Print the table, what it says in words, and the signature."""
+    """Print the table of metrics, the results in sentences, and the signatures."""
     first = found.runs[0]
     say(to, " · ".join([first.facts["data"], first.facts["split"], many(len(first.images), "image")]), "bold")
     groups = {column.group for column in found.columns}
@@ -340,7 +328,7 @@ def print_comparison(found: Comparison, to: Console) -> None:
     to.print(table("model", *headings, *extra, rows=rows))
     if found.raters:
         by_rater: list[list[str | Text]] = [
-            [name, *(percent(of[i]) for of in found.raters.values())] for i, name in enumerate(names)
+            [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
     for line in (*model_notes(found), *found.unlike, *sentences(found), f"table      {legend(found)}"):
@@ -350,7 +338,6 @@ def print_comparison(found: Comparison, to: Console) -> None:
 
 
 def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
-    """The signature of all models; where they differ each one, with its models and how their predictions were read."""
     models: dict[tuple[tuple[str, str], ...], list[Run]] = {}
     for run in found.runs:
         models.setdefault(run.signature.items, []).append(run)
@@ -364,12 +351,12 @@ def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
 
 
 def _beside(found: Comparison, number: int) -> dict[str, list[str]]:
-    """What stands below a model's figures: their intervals, and its ranks."""
+    """Return the cells below the metrics of a model by the name of the row: intervals, and ranks."""
     below = {}
     if found.statistics is not None:
         estimates = found.statistics.estimates[found.names[number]]
-        of_columns = [estimates.get(column.figure) for column in found.columns]
-        below["95 %"] = [f"{percent(of.low)}–{percent(of.high)}" if of else "" for of in of_columns]
+        columns = [estimates.get(column.figure) for column in found.columns]
+        below["95 %"] = [f"{percent(each.low)}–{percent(each.high)}" if each else "" for each in columns]
     if found.compared and len(found.runs) > 1:
         ranks = {figure: str(found.cells(figure)[number].rank or "–") for figure in found.compared}
         below["rank"] = [ranks.get(column.figure, "") for column in found.columns]
@@ -377,12 +364,12 @@ def _beside(found: Comparison, number: int) -> dict[str, list[str]]:
 
 
 def as_latex(found: Comparison) -> str:
-    """A booktabs table, with the document's commands for bold, underlined and raised text alone."""
+    """Return a LaTeX table for the booktabs package."""
 
-    def cell(of: Cell) -> str:
-        text = percent(of.value) if of.value is not None else "--"
-        text = rf"\textbf{{{text}}}" if of.best else rf"\underline{{{text}}}" if of.second else text
-        return text + (rf"\textsuperscript{{{','.join(map(str, of.above))}}}" if of.above else "")
+    def write_cell(cell: Cell) -> str:
+        text = percent(cell.value) if cell.value is not None else "--"
+        text = rf"\textbf{{{text}}}" if cell.best else rf"\underline{{{text}}}" if cell.second else text
+        return text + (rf"\textsuperscript{{{','.join(map(str, cell.above))}}}" if cell.above else "")
 
     columns = found.columns
     spans, rules, at = [], [], 3
@@ -403,64 +390,60 @@ def as_latex(found: Comparison) -> str:
         " & ".join(["", "Model", *(escaped(column.marked) for column in columns), *extra]) + r" \\",
         r"\midrule",
     ]
-    rows = [" & ".join(row) + r" \\" for row in _rows(found, cell, escaped, r"{{\scriptsize {}}}", "$-$")]
-    note = escaped(legend(found))
-    return "\n".join(
-        [*lines, *rows, r"\bottomrule", r"\end{tabular}", rf"\par\smallskip{{\footnotesize {note}\par}}", ""]
-    )
+    rows = [" & ".join(row) + r" \\" for row in _rows(found, write_cell, escaped, r"{{\scriptsize {}}}", "$-$")]
+    note = rf"\par\smallskip{{\footnotesize {escaped(legend(found))}\par}}"
+    return "\n".join([*lines, *rows, r"\bottomrule", r"\end{tabular}", note, ""])
 
 
 def as_markdown(found: Comparison) -> str:
-    """A table as GitHub and MkDocs read it, with the sentences below."""
+    """Return a Markdown table for GitHub and MkDocs, with the results in sentences below."""
 
-    def cell(of: Cell) -> str:
-        text = percent(of.value)
-        text = f"**{text}**" if of.best else f"<u>{text}</u>" if of.second else text
-        return text + (f"<sup>{','.join(map(str, of.above))}</sup>" if of.above else "")
+    def write_cell(cell: Cell) -> str:
+        text = percent(cell.value)
+        text = f"**{text}**" if cell.best else f"<u>{text}</u>" if cell.second else text
+        return text + (f"<sup>{','.join(map(str, cell.above))}</sup>" if cell.above else "")
 
     several = len({column.group for column in found.columns}) > 2
     headings = [f"{column.group} {column.marked}" if several else column.marked for column in found.columns]
     header = ["", "Model", *map(_plain, headings), *(["gain"] if found.compared else [])]
-    rows = [header, ["--:", ":--", *["--:"] * (len(header) - 2)], *_rows(found, cell, _plain, "<small>{}</small>", "−")]
+    alignment = ["--:", ":--", *["--:"] * (len(header) - 2)]
+    rows = [header, alignment, *_rows(found, write_cell, _plain, "<small>{}</small>", "−")]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    said = (*model_notes(found), *found.unlike, *sentences(found))
-    below = [f"- {_plain(' '.join(line.split()))}" for line in said]
-    signed = [f"`{line}`" for line in _signatures(found)]
-    return "\n".join([*lines, "", legend(found), "", *below, "", "\n\n".join(signed), ""])
+    notes = [f"- {_plain(' '.join(s.split()))}" for s in (*model_notes(found), *found.unlike, *sentences(found))]
+    signatures = "\n\n".join(f"`{line}`" for line in _signatures(found))
+    return "\n".join([*lines, "", legend(found), "", *notes, "", signatures, ""])
 
 
 def _rows(
     found: Comparison, cell: Callable[[Cell], str], name: Callable[[str], str], small: str, minus: str
 ) -> list[list[str]]:
-    """A row of figures for each model, then one of its intervals and one of its ranks, in small type."""
     columns = [found.cells(column.figure) for column in found.columns]
     rows = []
     for number, run in enumerate(found.runs):
         gain = [points(found.gains[number]).replace("-", minus)] if found.compared else []
         rows.append([str(number + 1), name(run.name), *(cell(cells[number]) for cells in columns), *gain])
         for below, cells in _beside(found, number).items():
-            shown = (small.format(name(of)) if of else "" for of in (below, *cells))
-            rows.append(["", *shown, *[""][: len(gain)]])
+            texts = (small.format(name(text)) if text else "" for text in (below, *cells))
+            rows.append(["", *texts, *[""][: len(gain)]])
     return rows
 
 
 def escaped(text: str) -> str:
-    """Text as LaTeX prints it."""
+    """Return text that LaTeX prints as it is."""
     return "".join(_LATEX.get(sign, sign) for sign in printable(text, 200)).replace("--", "-{}-")
 
 
 def _plain(text: str) -> str:
-    """Text as Markdown prints it."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|~$" else sign for sign in printable(text, 2000))
 
 
-def _styled(of: Cell) -> Text:
-    shown = Text(percent(of.value), style="bold" if of.best else "underline" if of.second else "")
-    return shown.append(",".join(map(str, of.above)).translate(_DIGITS), style="not bold not underline")
+def _styled(cell: Cell) -> Text:
+    text = Text(percent(cell.value), style="bold" if cell.best else "underline" if cell.second else "")
+    return text.append(",".join(map(str, cell.above)).translate(_DIGITS), style="not bold not underline")
 
 
 def write(text: str, path: str) -> None:
-    """Write a table; the file appears whole or not at all."""
+    """Write a table to a file, atomically."""
     from shoe.core.io.files import replacing
 
     with replacing(path) as stream:

@@ -1,4 +1,4 @@
-"""What a comparison says in plain words: rankings, each pair of models, and the layers of uncertainty."""
+"""Results of a comparison in sentences: rankings, pairs of models, and sources of uncertainty."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from shoe.core.errors import many
 from shoe.report.text import percent, points
 
 _MOST_PAIRS = 6
-"""Pairs of models that have a line of their own; more are summed up."""
+"""Most pairs of models that get a sentence each; more are summarised."""
 _MOST_NAMED = 3
 
 
 def sentences(found: Comparison) -> list[str]:
-    """Say it, a line each, what keeps a reader from misreading the rest first."""
+    """Return the results of a comparison, one line each, limits of the statistics first."""
     if len(found.runs) == 1:
         return _layers(found)
-    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found), *_layers(found)]
+    same = [f"same       {' and '.join(names)} hold the same predictions" for names in found.same]
+    return [*_too_few(found.statistics), *same, *_ranking(found), *_tests(found), *_layers(found)]
 
 
 def legend(found: Comparison) -> str:
-    """How the table is to be read."""
+    """Return the legend of the table of metrics."""
     several = len(found.runs) > 1
     parts = ["Percent; best in bold, second underlined" if several else "Percent"]
     if found.statistics is not None and several:
@@ -36,7 +37,7 @@ def legend(found: Comparison) -> str:
 
 
 def model_notes(found: Comparison) -> list[str]:
-    """What is to be known of how models were read before their figures are believed; what several share once."""
+    """Return the notes on how the predictions were read, each once, with the models that it is about."""
     models: dict[str, list[str]] = {}
     for run in found.runs:
         for note in run.notes:
@@ -45,7 +46,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Some of the models, by their names."""
+    """Return names of models as text."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 
@@ -62,10 +63,6 @@ def _too_few(made: Statistics | None) -> list[str]:
     ]
 
 
-def _same(found: Comparison) -> list[str]:
-    return [f"same       {' and '.join(names)} hold the same predictions" for names in found.same]
-
-
 def _ranking(found: Comparison) -> list[str]:
     if found.compared is None or found.tau is None:
         return []
@@ -76,9 +73,9 @@ def _ranking(found: Comparison) -> list[str]:
     return [line + _first(pairs, "; ")]
 
 
-def _first(named: Sequence[str], between: str = ", ") -> str:
-    more = f"{between}{len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
-    return between.join(named[:_MOST_NAMED]) + more
+def _first(names: Sequence[str], separator: str = ", ") -> str:
+    more = [f"{len(names) - _MOST_NAMED:,} more"] if len(names) > _MOST_NAMED else []
+    return separator.join([*names[:_MOST_NAMED], *more])
 
 
 def _tests(found: Comparison) -> list[str]:
@@ -92,15 +89,11 @@ def _tests(found: Comparison) -> list[str]:
 
 
 def _pair(
-    found: Comparison,
-    made: Statistics,
-    pair: tuple[str, str],
-    columns: Sequence[Column],
-    others: Sequence[Column],
+    found: Comparison, made: Statistics, pair: tuple[str, str], columns: Sequence[Column], others: Sequence[Column]
 ) -> str:
-    """The figures that are compared, in full; of the others those in which the models differ or the tests disagree."""
+    """Describe all differences in ``columns``, and those in ``others`` if significant or if the two tests disagree."""
     parts = [
-        f"{_called(found, column)} {_difference(difference, made)}"
+        f"{_heading(found, column)} {_difference(difference, made)}"
         for column in columns
         if (difference := made.between(*pair, column.figure)) is not None
     ]
@@ -110,11 +103,11 @@ def _pair(
         if difference is None:
             continue
         if difference.significant and column in others:
-            winners.setdefault(f"{_better(difference)} is better in", []).append(_called(found, column))
+            winners.setdefault(f"{_better(difference)} is better in", []).append(_heading(found, column))
         elif (difference.bootstrap.adjusted < LEVEL) != (difference.randomisation.adjusted < LEVEL):
             p = f"{difference.bootstrap.adjusted:.3f} and {difference.randomisation.adjusted:.3f}"
-            winners.setdefault("bootstrap and randomisation disagree on", []).append(f"{_called(found, column)} ({p})")
-    parts += [f"{who} {', '.join(of)}" for who, of in winners.items()]
+            winners.setdefault("bootstrap and randomisation disagree on", []).append(f"{_heading(found, column)} ({p})")
+    parts += [f"{verdict} {', '.join(headings)}" for verdict, headings in winners.items()]
     return f"{' - '.join(pair)}: {'; '.join(parts) or 'no figure that both have'}"
 
 
@@ -136,7 +129,6 @@ def _better(difference: Difference) -> str:
 
 
 def _summary(found: Comparison, made: Statistics, column: Column) -> str:
-    """What the best model is better than, and how many pairs differ."""
     cells = found.cells(column.figure)
     tested = [each for each in made.differences if each.figure == column.figure]
     differ = sum(each.significant for each in tested)
@@ -147,14 +139,14 @@ def _summary(found: Comparison, made: Statistics, column: Column) -> str:
         for number, (name, cell) in enumerate(zip(found.names, cells, strict=True), 1)
         if cell.value is not None and number not in (best + 1, *beaten)
     ]
-    said = f"{found.names[best]} is better than {'all others' if not open_ else f'{len(beaten)} others'}"
-    said += f", not beyond chance than {_first(open_)}" if open_ else ""
-    told = f"{differ:,} of {many(len(tested), 'pair')} of models differ beyond chance (superscripts; all in --json)"
-    return f"tests      {_called(found, column)}: {said}; {told}"
+    line = f"tests      {_heading(found, column)}: {found.names[best]} is better than "
+    line += f"{len(beaten)} others, not beyond chance than {_first(open_)}" if open_ else "all others"
+    pairs = many(len(tested), "pair")
+    return f"{line}; {differ:,} of {pairs} of models differ beyond chance (superscripts; all in --json)"
 
 
-def _called(found: Comparison, column: Column) -> str:
-    """A figure's heading, with its protocol where there are several of that heading."""
+def _heading(found: Comparison, column: Column) -> str:
+    """Return the heading of a column, with its protocol if other columns have the same heading."""
     several = sum(other.heading == column.heading for other in found.columns) > 1
     return f"{column.group} {column.heading}" if several else column.heading
 
@@ -174,18 +166,17 @@ def _layers(found: Comparison) -> list[str]:
     lines += _raters(found)
     for run in found.runs:
         lines += [f"{run.name}: {part}: not measured: {why}" for part, why in (run.absent or {}).items()]
-        if (of := run.interval) is not None and of.map is not None:
-            ends = f"{percent(of.map[0])} to {percent(of.map[1])}"
+        if run.interval is not None and run.interval.map is not None:
+            ends = " to ".join(map(percent, run.interval.map))
             lines.append(f"unrated    {run.name}: SHOE-mAP {ends} were all pairs of senses rated, 90 % likely")
     return lines
 
 
 def _without_interval(found: Comparison, made: Statistics) -> list[str]:
-    """Which figures have none although there are enough resamples."""
     if not made.has_intervals:
         return []
     lacking = [
-        _called(found, column)
+        _heading(found, column)
         for column in found.columns
         for name, cell in zip(found.names, found.cells(column.figure), strict=True)
         if cell.value is not None and column.figure not in made.estimates[name]
@@ -196,13 +187,12 @@ def _without_interval(found: Comparison, made: Statistics) -> list[str]:
 
 
 def _raters(found: Comparison) -> list[str]:
-    """Which raters of the map rank models otherwise than all raters together."""
     if not found.raters:
         return []
-    together = [of.get("semantic:map") for of in found.figures]
+    together = [figures.get("semantic:map") for figures in found.figures]
     known = [number for number, value in enumerate(next(iter(found.raters.values()))) if value is not None]
-    of_known = "" if len(known) == len(found.runs) else f" (known for {len(known)} of {len(found.runs)} models)"
-    line = f"raters     SHOE-mAP by each of {many(len(found.raters), 'rater')} of the map alone{of_known}"
+    line = f"raters     SHOE-mAP by each of {many(len(found.raters), 'rater')} of the map alone"
+    line += "" if len(known) == len(found.runs) else f" (known for {len(known)} of {len(found.runs)} models)"
     if len(known) < 2:
         return [line]
     otherwise = []

@@ -1,11 +1,12 @@
-"""Datasets in the terminal: the list of them, and one in words and numbers."""
+"""Datasets, their files and their splits: in the terminal and as JSON."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
@@ -15,12 +16,12 @@ from rich.text import Text
 
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit
-from shoe.benchmarks.summary import DatasetCard, ListedDataset, PublishedSize
-from shoe.core.arrays import Mask
+from shoe.benchmarks.summary import DatasetCard, DatasetInfo, DatasetStats, ListedDataset, Published, PublishedSize
+from shoe.benchmarks.systematic import PARTS, DatasetSplit
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import many
 from shoe.predictions.formats.registry import BONGARD
-from shoe.predictions.inventory import Found, Inventory
+from shoe.predictions.inventory import Inventory
 from shoe.report.text import count, fixed, say, table, words
 from shoe.scoring.evidence.facts import nearest_seen
 from shoe.similarity import load_similarity
@@ -30,21 +31,18 @@ _SIZES = ("images", "empty_images", "triplets", "classes")
 
 
 def print_list(datasets: Sequence[ListedDataset], to: Console) -> None:
-    """Print a line for each dataset."""
+    """Print a table with one row per dataset."""
     rows = [
         cells(each.name, each.title, *_counts(each, _OF_CLASSES), " ".join(each.class_splits or ()))
         for each in datasets
     ]
     made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2, rows=rows)
-    for column in (1, 5):
-        made.columns[column].no_wrap = False
-    made.columns[5].justify = "left"
-    to.print(made)
+    to.print(_fold(made, 1, 5))
     say(to, "shoe dataset info NAME says more; shoe dataset check FOLDER, what you have of it", "dim")
 
 
 def print_card(card: DatasetCard, to: Console) -> None:
-    """Print what a dataset is, how large, and where to get it."""
+    """Print the description of a dataset, its sizes, and where to get it."""
     say(to, f"{card.name} · {card.title}", "bold")
     for line in (*card.papers, f"licence    {card.licence}"):
         say(to, line)
@@ -55,48 +53,39 @@ def print_card(card: DatasetCard, to: Console) -> None:
             f"{classes.rare:,} rare, {classes.no_interaction:,} no_interaction",
         )
     if published := card.published:
-        rows = [cells(name, *_counts(known, _SIZES), known.source) for name, known in published.items()]
+        rows = [cells(name, *_counts(size, _SIZES), size.source) for name, size in published.items()]
         made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
-        _fold(made, 5)
-        to.print(made)
+        to.print(_fold(made, 5))
     if splits := card.class_splits:
         rows = [
-            cells(name, ", ".join(f"{part} {size:,}" for part, size in of.parts.items()), of.about)
-            for name, of in splits.items()
+            cells(name, ", ".join(f"{part} {size:,}" for part, size in split.parts.items()), split.about)
+            for name, split in splits.items()
         ]
-        made = table("split of classes", "classes", "what is held out", names=3, rows=rows)
-        _fold(made, 2)
-        to.print(made)
-    if files := card.files:
-        rows = [cells(of.name, of.purpose, of.place) for of in files]
-        made = table("file", "for", "where to get it", names=3, rows=rows)
-        _fold(made, 1)
-        _fold(made, 2)
-        to.print(made)
+        to.print(_fold(table("split of classes", "classes", "what is held out", names=3, rows=rows), 2))
+    if card.files:
+        rows = [cells(file.name, file.purpose, file.place) for file in card.files]
+        to.print(_fold(table("file", "for", "where to get it", names=3, rows=rows), 1, 2))
     for line in card.notes:
         say(to, line)
 
 
 def cells(*texts: str) -> list[Text]:
-    """Texts as cells of a row."""
+    """Return texts as cells of a row."""
     return [words(text, 300) for text in texts]
 
 
-def _counts(of: ListedDataset | PublishedSize, keys: Sequence[str]) -> list[str]:
-    return ["" if (number := getattr(of, key)) is None else count(number) for key in keys]
+def _counts(sizes: ListedDataset | PublishedSize, keys: Sequence[str]) -> list[str]:
+    return ["" if (number := getattr(sizes, key)) is None else count(number) for key in keys]
 
 
-def _fold(made: Any, column: int) -> None:
-    """Let a column of words take several lines, at the left."""
-    made.columns[column].no_wrap = False
-    made.columns[column].justify = "left"
-
-
-# A split of classes, described: its parts, what is wholly unseen, and how near unseen classes are to seen ones.
+def _fold(made: Table, *columns: int) -> Table:
+    for column in columns:
+        made.columns[column].no_wrap, made.columns[column].justify = False, "left"
+    return made
 
 
 class SplitPart(Document, frozen=True):
-    """A part of a split of classes."""
+    """Number of classes in a part of a class split."""
 
     classes: Count
     no_interaction: Count
@@ -104,7 +93,7 @@ class SplitPart(Document, frozen=True):
 
 
 class NearestSeen(Document, frozen=True, rename={"unseen": "class"}):
-    """An unseen class, and the seen one most similar to it."""
+    """An unseen class, and the seen class most similar to it."""
 
     unseen: str
     seen: str
@@ -112,7 +101,7 @@ class NearestSeen(Document, frozen=True, rename={"unseen": "class"}):
 
 
 class RangeOfSimilarity(Document, frozen=True, rename={"low": "from", "high": "to"}):
-    """How many unseen classes have a nearest seen class about as similar."""
+    """Number of unseen classes whose similarity to the nearest seen class is in a range."""
 
     low: Fraction
     high: Fraction
@@ -135,26 +124,26 @@ class ClassSplitInfo(Document, frozen=True):
     by_nearest_seen: list[RangeOfSimilarity] | None = None
 
 
-def class_split_info(of: Benchmark, name: str) -> ClassSplitInfo:
-    """Describe a split of a benchmark's classes."""
-    split, classes = of.class_splits[name](), of.classes
+def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
+    """Return the parts of a class split, unseen words, and the similarity of unseen classes to the nearest seen."""
+    split, classes = benchmark.class_splits[name](), benchmark.classes
     parts = {
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
         for part, mask in split.parts.items()
     }
     two = {SEEN, UNSEEN} <= split.parts.keys()
-    near = nearest_seen(split, classes, load_similarity(of.similarity))
+    near = nearest_seen(split, classes, load_similarity(benchmark.similarity))
     pairs = zip(near.unseen, near.seen, near.similarity.tolist(), strict=True) if near else ()
     return ClassSplitInfo(
         name,
-        of.name,
+        benchmark.name,
         split.about,
         split.source,
         split.digest,
         parts,
         lost_verbs=_lost(classes.verbs, classes.verb, split) if two else None,
         lost_objects=_lost(classes.objects, classes.object, split) if two else None,
-        similarity=of.similarity if near else None,
+        similarity=benchmark.similarity if near else None,
         nearest=[NearestSeen(classes.labels[a], classes.labels[b], round(value, 6)) for a, b, value in pairs]
         if near
         else None,
@@ -165,21 +154,18 @@ def class_split_info(of: Benchmark, name: str) -> ClassSplitInfo:
 
 
 def _lost(names: Sequence[str], of_class: NDArray[np.integer], split: ClassSplit) -> list[str]:
-    """The words all of whose classes are unseen."""
-
-    def there(mask: Mask) -> Mask:
-        return np.bincount(of_class[mask], minlength=len(names)) > 0
-
-    return [names[i] for i in np.flatnonzero(there(split.parts[UNSEEN]) & ~there(split.parts[SEEN])).tolist()]
+    """Return the words of which all classes are unseen, given the word of each class."""
+    unseen = np.setdiff1d(of_class[split.parts[UNSEEN]], of_class[split.parts[SEEN]])
+    return [names[i] for i in unseen.tolist()]
 
 
 def print_class_split(described: ClassSplitInfo, to: Console) -> None:
-    """Print a split of classes."""
+    """Print the description of a class split."""
     say(to, f"{described.split} · {described.dataset} · {described.about}", "bold")
     rows = []
-    for part, of in described.parts.items():
-        numbers = of.classes, of.no_interaction, of.classes - of.no_interaction, of.rare
-        rows.append(cells(part, *map(count, numbers)))
+    for name, part in described.parts.items():
+        numbers = part.classes, part.no_interaction, part.classes - part.no_interaction, part.rare
+        rows.append(cells(name, *map(count, numbers)))
     to.print(table("part", "classes", "no_interaction", "without these", "rare", rows=rows))
     for noun, lost in (("verb", described.lost_verbs), ("object", described.lost_objects)):
         if lost:
@@ -187,18 +173,13 @@ def print_class_split(described: ClassSplitInfo, to: Console) -> None:
         elif lost is not None:
             say(to, f"unseen     every {noun} has a seen class")
     if ranges := described.by_nearest_seen:
-        shares = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
-        say(
-            to,
-            f"nearest    unseen classes by similarity to their nearest seen one ({described.similarity}): {shares}",
-        )
+        text = ", ".join(f"{each.low:g} to {each.high:g}: {each.classes}" for each in ranges)
+        title = f"unseen classes by similarity to their nearest seen one ({described.similarity})"
+        say(to, f"nearest    {title}: {text}")
     say(to, f"source     {described.source}")
     say(to, f"digest     {described.digest}")
 
 
-# What a ground truth holds, in the terminal.
-
-# Keys of the summary, as they are called in the table.
 _TITLES = {
     "format": "format",
     "dataset": "dataset",
@@ -214,38 +195,37 @@ _TITLES = {
     "rare_classes": "  rare",
     "non_rare_classes": "  non-rare",
 }
+"""Row titles of the fields of :class:`~shoe.benchmarks.summary.DatasetInfo`."""
 _COORDINATES = {"continuous": "continuous", "pixels_0": "pixel indices from 0", "pixels_1": "pixel indices from 1"}
 _LONGEST = 1000
 
 
-def print_summary(title: str, facts: Mapping[str, Any], to: Console) -> None:
-    """Print what :func:`shoe.benchmarks.summary.summary` counts."""
-    pairs, coordinates = facts["pairs"], facts["coordinates"].items()
-    rows = [(name, facts[key]) for key, name in _TITLES.items() if key in facts]
+def print_summary(info: DatasetInfo, to: Console) -> None:
+    """Print the counts of a ground truth file, and their differences from the published ones."""
+    rows = [(name, value) for key, name in _TITLES.items() if (value := getattr(info, key)) is not None]
     rows += [
-        ("box pairs as drawn", pairs["drawn"]),
-        (f"  merged where both boxes overlap by {pairs['merged_at']}", pairs["merged"]),
-        *(("boxes", f"{_COORDINATES[kind]} ({many(images, 'image')})") for kind, images in coordinates),
+        ("box pairs as drawn", info.pairs.drawn),
+        (f"  merged where both boxes overlap by {info.pairs.merged_at}", info.pairs.merged),
+        *(("boxes", f"{_COORDINATES[kind]} ({many(n, 'image')})") for kind, n in info.coordinates.items()),
     ]
-    if recounted := facts.get("rare_recounted"):
-        verdict = "the class table's" if recounted["as_listed"] else "others than the class table's"
-        rows.append(("rare by these triplets (fewer than 10)", f"{recounted['classes']}, {verdict}"))
-    if published := facts.get("published"):
-        verdict = "matches" if published["matches"] else "differs"
-        rows.append((f"published counts of {published['split']}", verdict))
-        for name, pair in published["differs"].items():
-            rows.append((f"  {_TITLES[name].strip()}", f"{pair['found']:,}, published {pair['published']:,}"))
-        rows.append(("  source", published["source"]))
-    say(to, title)
+    if recounted := info.rare_recounted:
+        verdict = "the class table's" if recounted.as_listed else "others than the class table's"
+        rows.append(("rare by these triplets (fewer than 10)", f"{recounted.classes}, {verdict}"))
+    if published := info.published:
+        rows.append((f"published counts of {published.split}", "matches" if published.matches else "differs"))
+        for name, pair in published.differs.items():
+            rows.append((f"  {_TITLES[name].strip()}", f"{pair.found:,}, published {pair.published:,}"))
+        rows.append(("  source", published.source))
+    say(to, info.file)
     _print_table(["", ""], rows, to)
 
 
-def print_statistics(counts: Mapping[str, Sequence[Mapping[str, Any]]], to: Console) -> None:
-    """Print what :func:`shoe.benchmarks.summary.statistics` counts, a table each of objects, verbs and classes."""
-    for kind in ("objects", "verbs", "classes"):
-        header = [kind, "triplets", "images", *([""] if kind == "classes" else [])]
-        rows = [(r["name"], r["triplets"], r["images"], "rare" if r.get("rare") else "") for r in counts[kind]]
-        _print_table(header, [row[: len(header)] for row in rows], to)
+def print_statistics(stats: DatasetStats, to: Console) -> None:
+    """Print a table each of objects, verbs and classes with their number of triplets and images."""
+    for kind, counts in (("objects", stats.objects), ("verbs", stats.verbs)):
+        _print_table([kind, "triplets", "images"], [(each.name, each.triplets, each.images) for each in counts], to)
+    rows = [(each.name, each.triplets, each.images, "rare" if each.rare else "") for each in stats.classes]
+    _print_table(["classes", "triplets", "images", ""], rows, to)
 
 
 def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to: Console) -> None:
@@ -257,123 +237,160 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str | int]], to:
     to.print(table)
 
 
-# What a folder has of a dataset, in the terminal and as JSON.
+class FoundFile(Document, frozen=True, kw_only=True):
+    """A file of a folder."""
+
+    file: str
+    kind: str | None = None
+    dataset: str | None = None
+    format: str | None = None
+    holds: str | None = None
+    images: Count | None = None
+    empty_images: Count | None = None
+    triplets: Count | None = None
+    classes: Count | None = None
+    published: Published | None = None
+    problem: str | None = None
 
 
-def inventory_dict(folder: str, found: Inventory, wanted: Sequence[Benchmark]) -> dict[str, Any]:
-    """The keys of ``shoe dataset check --json``."""
-    return {
-        "folder": folder,
-        "pictures": found.pictures,
-        "files": [_file_dict(file) for file in found.files],
-        "missing": [
-            {
-                "dataset": of.name,
-                "holds": holds,
-                "files": [{"name": file.name, "purpose": file.purpose, "place": file.place} for file in files],
-            }
-            for of in wanted
-            for holds, files in found.missing(of).items()
-        ],
-        "commands": list(_commands(folder, found)),
-    }
+class WantedFile(Document, frozen=True):
+    """A missing file, and where to get it."""
+
+    name: str
+    purpose: str
+    place: str
 
 
-def print_inventory(folder: str, found: Inventory, wanted: Sequence[Benchmark], to: Console) -> None:
-    """Print what there is of each dataset wanted, what is missing, and what can be done with it."""
-    say(to, f"{folder}: {many(len(found.files), 'file')}, {many(found.pictures, 'picture')}", "bold")
-    for of in wanted:
-        say(to, of.name, "bold")
-        for file in found.files:
-            if file.dataset == of.name:
-                say(to, f"you have   {_said(file)}")
-        for holds, files in found.missing(of).items():
-            places = "; or ".join(f"{file.name} from {file.place}" for file in files)
-            say(to, f"missing    {holds} ({files[0].purpose}): get {places}")
-    for command in _commands(folder, found):
+class Missing(Document, frozen=True):
+    """A part of a dataset that no file of the folder contains, and the files that contain it."""
+
+    dataset: str
+    holds: str
+    files: list[WantedFile]
+
+
+class DatasetCheck(Document, frozen=True):
+    """Dataset files of a folder, missing files, and commands for the files that are there."""
+
+    folder: str
+    pictures: Count
+    files: list[FoundFile]
+    missing: list[Missing]
+    commands: list[str]
+
+
+def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]) -> DatasetCheck:
+    """Return what an inventory has and lacks of the wanted benchmarks."""
+    files = []
+    for file in inventory.files:
+        counts: dict[str, Any] = file.counts
+        files.append(
+            FoundFile(
+                file=file.path,
+                kind=file.kind or None,
+                dataset=file.dataset or None,
+                format=file.format or None,
+                holds=file.holds or None,
+                **counts,
+                published=None if file.published is None else msgspec.convert(file.published, Published),
+                problem=file.problem or None,
+            )
+        )
+    missing = [
+        Missing(benchmark.name, holds, [WantedFile(file.name, file.purpose, file.place) for file in options])
+        for benchmark in wanted
+        for holds, options in inventory.missing(benchmark).items()
+    ]
+    return DatasetCheck(folder, inventory.pictures, files, missing, list(_commands(folder, files)))
+
+
+def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
+    """Print the files that a folder has and lacks of some datasets, and the commands that can use them."""
+    say(to, f"{check.folder}: {many(len(check.files), 'file')}, {many(check.pictures, 'picture')}", "bold")
+    for dataset in datasets:
+        say(to, dataset, "bold")
+        for file in check.files:
+            if file.dataset == dataset:
+                say(to, f"you have   {_description(file)}")
+        for missing in check.missing:
+            if missing.dataset == dataset:
+                places = "; or ".join(f"{file.name} from {file.place}" for file in missing.files)
+                say(to, f"missing    {missing.holds} ({missing.files[0].purpose}): get {places}")
+    for command in check.commands:
         say(to, f"you can    {command}")
-    loose = [file for file in found.files if (file.kind or file.problem) and not file.dataset]
-    for file in loose:
-        say(to, f"also       {_said(file)}")
-    if others := [file.path for file in found.files if not (file.kind or file.problem or file.dataset)]:
+    for file in check.files:
+        if (file.kind or file.problem) and not file.dataset:
+            say(to, f"also       {_description(file)}")
+    if others := [file.file for file in check.files if not (file.kind or file.problem or file.dataset)]:
         say(to, f"not read   {', '.join(others)}", "dim")
-    if not found.datasets and all(file.kind != BONGARD for file in found.files):
+    if not any(file.dataset or file.kind == BONGARD for file in check.files):
         say(to, "nothing here is a dataset's; shoe dataset list names those that shoe knows")
 
 
-def _said(file: Found) -> str:
+def _description(file: FoundFile) -> str:
     if file.problem:
-        return f"{file.path}, which cannot be read: {file.problem}"
+        return f"{file.file}, which cannot be read: {file.problem}"
     if file.kind == IMAGE_LABELS:
-        return f"{file.path}: {file.holds}"
+        return f"{file.file}: {file.holds}"
     if file.kind == BONGARD:
-        return f"{file.path}: {BONGARD}, which shoe bongard score answers from predictions"
-    counts = f"{many(file.counts['images'], 'image')}, {many(file.counts['triplets'], 'triplet')} ({file.format})"
+        return f"{file.file}: {BONGARD}, which shoe bongard score answers from predictions"
+    counts = f"{many(file.images or 0, 'image')}, {many(file.triplets or 0, 'triplet')} ({file.format or ''})"
     if file.kind == "predictions":
-        return f"{file.path}: predictions, {counts}"
+        return f"{file.file}: predictions, {counts}"
     if file.published is None:
         verdict = "nothing published to hold it to"
-    elif file.published["matches"]:
+    elif file.published.matches:
         verdict = "as published"
     else:
-        differs = file.published["differs"].items()
         numbers = ", ".join(
-            f"{name.replace('_', ' ')} {of['found']:,}, not {of['published']:,}" for name, of in differs
+            f"{name.replace('_', ' ')} {differs.found:,}, not {differs.published:,}"
+            for name, differs in file.published.differs.items()
         )
         verdict = f"not as published: {numbers}; figures on it are none on {file.holds}"
-    return f"{file.path}: {file.holds}, {counts}, {verdict}"
+    return f"{file.file}: {file.holds or ''}, {counts}, {verdict}"
 
 
-def _commands(folder: str, found: Inventory) -> Iterator[str]:
-    """What can be asked of the files that are there."""
-    labels = {file.dataset: file.path for file in found.files if file.holds == IMAGE_LABELS}
-    for file in found.files:
-        if file.kind == "ground truth" and "train" not in file.holds:
-            of = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
-            truth = shlex.quote(f"{folder}/{file.path}")
-            command = f"shoe score PREDICTIONS --ground-truth {truth}{of}"
+def _commands(folder: str, files: Sequence[FoundFile]) -> Iterator[str]:
+    """Yield a scoring command for each ground truth file of test images."""
+    labels = {file.dataset: file.file for file in files if file.holds == IMAGE_LABELS}
+    for file in files:
+        holds = file.holds or ""
+        if file.kind == "ground truth" and "train" not in holds:
+            option = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
+            truth = shlex.quote(f"{folder}/{file.file}")
+            command = f"shoe score PREDICTIONS --ground-truth {truth}{option}"
             yield command
-            if file.dataset in labels and "test" in file.holds:
+            if file.dataset in labels and "test" in holds:
                 path = shlex.quote(f"{folder}/{labels[file.dataset]}")
                 yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
 
 
-def _file_dict(file: Found) -> dict[str, Any]:
-    said = {"kind": file.kind, "dataset": file.dataset, "format": file.format, "holds": file.holds}
-    known: dict[str, Any] = {key: value for key, value in said.items() if value} | file.counts
-    if file.published is not None:
-        known["published"] = file.published
-    return {"file": file.path, **known, **({"problem": file.problem} if file.problem else {})}
-
-
-# A split as it was made, in the terminal.
-
 _COUNTS = ("images", "triplets", "combinations")
-_PARTS = ("train", "test")
 
 
-def print_split(folder: str, card: Mapping[str, Any], to: Console) -> None:
-    """Print the table of the paper that describes splits, and what was found to hold in the files."""
-    say(to, f"{folder}: {card['dataset']}, split by combinations with seed {card['seed']}", "bold")
-    made = table("", *(f"{name}, {part}" for name in _COUNTS for part in _PARTS))
-    for name, key in (("original", "original"), ("split", "statistics")):
-        cells = (card[key].get(part, {}).get(what) for what in _COUNTS for part in _PARTS)
-        made.add_row(name, *("" if cell is None else count(cell) for cell in cells))
+def print_split(folder: str, card: DatasetSplit, to: Console) -> None:
+    """Print the sizes of a split as in the table of the paper, and the counts of the written files."""
+    say(to, f"{folder}: {card.dataset}, split by combinations with seed {card.seed}", "bold")
+    made = table("", *(f"{name}, {part}" for name in _COUNTS for part in PARTS))
+    for title, parts in (("original", card.original), ("split", card.statistics)):
+        numbers = (getattr(parts.get(part), name, None) for name in _COUNTS for part in PARTS)
+        made.add_row(title, *("" if number is None else count(number) for number in numbers))
     to.print(made)
-    shared, single, nearest = card["shared"], card["single"], card["nearest"]
-    combinations, low, high = card["combinations"], nearest["quartiles"][0], nearest["quartiles"][-1]
-    empty = {part: card["statistics"][part]["empty_images"] for part in _PARTS}
+    nearest, quartiles, (train, test) = card.nearest, card.nearest.quartiles, (card.statistics[part] for part in PARTS)
     lines = [
-        f"both files share {many(shared['combinations'], 'combination')} and {many(shared['images'], 'image')}",
-        f"{combinations['held_out']:,} of {combinations['all']:,} combinations are held out; "
-        f"{many(card['dropped_images'], 'image')} in neither file",
-        f"images without triplets: {empty['train']:,} in train, {empty['test']:,} in test",
+        f"both files share {many(card.shared.combinations, 'combination')} and {many(card.shared.images, 'image')}",
+        f"{card.combinations.held_out:,} of {card.combinations.all:,} combinations are held out; "
+        f"{many(card.dropped_images, 'image')} in neither file",
+        f"images without triplets: {train.empty_images:,} in train, {test.empty_images:,} in test",
         *(
-            f"{what.replace('_', ' ')}: {of['all']} in all, {of['train']} in training images, which lack {of['absent']}"
-            for what, of in single.items()
+            f"{title}: {partners.all} in all, {partners.train} in training images, which lack {partners.absent}"
+            for title, partners in (
+                ("objects of one verb", card.single.objects_of_one_verb),
+                ("verbs of one object", card.single.verbs_of_one_object),
+            )
         ),
-        f"similarity to the nearest training combination: {fixed(low, 2)} to {fixed(high, 2)}, "
-        f"mean {fixed(nearest['mean'], 2)} ({nearest['similarity']})",
+        f"similarity to the nearest training combination: {fixed(quartiles[0], 2)} to {fixed(quartiles[-1], 2)}, "
+        f"mean {fixed(nearest.mean, 2)} ({nearest.similarity})",
     ]
     for line in lines:
         say(to, line)

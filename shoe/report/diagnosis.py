@@ -1,4 +1,4 @@
-"""The semantic part of a diagnosis in the terminal: relations of wrong words, and what explains the vocabulary gap."""
+"""Diagnosis of models in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ RELATIONS = {
     "unrelated": "unrelated",
     "unresolved": "not in WordNet",
 }
-"""How semantic relations are called."""
+"""Names of semantic relations in tables."""
 _WIDE_SEMANTICS = 140
-"""Columns from which on there is room for the commonest confusions and for senses."""
+"""Terminal width in columns from which on the commonest confusions and senses are shown."""
 _SHOWN, _EXAMPLES = 10, 5
 _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console) -> None:
-    """Print what one model's words cost it."""
+    """Print the semantic diagnosis of one model: relations of wrong words, and what explains the vocabulary gap."""
     wide, gap = to.width >= _WIDE_SEMANTICS, found.vocabulary_gap
     if gap is not None:
         say(to, _sum(gap, found.source.name), "bold")
@@ -59,7 +59,7 @@ def print_semantics(found: SemanticDiagnosis, to: Console) -> None:
 
 
 def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
-    """One row per model: SHOE-mAP, what explains its gain over exact matches, and how many wrong words are related."""
+    """Return a table of models: SHOE-mAP, its gain over exact matches, and percent of wrong words related to labels."""
     headings = ("SHOE-\nmAP", "exact\nmatch", "match-\ning", "false\npos.", "verbs'\ncredit", "objects'\ncredit")
     made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
     for model, found in models.items():
@@ -74,17 +74,15 @@ def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
 
 
 def _sum(gap: VocabularyGap, similarity: str) -> str:
-    """Add up the gain in one line."""
-    credit = f"{points(gap.credit)} credit for meaning (verbs {points(gap.verb_credit)}, objects "
     return (
         f"SHOE-mAP {percent(gap.map)} under {similarity} = {percent(gap.exact_map)} with exact matches of words, "
-        f"{points(gap.matching)} other matches, {points(gap.false_positives)} further false positives, {credit}"
-        f"{points(gap.object_credit)})"
+        f"{points(gap.matching)} other matches, {points(gap.false_positives)} further false positives, "
+        f"{points(gap.credit)} credit for meaning (verbs {points(gap.verb_credit)}, "
+        f"objects {points(gap.object_credit)})"
     )
 
 
 def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
-    """Wrong verbs of localised pairs and wrong objects between right boxes, by their relation to the right word."""
     made = table("semantic relation", "verbs", "%", "similarity", "objects", "%", "similarity")
     if wide:
         made.add_column("commonest verb ← predicted", no_wrap=True)
@@ -93,7 +91,11 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     for relation, label in RELATIONS.items():
         cases = [wrong.by_relation.get(relation) for wrong in parts]
         if any(cases):
-            figures = [cell for case in cases for cell in _figures(case)]
+            figures = [
+                cell
+                for case in cases
+                for cell in ((f"{case.count:,}", percent(case.share), fixed(case.similarity, 2)) if case else [""] * 3)
+            ]
             made.add_row(label, *figures, *([_commonest(case) for case in cases] if wide else []))
     made.add_section()
     totals = [cell for wrong in parts for cell in (f"{len(wrong.prediction):,}", "", "")]
@@ -101,19 +103,14 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _figures(of: Related | None) -> tuple[str, str, str]:
-    return ("", "", "") if of is None else (f"{of.count:,}", percent(of.share), fixed(of.similarity, 2))
-
-
-def _commonest(of: Related | None) -> Text:
-    if of is None:
+def _commonest(related: Related | None) -> Text:
+    if related is None:
         return Text("")
-    most = of.commonest[0]
+    most = related.commonest[0]
     return Text(f"{printable(most.label, 20)} ← {printable(most.predicted, 24) or _NO_WORD}  {most.times:,}")
 
 
 def _confusion_table(gap: VocabularyGap, *, wide: bool) -> Table:
-    """What explains the credit, the largest first."""
     made = table("word", "gain", "%", "matches", "similarity")
     made.add_column("true ← predicted", overflow="fold")
     made.add_column("relation", no_wrap=True)
@@ -141,26 +138,23 @@ def _numbers(box: Sequence[float]) -> str:
 
 
 def _share_related(wrong: WrongWords) -> float | None:
-    """Share of wrong words that have a relation to the right one."""
     if not len(wrong.prediction):
         return None
     related = sum(each.count for name, each in wrong.by_relation.items() if name not in ("unrelated", "unresolved"))
     return related / len(wrong.prediction)
 
 
-# A diagnosis in the terminal: what costs most first, then what it rests on.
-
 _WIDE = 126
-"""Columns from which on there is room to say what each error is,"""
+"""Terminal width in columns from which on each error is explained."""
 _ROOMY = 100
-"""and to give the deltas of several models with two digits."""
+"""Terminal width in columns from which on the deltas of several models have two decimals."""
 _BAR = 14
 _PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
 _NARROW = (
     *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
     *("false\npos.", "false\nneg."),
 )
-"""Headings of ``NAMES`` for tables that have a column each."""
+"""Headings of ``NAMES`` for tables with one column per error."""
 _RULES = {
     "paper": (
         "this mAP: Diag-HOI's papers, IoU above 0.5, area under the curve, a mean over all classes with ground truth",
@@ -175,7 +169,7 @@ _RULES = {
         "other mAPs of one file: --by class (action and object); score (the benchmark's own protocols)",
     ),
 }
-"""Which mAP it is, by variant or ``role``: three commands say one of their own for the same file."""
+"""Explanation of the mAP by variant or ``role``, because three commands report different mAPs of the same file."""
 SWEEPS = {
     "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
     "detection": "without pairs whose detection scores less than a threshold",
@@ -184,14 +178,7 @@ SWEEPS = {
 
 
 def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False) -> None:
-    """Print all that was found out about one model, or several models side by side.
-
-    Args:
-        models: one or several.
-        truth: the ground truth of all.
-        to: where.
-        sweeps: whether to thin out pairs at several thresholds too.
-    """
+    """Print the diagnosis of one model, or of several side by side, and with ``sweeps`` metrics at thresholds."""
     first = next(iter(models.values()))
     counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
@@ -200,7 +187,12 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     several = len(models) > 1
     (_print_several if several else _print_one)(models, to)
     if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
-        _print_semantics_of_several(semantics, to)
+        seeds = [each.analysis.seed for each in semantics.values() if each.analysis.drawn]
+        seed = f" (seed {seeds[0]} alone)" if seeds else ""
+        say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
+        to.print(_deltas_table(semantics, to))
+        say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
+        to.print(semantic_table(semantics))
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
             say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
@@ -208,15 +200,15 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     for line in _notes(models):
         say(to, line)
     for name, found in models.items():
-        whose = f"{name}: " if several else ""
-        say(to, f"signature  {whose}{found.signature.short()}")
+        prefix = f"{name}: " if several else ""
+        say(to, f"signature  {prefix}{found.signature.short()}")
         if found.semantic is not None:
-            say(to, f"           {whose}{found.semantic.signature.short()}")
+            say(to, f"           {prefix}{found.semantic.signature.short()}")
     say(to, "           in full: --json -", "dim")
 
 
 def verdict(found: ErrorAnalysis) -> str:
-    """Say which error costs most; nothing if none costs anything."""
+    """Return a sentence about the error whose fix adds most mAP, or "" if no fix adds any."""
     for error in ERRORS:
         if error.name == found.worst:
             gain = points(found.deltas[error.name].map)
@@ -239,7 +231,11 @@ def _print_one(models: Models, to: Console) -> None:
             say(to, line, "dim")
         say(to, verdict(found), "bold")
         to.print(_error_table(found, wide=to.width >= _WIDE))
-        to.print(_progression_table(found))
+        steps = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
+        steps.add_row("none", *map(percent, found.means), "")
+        for error, step in zip(ERRORS, found.progression, strict=True):
+            steps.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
+        to.print(steps)
     else:
         say(to, f"{name} · {many(len(found.table), 'pair')}")
     to.print(_sub_task_table(models))
@@ -261,30 +257,20 @@ def _print_several(models: Models, to: Console) -> None:
     to.print(_sub_task_table(models))
 
 
-def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Console) -> None:
-    drawn = next((of.analysis for of in models.values() if of.analysis.drawn), None)
-    seed = f" (seed {drawn.seed} alone)" if drawn else ""
-    say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
-    to.print(_deltas_table(models, to))
-    say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
-    to.print(semantic_table(models))
-
-
 def _how(found: Diagnosis) -> str:
-    """The choices that the short signature does not show."""
+    """Return the settings that the short signature does not show."""
     if found.variant.name == "released":
         return "as Diag-HOI's toolbox"
     if found.choice == "greedy":
         return "as Diag-HOI's paper, greedy fixes"
     if not found.drawn:
         return f"as Diag-HOI's paper, seed {found.seed}"
-    # What meaning makes of the fixes is scored anew for each state, so for one seed alone.
+    # Semantic deltas score each fixed state again, so they are computed for one seed only.
     semantic = f"; Δ SHOE: seed {found.seed}" if found.semantic and found.semantic.deltas else ""
     return f"as Diag-HOI's paper, mean ± sd over seeds {found.seed} to {found.seed + found.seeds - 1}{semantic}"
 
 
 def _error_table(found: Diagnosis, *, wide: bool) -> Table:
-    """Error types by what they cost, and the same errors in two groups."""
     by_meaning = found.semantic.deltas if found.semantic is not None else {}
     spread = ["±"] if found.drawn else []
     made = table(
@@ -307,16 +293,7 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     return made
 
 
-def _progression_table(found: Diagnosis) -> Table:
-    made = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
-    made.add_row("none", *map(percent, found.means), "")
-    for error, step in zip(ERRORS, found.progression, strict=True):
-        made.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
-    return made
-
-
 def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnosis], to: Console) -> Table:
-    """One row per model: its mean, and what each oracle adds."""
     digits = 2 if to.width >= _ROOMY else 1
     made = table_of_models("model", "mAP", *_NARROW)
     for name, found in models.items():
@@ -330,15 +307,15 @@ def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnos
 
 
 def _sub_task_table(models: Models) -> Table:
-    """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
+    """Return metrics of pairs and interactions, as in Table 2 of the papers; for one model by rarity as in Table 5."""
     headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "human\nrecall", "object\nrecall")
     several = len(models) > 1
     made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
     for name, found in models.items():
         named, negative = found.interaction_map, found.negative_ap
         parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
-        whole = _number(found.pairs.per_image), percent(negative.all_points if negative else None)
-        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *whole)
+        cells = fixed(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
+        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *cells)
         if not several:
             _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
             _add_sub_tasks(made, "non-rare", found.pairs_non_rare, parts[2])
@@ -358,31 +335,26 @@ def _sweep_table(curve: Sweep) -> Table:
     )
     for point in curve.points:
         shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
-        made.add_row(f"{point.threshold:g}", _number(point.per_image), *map(percent, shares))
+        made.add_row(f"{point.threshold:g}", fixed(point.per_image, 1), *map(percent, shares))
     return made
 
 
 def _notes(models: Models) -> list[str]:
-    """Why parts are absent, and the notes that are no warnings."""
-    said: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     for name, found in models.items():
         absent = {**found.absent, **(found.semantic.absent if found.semantic else {})}
-        said[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
-        said[name] += [line for line in found.notes if line not in found.warnings]
-    return _of_models(said)
+        notes[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
+        notes[name] += [line for line in found.notes if line not in found.warnings]
+    return _of_models(notes)
 
 
-def _of_models(said: Mapping[str, Iterable[str]]) -> list[str]:
-    """Lines, each once, with the models that it is about where it is not about all."""
+def _of_models(notes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return each line once, with the names of its models unless it is about all models."""
     names: dict[str, list[str]] = {}
-    for name, lines in said.items():
+    for name, lines in notes.items():
         for line in lines:
             names.setdefault(line, []).append(name)
-    return [line if len(of) == len(said) else f"{', '.join(of)}: {line}" for line, of in names.items()]
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return [line if len(models) == len(notes) else f"{', '.join(models)}: {line}" for line, models in names.items()]
 
 
 def _bar(value: float | None, most: float) -> str:
@@ -391,24 +363,21 @@ def _bar(value: float | None, most: float) -> str:
 
 
 def _short(count: int) -> str:
-    """A count in at most six characters."""
     return f"{count:,}" if count < 10_000 else f"{count / 1000:,.0f}k"
 
 
-# A diagnosis as JSON (docs/diagnosis.md): fractions 0..1, absent parts absent, never null.
-
 Models = Mapping[str, Diagnosis | PairDiagnosis]
-"""Diagnoses by what the models are called."""
+"""Diagnoses by name of the model."""
 
 
 class Model(ModelFigures, frozen=True):
-    """The diagnosis of one of several models; its name is that of its file, without the ending."""
+    """Diagnosis of one of several models, named after its file without the ending."""
 
     name: str
 
 
 class OneModel(ModelFigures, frozen=True):
-    """The diagnosis of one model, and what it was diagnosed on."""
+    """Diagnosis of one model, with its dataset and split."""
 
     dataset: str
     split: str
@@ -416,7 +385,7 @@ class OneModel(ModelFigures, frozen=True):
 
 
 class SeveralModels(Document, frozen=True):
-    """The diagnoses of several models, and what they were diagnosed on."""
+    """Diagnoses of several models, with their dataset and split."""
 
     dataset: str
     split: str
@@ -424,16 +393,10 @@ class SeveralModels(Document, frozen=True):
 
 
 def document(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> OneModel | SeveralModels:
-    """Collect the figures of one model, or of several.
-
-    Args:
-        models: one or several.
-        truth: the ground truth of all.
-        sweeps: whether to thin out pairs at several thresholds too.
-    """
-    where = truth.classes.name, truth.split
+    """Return the metrics of one or more models with the same ground truth, with ``sweeps`` at several thresholds."""
+    data = truth.classes.name, truth.split
     figures = {name: asdict(found.figures(sweeps=sweeps)) for name, found in models.items()}
     if len(figures) > 1:
-        return SeveralModels(*where, [Model(name, **of) for name, of in figures.items()])
-    ((name, of),) = figures.items()
-    return OneModel(*where, name, **of)
+        return SeveralModels(*data, [Model(name, **values) for name, values in figures.items()])
+    ((name, values),) = figures.items()
+    return OneModel(*data, name, **values)

@@ -1,4 +1,4 @@
-"""What figures rest on, and what attacks on a file would earn: the same notes in the terminal and the JSON."""
+"""Notes on reports, and audits, calibration, protocol differences and verdicts in the terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
-# What a figure rests on, and what a reader should know before quoting it: the same in the terminal and the JSON.
-
 _WORDS_SHOWN = 8
 _TAU_BY = {
     "dataset": "the best {best} of all predictions",
@@ -31,7 +29,7 @@ _TAU_BY = {
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
-    """Collect the notes on a report, one line each, the most urgent first."""
+    """Return the notes on a report for the terminal and the JSON, one line each, the most urgent first."""
     lines = report.warnings
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
@@ -50,7 +48,6 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
 
 
 def _prediction_lines(report: Report, evidence: Evidence) -> list[str]:
-    """What the file of predictions is like: repeats, boxes, words."""
     facts, found, lines = evidence.profile, evidence.resolution, []
     if facts.repeats:
         verb = "repeats" if facts.repeats == 1 else "repeat"
@@ -91,7 +88,6 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
 
 
 def _rule_line(result: StrictResult) -> str:
-    """How this mAP comes about, and which others of the same file there are."""
     options = result.options
     classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
     classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
@@ -125,18 +121,17 @@ def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
 
 
 def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
-    """What another reading of tau would give, where it would give anything else."""
+    """Return SHOE-mF1 under other interpretations of tau, unless all are equal."""
     if report.semantic is None or len(set(readings.values())) == 1:
         return []
-    given = report.semantic.options
-    names = {by: text.format(best=f"{1 - given.tau:.0%}", tau=f"{given.tau:g}") for by, text in _TAU_BY.items()}
-    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != given.tau_by]
-    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[given.tau_by]} (tau-by={given.tau_by})"
+    options = report.semantic.options
+    names = {by: text.format(best=f"{1 - options.tau:.0%}", tau=f"{options.tau:g}") for by, text in _TAU_BY.items()}
+    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != options.tau_by]
+    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[options.tau_by]} (tau-by={options.tau_by})"
     return [f"{start}; SHOE-mF1 would be {', '.join(others)} (docs/protocols.md, A22)"]
 
 
 def _map_lines(evidence: Evidence) -> list[str]:
-    """How far the figures depend on what the map leaves unrated, and on who rated."""
     lines, found = [], evidence.resolution
     if found is not None and found.basis and evidence.profile.images:
         lines.append(
@@ -177,62 +172,57 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """One table a protocol: the figures as they are, then what each attack adds, in points."""
+    """Print a table per protocol: the metrics of the file, and what each attack adds in points."""
     say(to, "what each attack on the file adds to its figures, in points; a sound figure gains nothing by any of them")
     for protocol, honest in found.protocols.items():
-        shown = [name for name in _HEADINGS if getattr(honest, name) is not None]
-        rows = [["as it is", *(f"{100 * getattr(honest, name):.2f}" for name in shown)]]
+        names = [name for name in _HEADINGS if getattr(honest, name) is not None]
+        rows = [["as it is", *(f"{100 * getattr(honest, name):.2f}" for name in names)]]
         for attack in found.attacks:
             gains = attack.protocols[protocol].gains
-            rows.append([attack.name, *(points(getattr(gains, name)) for name in shown)])
-        to.print(table(protocol, *(_HEADINGS[name] for name in shown), rows=rows))
+            rows.append([attack.name, *(points(getattr(gains, name)) for name in names)])
+        to.print(table(protocol, *(_HEADINGS[name] for name in names), rows=rows))
     for attack in found.attacks:
         say(to, f"{attack.name:18} {attack.about}")
 
 
-# How far scores are from shares of right predictions, in the terminal.
-
-
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Measure the calibration of a run under each of its protocols."""
-    found = [calibration(one.entries, bins, one.options.protocol, str(one.signature)) for one in run.strict]
+    """Return the calibration of a run under each of its protocols."""
+    results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         protocol = run.semantic.options.protocol
-        found.append(calibration(run.semantic.entries, bins, protocol, str(run.signature)))
-    return ModelCalibration(run.name, found)
+        results.append(calibration(run.semantic.entries, bins, protocol, str(run.signature)))
+    return ModelCalibration(run.name, results)
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
-    """A table of all files and protocols; of one file, the reliability of each bin of scores below."""
+    """Print the calibration errors of all files and protocols; of a single file, also each bin of scores."""
     say(to, "scores beside the share of right predictions; error: expected calibration error")
     rows = [
         [
             model.predictions,
-            *(one.protocol, percent(one.map), percent(one.error), percent(one.tied_share)),
-            percent(None) if one.ranked is None else f"{one.ranked:,}",
+            *(each.protocol, percent(each.map), percent(each.error), percent(each.tied_share)),
+            "–" if each.ranked is None else f"{each.ranked:,}",
         ]
         for model in found.models
-        for one in model.protocols
+        for each in model.protocols
     ]
     to.print(table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked", rows=rows))
-    for one in found.models[0].protocols if len(found.models) == 1 else ():
+    for each in found.models[0].protocols if len(found.models) == 1 else ():
         rows = [
-            [f"{each.low:.2f} to {each.high:.2f}", f"{each.predictions:,}", percent(each.score), percent(each.right)]
-            for each in one.bins
-            if each.predictions
+            [f"{one.low:.2f} to {one.high:.2f}", f"{one.predictions:,}", percent(one.score), percent(one.right)]
+            for one in each.bins
+            if one.predictions
         ]
-        if one.bins:
-            to.print(table(f"scores, {one.protocol}", "predictions", "mean score %", "right %", rows=rows))
+        if each.bins:
+            to.print(table(f"scores, {each.protocol}", "predictions", "mean score %", "right %", rows=rows))
 
-
-# Why protocols disagree, in the terminal.
 
 _MOST_CLASSES = 10
 _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console) -> None:
-    """Print the figures, each difference by its rules, and what the annotation does to them."""
+    """Print mAP by protocol, each difference of protocols by rule, and effects of the annotation."""
     results = report.strict_results
     rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
@@ -253,27 +243,23 @@ def _print_difference(found: Difference, to: Console) -> None:
         say(to, f"{names}: the same rules", style="bold")
         return
     shares = {rule.name: (rule.map, rule.map_rare, rule.map_non_rare) for rule in found.rules}
-    rows = [(s.name, s.before, s.after, *map(points, shares[s.name])) for s in found.rules if any(shares[s.name])]
+    rows = [(r.name, r.before, r.after, *map(points, shares[r.name])) for r in found.rules if any(shares[r.name])]
     rows.append(("together", "", "", *map(points, (found.map, found.map_rare, found.map_non_rare))))
     to.print(table(names, "from", "to", *_FIGURES, names=3, rows=rows))
-    still = [f"{s.name} ({s.before}, {s.after})" for s in found.rules if not any(shares[s.name])]
-    if still:
-        say(to, f"no effect   {', '.join(still)}")
+    without_effect = [f"{r.name} ({r.before}, {r.after})" for r in found.rules if not any(shares[r.name])]
+    if without_effect:
+        say(to, f"no effect   {', '.join(without_effect)}")
     if found.classes:
         moved = [
             (
                 words(c.name),
                 percent(c.before),
                 percent(c.after),
-                ", ".join(_share(*rule) for rule in list(c.rules.items())[:2]),
+                ", ".join(f"{rule.removeprefix('strict.')} {points(share)}" for rule, share in [*c.rules.items()][:2]),
             )
             for c in found.classes[:_MOST_CLASSES]
         ]
         to.print(table(f"most moved of {len(found.classes)}", found.before, found.after, "by", rows=moved))
-
-
-def _share(rule: str, share: float) -> str:
-    return f"{rule.removeprefix('strict.')} {points(share)}"
 
 
 def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
@@ -300,20 +286,16 @@ def _print_false_positives(found: Explained, to: Console) -> None:
             total = max(sum(counts), 1)
             rows.append((name, *(f"{count(number)} ({100 * number / total:.0f} %)" for number in counts)))
     to.print(table("false positives", "class in image", "verified wrong", "ambiguous", "never verified", rows=rows))
-    maps = {
-        protocol: (found.protocols[protocol].map, each.without_unknown.map, each.verified_only.map)
+    rows = [
+        (protocol, *map(percent, (found.protocols[protocol].map, each.without_unknown.map, each.verified_only.map)))
         for protocol, each in found.false_positives.items()
-    }
-    rows = [(protocol, *map(percent, of)) for protocol, of in maps.items()]
+    ]
     to.print(table("mAP", "as it is", "less never verified", "less ambiguous, too", rows=rows))
     say(to, "as many as truths: among the best predictions of each class, as many as it has ground truths.")
 
 
-# What became of a run, in the terminal.
-
-
 def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
-    """Say that a run is equal, or what differs and why."""
+    """Print whether scoring again gives equal results, or the differences and their reasons."""
     if verdict.equal:
         say(to, f"{name}: equal: {many(len(verdict.figures), 'figure')}, options, version and hashes", "bold")
         return

@@ -1,6 +1,6 @@
-"""Many prediction files scored by one ground truth: results of each in a file, whose name has a key of all behind them.
+"""Scoring of many prediction files with one ground truth.
 
-Who scores which file, when, and how often makes no difference: equal keys are equal bytes.
+Names of result files contain a digest of everything that the results depend on: equal names mean equal content.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
@@ -23,27 +22,28 @@ from shoe.core.io.json import read_typed
 from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
 from shoe.report.score_files import Score, as_json
-from shoe.report.text import model_names, percent, table
+from shoe.report.terminal import comparison_table
+from shoe.report.text import model_names
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.file_options import ScoringOptions
 from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
 _LONGEST_NAME = 80
-"""Bytes of a prediction file's name in that of its results."""
+"""Most bytes of the name of a prediction file in the name of its results."""
 _KEY = 16
-"""Hex digits of a key in a file's name."""
+"""Hex digits of the digest in the name of a result file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of some files.
+    """Outcome of :func:`score_many`.
 
     Attributes:
-        results: by prediction file, where its results are; of those that are there.
-        scored: how many of them are new.
-        failed: why a file could not be scored, by its path, in their order.
-        others: how many files are other parts' and not there yet.
+        results: result file by prediction file, for all results that exist.
+        scored: number of new results.
+        failed: reason why a file could not be scored, by its path, in the order of the files.
+        others: number of files of other shards that have no results yet.
     """
 
     results: Mapping[Path, Path]
@@ -54,9 +54,9 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What scoring each of the files takes; nothing else is read for it, wherever it is done."""
+    """Everything that workers need to score the files, beside the files themselves."""
 
-    asked: ScoringOptions
+    options: ScoringOptions
     truth: GroundTruth
     similarity: Similarity
     bounds: bool
@@ -72,26 +72,42 @@ def score_many(
     bounds: bool = False,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Score files that have no results yet, and keep for each what ``shoe score FILE --json`` writes.
+    """Score the files that have no results yet, and write for each the output of ``shoe score FILE --json``.
 
     Args:
-        files: of predictions, each where workers can read it, too.
-        asked: how to score.
-        folder: of results; made where there is none. Other processes may write to it at the same time.
-        engine: who scores.
-        shard: the part of the files that is scored here, by a hash of their content; None for all.
-        bounds: whether to say what the map leaves open.
-        tell: hears how far it is.
+        files: prediction files that all workers can read.
+        folder: folder for results, created if needed. Other processes may write to it at the same time.
+        shard: part of the files to score, chosen by a hash of their content; None for all.
+        bounds: whether to compute bounds due to unrated pairs and the order of lines.
+        tell: progress callback for a line of text.
 
     Raises:
         ShoeError: if the ground truth or the map cannot be read, or results cannot be written.
     """
-    _check_apart(folder, files)
+    inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
+    if inside is not None:  # the next run would take the results for predictions
+        found = f"the folder of {inside}"
+        raise InputError(folder, found=found, expected="a folder for results alone", hint="--results takes one")
     similarity = similarity_for(benchmark(asked.dataset), asked.similarity, "mean")
     settings = _settings(asked, similarity, bounds=bounds)
-    _make(folder)
-    digests, failed = _digests(files)
-    places = {path: folder / _name(path, settings, digest) for path, digest in digests.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(folder, found=reason, expected="a folder for results, or a place for one") from None
+    digests, failed = {}, {}
+    for path in files:
+        try:
+            if is_stream(path):
+                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
+            digests[path] = content_digest(read_bytes(path))
+        except InputError as error:
+            failed[path] = str(error)
+    places = {}
+    for path, digest in digests.items():
+        key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
+        stem = os.fsencode(path.stem)[:_LONGEST_NAME].decode("utf-8", "ignore")
+        places[path] = folder / f"{stem}-{key}.json"
     wanted = {path: place for path, place in places.items() if not place.exists()}
     mine = {os.path.abspath(path): path for path in wanted if shard is None or shard.holds_one(digests[path])}
     scored = 0
@@ -109,78 +125,37 @@ def score_many(
             with replacing(places[path]) as stream:
                 stream.write(result)
             scored += 1
-    there = {path: place for path, place in places.items() if place.exists()}
-    why = {path: failed[path] for path in files if path in failed}
-    return Outcome(there, scored, why, len(wanted) - len(mine))
+    results = {path: place for path, place in places.items() if place.exists()}
+    in_order = {path: failed[path] for path in files if path in failed}
+    return Outcome(results, scored, in_order, len(wanted) - len(mine))
 
 
 def print_many(results: Mapping[Path, Path], to: Console) -> None:
-    """Print a row of figures for each file."""
-    made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
-    for name, place in zip(model_names(list(results)), results.values(), strict=True):
-        report = read_typed(place, read_bytes(place), Score, lambda *_: "the report")
-        figures = [getattr(report.strict, name, None) for name in ("map", "map_rare", "map_non_rare")]
-        of_meaning = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
-        figures += [getattr(report.semantic, name, None) for name in of_meaning]
-        made.add_row(Text(printable(name)), *map(percent, figures))
-    to.print(made)
+    """Print a table of metrics with one row per file."""
+    reports = [read_typed(path, read_bytes(path), Score, lambda *_: "the report") for path in results.values()]
+    to.print(comparison_table(dict(zip(model_names(list(results)), reports, strict=True))))
 
 
 def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
-    """The results of the file of a name, whose content has a digest, or why there are none."""
-    asked, path = common.asked, Path(key[0])
+    """Return the results of a file as JSON, or a message; ``key`` is its path and the digest of its content."""
+    options, path = common.options, Path(key[0])
     try:
-        table, notes = asked.read(path, common.truth)
+        table, notes = options.read(path, common.truth)
         if content_digest(read_bytes(path)) != key[1]:
             raise InputError(path, found="other content than the command did", expected="the same, wherever it is read")
-        report = asked.score(table, asked.part(common.truth, [table]), notes, common.similarity)
+        report = options.score(table, options.part(common.truth, [table]), notes, common.similarity)
         return as_json(report, Evidence.of(report, bounds=common.bounds))
     except ShoeError as error:
         return str(error)
 
 
-def _settings(asked: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
-    """A digest of all that results follow from but for the predictions: contents, not names, of files."""
-    said: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
-    split = Path(asked.split) if asked.split else None
-    files = {"ground_truth": asked.ground_truth, "classes": asked.classes, "image_labels": asked.image_labels}
+def _settings(options: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
+    """Return a digest of everything that results depend on except predictions; files count by content, not name."""
+    facts: dict[str, Any] = {**asdict(options), "bounds": bounds, "version": __version__}
+    split = Path(options.split) if options.split else None
+    files = {"ground_truth": options.ground_truth, "classes": options.classes, "image_labels": options.image_labels}
     for name, path in {**files, "split": split}.items():
         if path is not None and (name != "split" or path.is_file()):
-            said[name] = content_digest(read_bytes(path)).hex()
-    said |= {"lexicon": lexicon().digest, "similarity": similarity.digest}
-    return hashlib.blake2b(repr(sorted(said.items())).encode(), digest_size=16).digest()
-
-
-def _digests(files: Sequence[Path]) -> tuple[dict[Path, bytes], dict[Path, str]]:
-    """A digest of each file's content, and why others cannot be read."""
-    digests, failed = {}, {}
-    for path in files:
-        try:
-            if is_stream(path):
-                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
-            digests[path] = content_digest(read_bytes(path))
-        except InputError as error:
-            failed[path] = str(error)
-    return digests, failed
-
-
-def _name(path: Path, settings: bytes, digest: bytes) -> str:
-    key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
-    stem = os.fsencode(path.stem)[:_LONGEST_NAME].decode("utf-8", "ignore")
-    return f"{stem}-{key}.json"
-
-
-def _check_apart(folder: Path, files: Sequence[Path]) -> None:
-    """See that what lies in the folder afterwards is not taken for predictions the next time."""
-    inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
-    if inside is not None:
-        found = f"the folder of {inside}"
-        raise InputError(folder, found=found, expected="a folder for results alone", hint="--results takes one")
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(folder, found=found, expected="a folder for results, or a place for one") from None
+            facts[name] = content_digest(read_bytes(path)).hex()
+    facts |= {"lexicon": lexicon().digest, "similarity": similarity.digest}
+    return hashlib.blake2b(repr(sorted(facts.items())).encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""What a map holds, and what a rating run takes and came to: in the terminal."""
+"""Similarity maps, their estimates and their rating runs in the terminal."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _MOST_ITEMS = 50
 
 
 def heading(similarity: SimilarityMap) -> str:
-    """A map in one line: name, content, and how its raters are combined."""
+    """Return name, digest, dataset, and number of pairs and raters of a similarity map in one line."""
     pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
     raters = "1 rater" if len(similarity.raters) == 1 else f"{len(similarity.raters)} raters"
     return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"
 
 
 def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
-    """Print a description; every class of the dataset is in the JSON alone."""
+    """Print a description of a similarity map, with the class senses that have the fewest rated pairs."""
     say(to, heading(similarity), style="bold")
     say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
     to.print(_rater_table(info))
@@ -67,10 +67,11 @@ def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
 def _rater_table(info: MapInfo) -> Table:
     made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
     for rater in info.raters:
-        for part, given in (("verbs", rater.verbs), ("objects", rater.objects)):
-            total = sum(rating * number for rating, number in enumerate(given.histogram))
-            mean = fixed(total / given.rated if given.rated else None, 2)
-            made.add_row(words(rater.name), part, *map(count, (given.rated, given.missing, *given.histogram)), mean)
+        for part, counts in (("verbs", rater.verbs), ("objects", rater.objects)):
+            total = sum(rating * number for rating, number in enumerate(counts.histogram))
+            mean = fixed(total / counts.rated if counts.rated else None, 2)
+            cells = map(count, (counts.rated, counts.missing, *counts.histogram))
+            made.add_row(words(rater.name), part, *cells, mean)
     return made
 
 
@@ -97,7 +98,7 @@ def _coverage_table(info: MapInfo) -> Table:
 
 
 def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
-    """Lay any JSON out for reading, two spaces a level; what is too deep or too long is cut, and says so."""
+    """Yield any JSON value as indented lines; values that are too deep or too long are cut with a mark."""
     indent = "  " * depth
     if depth > _DEEPEST:
         yield f"{indent}…"
@@ -120,15 +121,14 @@ def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
         yield f"{indent}{printable(str(value), longest=_LONGEST)}"
 
 
-# Two maps beside each other, and a map's subsets of raters, in the terminal.
-
 _MOST_ROWS = 64
+"""Most rows of a table of subsets of raters."""
 
 
 def print_diff(
     maps: tuple[SimilarityMap, SimilarityMap], found: MapDiff, reports: tuple[Report, Report] | None, to: Console
 ) -> None:
-    """Print a comparison."""
+    """Print the differences of two similarity maps, and of the two reports scored with them."""
     for side, similarity in zip("AB", maps, strict=True):
         say(to, f"{side}  {heading(similarity)}", style="bold")
     say(to, f"value of a pair: {found.ensemble} of the raters that rated it, 0 to 1")
@@ -148,8 +148,10 @@ def print_diff(
             largest.add_column("other sense")
             for pair in diff.largest:
                 senses = zip((pair.class_synset, pair.synset), pair.lemmas, pair.glosses or ("", ""), strict=True)
-                said = (f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses)
-                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *(words(text, longest=300) for text in said))
+                texts = (
+                    f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses
+                )
+                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *(words(text, longest=300) for text in texts))
             to.print(largest)
     if found.score and reports:
         a, b = found.score.a, found.score.b
@@ -163,12 +165,11 @@ def print_diff(
 
 
 def _beside(a: float | None, b: float | None) -> tuple[str, str, str]:
-    """Two fractions in percent, and their difference."""
     return percent(a), percent(b), "–" if a is None or b is None else f"{100 * (b - a):+.2f}"
 
 
 def print_ablation(ablation: Ablation, to: Console) -> None:
-    """Print an ablation; of many subsets the smallest and the whole map."""
+    """Print scores and agreement with people of a map's subsets of raters; at most 64 subsets are shown."""
     similarity, more = ablation.similarity, len(ablation.subsets) - _MOST_ROWS
     say(to, heading(similarity), style="bold")
     say(to, f"value of a pair: {similarity.ensemble} of the raters of the subset that rated it, 0 to 1")
@@ -223,10 +224,10 @@ def _correlation_table(ablation: Ablation) -> Table:
 def _table_of_subsets(
     ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
 ) -> Table:
-    """A row for each subset; of very many for the smallest, and for the whole map."""
     subsets = ablation.subsets
     made = table("#", title, *columns, names=2)
     made.columns[1].no_wrap = False
+    # Subsets are sorted by size: of too many, the smallest and the whole map are shown.
     for subset in subsets if len(subsets) <= _MOST_ROWS else [*subsets[: _MOST_ROWS - 1], subsets[-1]]:
         names = words(" + ".join(subset.raters), longest=300)
         made.add_row(str(len(subset.raters)), names, *cells(subset))
@@ -244,28 +245,23 @@ def _range(spread: SubsetSpread) -> str:
     )
 
 
-# What a map's ratings teach about pairs that it does not rate, in the terminal.
-
-
 def learned_table(found: MapLearned) -> Table:
-    """One line for each part of speech and what was held out: how well its ratings were predicted."""
+    """Return a table of how well held-out ratings were predicted, per part of speech and kind of held-out pairs."""
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
-        for what, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
-            shown = map(fixed, (figures.rho, figures.kappa, figures.off_by, figures.bias))
-            made.add_row(part, what, count(figures.pairs), *shown)
+        for held_out, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
+            cells = map(fixed, (figures.rho, figures.kappa, figures.off_by, figures.bias))
+            made.add_row(part, held_out, count(figures.pairs), *cells)
     return made
 
-
-# What a rating run will take and what it came to, for a whole map or for a score: in the terminal.
 
 _LONGEST_NOTE = 500
 
 
 def estimate_table(estimate: Estimate) -> Group:
-    """Lay an estimate out: what is planned, a row for each rater and for all, and what that rests on.
+    """Return the planned pairs, a table of costs per rater, and the assumptions of an estimate.
 
-    "~" marks what is likely; below it stands between what it will lie.
+    "~" marks a likely value; the line below it has the lowest and the highest value.
     """
     columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
     made = table("rater", *columns)
@@ -275,9 +271,9 @@ def estimate_table(estimate: Estimate) -> Group:
             Text(printable(rater.name)),
             _short(rater.answered),
             _count(rater.pairs),
-            *(_count(value) for value in (rater.requests, rater.input_tokens, rater.output_tokens)),
+            *map(_count, (rater.requests, rater.input_tokens, rater.output_tokens)),
             _span(rater.cost, _money),
-            _span(rater.hours, _time),
+            _span(rater.hours, lambda hours: f"{hours:,.{2 if hours < 1 else 1 if hours < 10 else 0}f}"),
         )
     if len(estimate.raters) > 1:
         made.add_section()
@@ -296,7 +292,7 @@ def _count(value: Range | None) -> str:
 
 
 def _short(count: float) -> str:
-    """Two digits that mean something, thousands as K and so on."""
+    """Format a count with two significant digits and K, M or B."""
     rounded = float(f"{count:.2g}")
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
         if rounded >= size:
@@ -304,11 +300,10 @@ def _short(count: float) -> str:
     return f"{rounded:.0f}"
 
 
-def _span(value: Range | None, shown: Callable[[float], str]) -> str:
-    """What is likely, and its bounds where they look different."""
+def _span(value: Range | None, write: Callable[[float], str]) -> str:
     if value is None:
         return "–"
-    low, likely, high = shown(value.low), shown(value.likely), shown(value.high)
+    low, likely, high = map(write, (value.low, value.likely, value.high))
     return likely if low == high else f"~{likely}\n{low}–{high}"
 
 
@@ -316,13 +311,15 @@ def _money(amount: float) -> str:
     return f"{amount:.2f}" if amount < 10 else f"{float(f'{amount:.2g}'):,.0f}"
 
 
-def _time(hours: float) -> str:
-    return f"{hours:.2f}" if hours < 1 else f"{hours:.1f}" if hours < 10 else f"{hours:,.0f}"
-
-
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print what became of all questions, how far the raters disagree with the first, and what they did."""
-    to.print(_states(raters, outcome))
+    """Print the states of all questions, the disagreement of raters with the first one, and the work of this run."""
+    states = [
+        (words(rater), part, *map(count, states_of(rated, column).values()))
+        for column, rater in enumerate(raters.columns)
+        for part, rated in outcome.parts.items()
+    ]
+    columns = ("rated", "refused", "unparsable", "unrated", "not asked")
+    to.print(table("rater", "part", *columns, names=2, rows=states))
     for line in _disagreements(raters, outcome):
         say(to, line)
     if any(tally.requests or tally.done for tally in outcome.tallies):
@@ -331,18 +328,7 @@ def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
         say(to, line)
 
 
-def _states(raters: Raters, outcome: Outcome) -> Table:
-    """A row for each column and part of speech: how many of its questions are in which state."""
-    rows = [
-        (words(rater), part, *map(count, states_of(rated, column).values()))
-        for column, rater in enumerate(raters.columns)
-        for part, rated in outcome.parts.items()
-    ]
-    return table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2, rows=rows)
-
-
 def _work(raters: Raters, outcome: Outcome) -> Table:
-    """A row for each rater: what it did in this run, and what that cost."""
     columns = ("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {raters.file.currency}")
     made = table("rater", *columns)
     for tally in outcome.tallies:
@@ -353,7 +339,6 @@ def _work(raters: Raters, outcome: Outcome) -> Table:
 
 
 def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
-    """Say how often the others disagreed with the first rater's zeros, beside the paper's figures."""
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
         if rated.sampled is None:
@@ -363,7 +348,8 @@ def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
             f"{len(rated.sampled):,} of those"
         )
         for column, found in rated.disagreements.items():
-            share, low, high, *paper = map(_percent, (found.share, *found.interval, *PAPER))
+            shares = (found.share, *found.interval, *PAPER)
+            share, low, high, *paper = (f"{100 * value:.3f} %" for value in shares)
             yield (
                 f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {share} (95 % interval {low} to "
                 f"{high}; the paper's models {' to '.join(paper)})"
@@ -371,7 +357,7 @@ def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Say which attempts failed, by rater and kind."""
+    """Yield a line per rater with the number of failed requests of each kind."""
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
@@ -379,16 +365,12 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
 
 
 def left(outcome: Outcome) -> int:
-    """How many answers are missing, as far as is known."""
+    """Return the number of answers that are known to be missing."""
     return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3f} %"
-
-
 def round_line(state: Round, currency: str) -> str:
-    """A round in a line, while the next one is under way."""
+    """Return score, interval, number of rated pairs and cost after a round in one line."""
     low, high = state.interval
     rated = f"{state.rated:,} pairs rated" if state.rated else "nothing rated yet"
     cost = f", {state.spent.cost:,.4g} {currency}" if state.spent.cost else ""
@@ -396,7 +378,7 @@ def round_line(state: Round, currency: str) -> str:
 
 
 def rounds_table(completion: Completion, currency: str) -> Table:
-    """A row for each round."""
+    """Return a table with one row per round."""
     columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}")
     made = table("round", *columns, "SHOE-mAP", "from", "to", "width")
     for state in completion.rounds:
@@ -407,7 +389,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Say why it ended, and what it saved."""
+    """Yield lines on why a completion ended, and how many ratings it saved."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
@@ -415,7 +397,7 @@ def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: floa
     if not questions:
         yield "nothing had to be rated"
         return
-    for size, what in ((pairs.whole_build, "a whole build"), (pairs.looked_up, "all that these predictions look up")):
-        yield f"{questions:,} pairs instead of {size:,} ({what}): {size / questions:,.1f} times fewer"
+    for size, plan in ((pairs.whole_build, "a whole build"), (pairs.looked_up, "all that these predictions look up")):
+        yield f"{questions:,} pairs instead of {size:,} ({plan}): {size / questions:,.1f} times fewer"
     if pairs.unanswered:
         yield f"{pairs.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"

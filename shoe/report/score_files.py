@@ -1,4 +1,4 @@
-"""Reports of ``shoe score`` as files: JSON, and the figures of each class as CSV."""
+"""Reports of ``shoe score`` as JSON, and metrics of classes and wordings as CSV."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from shoe.scoring.score import Figures, Report
 
 
 def write_classes(report: Report, path: str | Path) -> None:
-    """Write one class a line; the file appears whole or not at all.
+    """Write the metrics of each class as CSV, one class per line, atomically.
 
-    Columns: class, verb, object, rare ("rare" or nothing), ground_truths, predictions (whose words are exactly those of
-    the class); with a split of the classes, nearest_seen and nearest_similarity of each unseen one; average precision
-    and largest recall by each strict protocol as ``PROTOCOL_ap`` and ``PROTOCOL_recall``, of SHOE ``PROTOCOL_ap`` and
-    ``PROTOCOL_f1``. Fractions 0..1, nothing for a class that is not in the mean: the mean
-    of a column is the report's figure.
+    Columns: class, verb, object, rare ("rare" or empty), ground_truths, and predictions with exactly the words of the
+    class. With a class split: nearest_seen and nearest_similarity of unseen classes. ``PROTOCOL_ap`` and
+    ``PROTOCOL_recall`` are average precision and largest recall by strict protocol, ``PROTOCOL_ap`` and
+    ``PROTOCOL_f1`` those of SHOE. They are fractions, 0 to 1, and empty for classes outside the mean: the mean of a
+    column is the metric in the report.
     """
     task, classes = report.task, report.truth.classes
     columns: dict[str, list[str] | list[int]] = {
@@ -62,16 +62,14 @@ def _cells(values: Floats) -> list[str]:
     return ["" if np.isnan(value) else f"{value:.6f}" for value in values.tolist()]
 
 
-# What the words of predictions were taken to say, in the terminal and as CSV.
-
 _NARROW_ROWS = 10
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """One wording a row; where it is narrow, the first ten, what they were compared with, and what they cost."""
+    """Return a table with one row per wording; a narrow table has fewer columns and at most ten rows."""
     rows: list[list[str | Text]] = [
         [
-            words(_said(wording), 44),
+            words(_phrase(wording), 44),
             words(f"{wording.verb.word} · {wording.object.word}" if wording.verb.word else "–", 40),
             words(wording.compared_with, 30),
             fixed(wording.verb.similarity, 2),
@@ -83,34 +81,29 @@ def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Tabl
         for wording in wordings
     ]
     headings = ("what was said", "read as verb · object", "compared with", "verb", "object", "times", "earns", "lacks")
-    kept = [0, 2, 5, 7] if narrow else list(range(len(headings)))
-    shown = [[row[i] for i in kept] for row in (rows[:_NARROW_ROWS] if narrow else rows)]
+    columns = [0, 2, 5, 7] if narrow else list(range(len(headings)))
+    cells = [[row[i] for i in columns] for row in (rows[:_NARROW_ROWS] if narrow else rows)]
     names = 2 if narrow else 3
-    made = table(*(headings[i] for i in kept), names=names, rows=shown)
+    made = table(*(headings[i] for i in columns), names=names, rows=cells)
     for column in made.columns[:names]:
-        column.no_wrap, column.overflow = False, "fold"  # a narrow terminal has several lines a row
+        column.no_wrap, column.overflow = False, "fold"
     return made
 
 
-def _said(wording: Wording) -> str:
-    if wording.phrases:
-        return wording.phrases[0]
-    spoken = f"{wording.verb.word} {wording.object.word}".strip()
-    return spoken or "phrases without a verb and an object"
+def _phrase(wording: Wording) -> str:
+    phrase = wording.phrases[0] if wording.phrases else f"{wording.verb.word} {wording.object.word}".strip()
+    return phrase or "phrases without a verb and an object"
 
 
 def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
-    """Write wordings as CSV, one a line; the file appears whole or not at all.
+    """Write wordings as CSV, one per line, atomically.
 
-    Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`, those of verb and object under
-    ``verb_`` and
-    ``object_``; several phrases have " | " between them. A phrase that was not read stands alone in its line, with how
-    often it came.
+    Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`, those of verb and object with the prefixes
+    ``verb_`` and ``object_``; phrases are separated by " | ". An unread phrase has a line with only its count.
 
     Args:
-        wordings: all of a report.
-        unread: phrases in which no verb and object were found, and how often each came.
-        path: the file.
+        wordings: all wordings of a report.
+        unread: number of occurrences of each phrase in which no verb and object were found.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
     rows = [_flat(wording.to_dict()) for wording in read]
@@ -132,21 +125,18 @@ def _flat(wording: dict[str, Any]) -> dict[str, Any]:
     return {**words, **wording, "phrases": " | ".join(wording["phrases"]), **details}
 
 
-# A report as JSON: fractions 0..1, absent parts absent, never null.
-
-
 class Score(Figures, frozen=True, kw_only=True):
-    """One evaluation: its figures, and what they rest on.
+    """Metrics of one set of predictions, and the facts that explain them.
 
     Attributes:
-        resolution: how predicted words fared.
+        resolution: how predicted words were resolved to senses.
         profile: facts about the predictions.
-        by_nearest_seen: with a split of the classes, unseen classes by the similarity of the nearest seen one.
-        order_spans: with ``--bounds``, the lowest and highest mAP over some orders of the file, by protocol, where an
-            order moves it.
-        absent: for each part that could not be measured, why.
+        by_nearest_seen: with a class split, unseen classes by their similarity to the nearest seen class.
+        order_spans: with ``--bounds``, the lowest and highest mAP over some orders of the file, by protocol, if the
+            order changes it.
+        absent: for each part that could not be measured, the reason.
         wordings: of the wordings that are no labels of the dataset, the 10 that lost most, then those that earned most.
-        notes: the lines below the tables, as text.
+        notes: the notes printed below the tables.
     """
 
     resolution: Resolution | None = None
@@ -159,7 +149,7 @@ class Score(Figures, frozen=True, kw_only=True):
 
     @classmethod
     def from_report(cls, report: Report, evidence: Evidence | None = None) -> Score:
-        """Put the figures of a report beside what they rest on."""
+        """Build the document from a report and its evidence, which is collected if not given."""
         evidence = evidence or Evidence.of(report)
         figures, interval, spread = report.figures(), evidence.interval, evidence.spread
         if figures.semantic is not None:
@@ -185,5 +175,5 @@ class Score(Figures, frozen=True, kw_only=True):
 
 
 def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
-    """Render a report as indented JSON, one newline at its end."""
+    """Return a report as indented JSON that ends with a newline."""
     return encode(Score.from_report(report, evidence), readable=True)

@@ -1,4 +1,4 @@
-"""Why a class and a word have the value that they have, in the terminal and as JSON."""
+"""Explanations of similarities between classes and words, in the terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -16,37 +16,35 @@ from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity import combine as combined
 from shoe.similarity.explain import Explanation, explanations
 
-# How a phrase was split into verb and object, as lines.
-
 
 def split_of(phrase: str) -> tuple[list[str], list[Reading]]:
-    """Say what is read in a phrase and what else could be, and give the readings; none where nothing is read.
+    """Return lines on how a phrase is split into verb and object, and the readings (none if it cannot be read).
 
     >>> split_of("a man wearing a helmet rides a brown horse")[0]
     ['  read as   rides · brown horse', '  could be  wearing · helmet']
     """
-    said, all_readings = interactions(phrase), parse_phrase(phrase).readings
-    rows = [["read as", _shown(reading)] for reading in said.interactions]
-    if said.denied:
+    parsed, all_readings = interactions(phrase), parse_phrase(phrase).readings
+    rows = [["read as", _reading_text(reading)] for reading in parsed.interactions]
+    if parsed.denied:
         rows.append(["denied", "it says that there is no interaction, or not this one"])
     elif not rows:
         too_long = f", as it has more than {LONGEST_PHRASE} characters" if len(phrase) > LONGEST_PHRASE else ""
         rows.append(["not read", f"no verb and object are found{too_long}"])
-    if said.doubtful:
+    if parsed.doubtful:
         rows.append(["doubtful", "it could be split otherwise, or has no verb"])
     read = {
-        Reading(*both) for each in said.interactions for both in product(*(word.split(ALTERNATIVES) for word in each))
+        Reading(*both) for each in parsed.interactions for both in product(*(word.split(ALTERNATIVES) for word in each))
     }
-    rows += [["could be", _shown(reading)] for reading in all_readings if reading not in read]
-    return aligned(rows), list(said.interactions)
+    rows += [["could be", _reading_text(reading)] for reading in all_readings if reading not in read]
+    return aligned(rows), list(parsed.interactions)
 
 
-def _shown(reading: Reading) -> str:
+def _reading_text(reading: Reading) -> str:
     return printable(f"{reading.verb} · {reading.object or 'no object'}", longest=LONGEST_PHRASE)
 
 
 class MapName(Document, frozen=True):
-    """Which map, and how its raters are combined."""
+    """Name and digest of a similarity map, and how the ratings of its raters are combined."""
 
     name: str
     digest: str
@@ -54,7 +52,7 @@ class MapName(Document, frozen=True):
 
 
 class Combined(Document, frozen=True):
-    """The similarity of whole interactions."""
+    """Similarity of whole interactions, combined from those of verb and object."""
 
     combine: str
     weight: Fraction
@@ -62,7 +60,7 @@ class Combined(Document, frozen=True):
 
 
 class ExplainedSimilarity(Document, frozen=True):
-    """How similar two words or interactions are, and why."""
+    """Similarity of two words or interactions, with its explanation."""
 
     similarity: MapName
     parts: list[Explanation]
@@ -70,47 +68,42 @@ class ExplainedSimilarity(Document, frozen=True):
 
 
 def similarity_of(
-    source: Similarity,
-    a: str,
-    b: str,
-    part: str | None = None,
-    combine: str = "arithmetic",
-    weight: float = 0.5,
+    source: Similarity, a: str, b: str, part: str | None = None, combine: str = "arithmetic", weight: float = 0.5
 ) -> ExplainedSimilarity:
-    """Explain how similar a class and a word are, or an interaction and another one.
+    """Return the similarity of a class and a predicted word, or of two interactions, with its explanation.
 
     Args:
-        source: a map, or a WordNet measure.
-        a: a class: a sense, its word, or an interaction.
-        b: what was predicted: a word, or an interaction.
+        source: similarity map or WordNet measure.
+        a: class as a sense, word or interaction.
+        b: predicted word or interaction.
         part: "verb" or "object", for a word that is both.
-        combine: how an interaction's value comes from those of verb and object.
-        weight: of the verb in it.
+        combine: how the similarities of verb and object are combined for an interaction.
+        weight: weight of the verb in the combination, 0 to 1.
 
     Raises:
-        OptionError: for a class that the dataset has not, or an unknown way to combine.
+        OptionError: if the dataset has no such class, or ``combine`` is unknown.
     """
     classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
     parts, interaction = explanations(source, classes, a, b, part)
-    whole = None
+    combination = None
     if interaction:
         verb, object_ = (np.array(each.value) for each in parts)
-        whole = Combined(combine, weight, float(combined(verb, object_, combine, weight)))
+        combination = Combined(combine, weight, float(combined(verb, object_, combine, weight)))
     ensemble = source.ensemble if isinstance(source, SimilarityMap) else None
-    return ExplainedSimilarity(MapName(source.name, source.digest, ensemble), list(parts), whole)
+    return ExplainedSimilarity(MapName(source.name, source.digest, ensemble), list(parts), combination)
 
 
 def similarity_lines(found: ExplainedSimilarity) -> list[str]:
-    """Lay an explanation out for reading."""
+    """Return an explanation as lines of text."""
     about = found.similarity
     raters = f", {about.ensemble} of the raters that rated a pair" if about.ensemble else ""
     lines = [f"{about.name} ({about.digest}){raters}"]
     for part in found.parts:
         by = f", by {part.sense}" if part.sense else ""
-        of = part.class_word
-        if part.class_synset not in ("", of):
-            of += f" ({part.class_synset})"
-        lines += ["", f"{part.part} {of} and {printable(part.word)}: {part.value:.3f} ({part.basis}{by})"]
+        label = part.class_word
+        if part.class_synset not in ("", label):
+            label += f" ({part.class_synset})"
+        lines += ["", f"{part.part} {label} and {printable(part.word)}: {part.value:.3f} ({part.basis}{by})"]
         lines += _candidate_lines(part)
     if how := found.interaction:
         weight = "" if how.combine == "minimum" else f", weight of the verb {how.weight:g}"

@@ -1,4 +1,4 @@
-"""A report in the terminal: figures in percent, then what they rest on, then the signature."""
+"""Report of ``shoe score`` in the terminal: metrics in percent, notes and signature."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from shoe.core.errors import many, printable
 from shoe.report.evidence import notes
-from shoe.report.score_files import wordings_table
+from shoe.report.score_files import Score, wordings_table
 from shoe.report.text import percent, say, table
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.roles import RoleResult
@@ -23,20 +23,20 @@ _NARROW = 80
 
 
 class _Console(Console):
-    """One that leaves it to the command line to end where nobody reads on."""
+    """Console that leaves the handling of a closed pipe to the command line."""
 
     def on_broken_pipe(self) -> None:
         raise
 
 
 def console() -> Console:
-    """A console on standard output that never truncates what is piped into a file."""
+    """Return a console for standard output that does not truncate lines if the output is piped."""
     made = _Console(highlight=False)
     return made if made.is_terminal else _Console(highlight=False, width=_PIPED_WIDTH)
 
 
 def print_report(report: Report, to: Console, evidence: Evidence | None = None) -> None:
-    """Print a report and what its figures rest on; names from files cannot steer the terminal."""
+    """Print a report; names from files cannot inject terminal commands."""
     truth = report.truth
     split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""
     title = (
@@ -76,17 +76,13 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     say(to, "           in full, and of each protocol: --json -", "dim")
 
 
-def comparison_table(reports: Mapping[str, Report]) -> Table:
-    """One row for each set of predictions, strict beside semantic."""
+def comparison_table(reports: Mapping[str, Report | Score]) -> Table:
+    """Return a table of strict and semantic metrics with one row per set of predictions."""
     made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
     for name, report in reports.items():
-        strict, semantic = report.strict, report.semantic
-        figures = [strict.map, strict.map_rare, strict.map_non_rare] if strict else [None] * 3
-        figures += (
-            [semantic.map, semantic.mf1, semantic.gt_miss_rate, semantic.prediction_miss_rate]
-            if semantic
-            else [None] * 4
-        )
+        figures = [getattr(report.strict, key, None) for key in ("map", "map_rare", "map_non_rare")]
+        semantic = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
+        figures += [getattr(report.semantic, key, None) for key in semantic]
         made.add_row(Text(printable(name)), *map(percent, figures))
     return made
 
@@ -113,17 +109,16 @@ def _role_table(results: Sequence[RoleResult]) -> Table:
 
 
 def _entry_table(report: Report) -> Table:
-    """AP of each action, and below it of each of its roles."""
     results, actions = report.role_results, report.truth.benchmark.actions
     made = table("action", "persons", *(result.options.protocol for result in results))
     by_name = [dict(zip(r.names, zip(r.truths.tolist(), r.ap.tolist(), strict=True), strict=True)) for r in results]
     for number, action in enumerate(actions.names):
-        roles = [name for name, (of, _) in zip(actions.entry_names, actions.entries, strict=True) if of == number]
+        roles = [name for name, (k, _) in zip(actions.entry_names, actions.entries, strict=True) if k == number]
         for name in (action, *roles):
             found = [each.get(name) for each in by_name]
             persons = next((truths for truths, _ in filter(None, found)), None)
             if persons is not None:
-                cells = ("" if one is None else percent(one[1] if one[0] else None) for one in found)
+                cells = ("" if entry is None else percent(entry[1] if entry[0] else None) for entry in found)
                 made.add_row(name, f"{persons:,}", *cells)
     return made
 

@@ -1,4 +1,4 @@
-"""What terminal renderings share: lines, cells, figures and tables that no name from a file can steer."""
+"""Lines, cells and tables of all terminal output; text from files cannot inject terminal commands or markup."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from rich.text import Text
 
 from shoe.core.errors import printable
 
-# Tables that never cut a figure, and whose text is text: what has no room stands below, with the names again.
-
 _ANY_WIDTH = 10_000
 _NARROW = 10
 _LONGEST = 2000
 
 
 class StackedTable(Table):
-    """A table whose first ``names`` columns say what its rows are of."""
+    """A table that is too wide for the terminal is split into blocks of columns, each with the row names.
+
+    Attributes:
+        names: number of leading columns that name the rows.
+    """
 
     names: int = 1
 
     def add_column(self, header: RenderableType = "", *args: Any, **options: Any) -> None:
-        """Add a column; text is a heading of one or more lines, never markup or a terminal's commands."""
+        """Add a column; the lines of a string header are printed literally, without markup or terminal commands."""
         super().add_column(_text(header), *args, **options)
 
     def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
-        """Add a row of cells; text is taken as in headings."""
+        """Add a row of cells; text is printed literally, as in :meth:`add_column`."""
         super().add_row(*map(_text, cells), **options)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it whole where there is room, else in blocks of as many columns as fit."""
-        if self._width(console, options) <= options.max_width or len(self.columns) <= self.names:
-            yield from super().__rich_console__(console, options)
-            return
-        yield from self._blocks(console, options)
+        """Render the whole table if it fits, else blocks of as many columns as fit."""
+        fits = self._width(console, options) <= options.max_width or len(self.columns) <= self.names
+        yield from super().__rich_console__(console, options) if fits else self._blocks(console, options)
 
     def _width(self, console: Console, options: ConsoleOptions) -> int:
-        """What it needs: columns that may take several lines need no more than a few characters of each."""
+        """Return the least width in characters; columns that may wrap count at most ``_NARROW`` characters."""
 
         def widest(cell: RenderableType) -> int:
             return Measurement.get(console, free, cell).maximum
@@ -65,7 +65,7 @@ class StackedTable(Table):
         yield self._part([*first, *chosen])
 
     def _part(self, chosen: list[int]) -> StackedTable:
-        """Some of the columns; names take several lines rather than room from figures."""
+        """Return a table of some columns, in which names wrap but numbers do not."""
         part = StackedTable(box=self.box, pad_edge=self.pad_edge, padding=self.padding, show_header=self.show_header)
         part.names = len(chosen)
         columns = [self.columns[index] for index in chosen]
@@ -84,16 +84,15 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
-_LONGEST_LINE = 2000
 _READABLE = 100
-"""Columns that lines take at most, where there are more."""
+"""Most characters of a line on a wide terminal."""
 _KEY = 11
-"""Columns before the text of most notes: what they are about."""
+"""Characters of the keyword before the text of most notes."""
 
 
 def say(to: Console, line: str, style: str = "") -> None:
-    """Print a line; on a terminal over several lines, broken between words, those after the first set in."""
-    line = printable(line, _LONGEST_LINE)
+    """Print a line; on a terminal, wrap it between words and indent the lines after the first."""
+    line = printable(line, _LONGEST)
     width = min(to.width, _READABLE) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)
     for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]:
@@ -101,17 +100,16 @@ def say(to: Console, line: str, style: str = "") -> None:
 
 
 def words(text: str, longest: int = 80) -> Text:
-    """Words from a file as a cell."""
+    """Return text from a file as a table cell, cut to ``longest`` characters."""
     return Text(printable(text, longest))
 
 
 def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
-    """A table of figures by name; figures and headings are never cut off.
+    """Return a table whose numbers and headings are never cut off.
 
     Args:
-        columns: their headings.
-        names: how many of them, the first ones, are names; figures stand at the right.
-        rows: a cell a column.
+        names: number of leading columns with names, aligned left; the others are aligned right.
+        rows: one cell per column.
     """
     made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     made.names = names
@@ -123,7 +121,7 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
 
 
 def table_of_models(first: str, *columns: str) -> Table:
-    """A table with a row a model: columns stand close, and long names take several lines."""
+    """Return a table with a row per model, in which columns are close together and long names wrap."""
     made = table(first, *columns)
     made.padding = (0, 0, 0, 0)
     made.columns[0].no_wrap = False
@@ -132,37 +130,34 @@ def table_of_models(first: str, *columns: str) -> Table:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines, each column as wide as its longest cell."""
+    """Return rows of cells as lines, with each column as wide as its longest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def percent(value: float | None) -> str:
-    """A fraction as percent with two decimals; a dash where there is nothing to measure."""
+    """Return a fraction in percent with two decimals, or a dash for None."""
     return "–" if value is None else f"{100 * value:.2f}"
 
 
 def points(value: float | None, digits: int = 2) -> str:
-    """A difference of fractions in points; a dash where there is nothing to measure."""
+    """Return a difference of fractions in percentage points with its sign, or a dash for None."""
     return "–" if value is None else f"{100 * value:+z.{digits}f}"
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
-    """A figure; a dash where there is nothing to measure."""
+    """Return a number with a fixed number of decimals, or a dash for None."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 
 def count(value: int) -> str:
-    """A count with its thousands apart."""
+    """Return a count with thousands separators."""
     return f"{value:,}"
 
 
-# Names of models, which have to stay apart, and fit into a table.
-
-
 def model_names(paths: Sequence[Path]) -> list[str]:
-    """What models are called: file names, with endings and folders only where these tell them apart."""
-    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
+    """Return unique names of models: file names, with endings and folders only if needed to distinguish them."""
+    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
     names = [path.stem for path in paths]
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         if len(set(names)) == len(names):
@@ -174,7 +169,7 @@ def model_names(paths: Sequence[Path]) -> list[str]:
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
-    """Shorten names where one is too long: by what all begin with, then in the middle; equal ones are numbered.
+    """Shorten names if one is too long: drop their common prefix, then their middle; number equal results.
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel
-from shoe.benchmarks.summary import summary
+from shoe.benchmarks.summary import Recounted, summary
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, ShoeError
@@ -91,13 +91,13 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, seed: int) -> None:
 @pytest.mark.real_data
 def test_the_real_training_set(shared_data: Path) -> None:
     truth = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
-    facts = summary(truth)
-    counts = {name: facts[name] for name in ("images", "empty_images", "triplets", "classes")}
-    assert counts == {"images": 38118, "empty_images": 485, "triplets": 117654, "classes": 600}
-    assert facts["published"]["matches"]
+    info = summary("", truth)
+    assert (info.images, info.empty_images, info.triplets, info.classes) == (38118, 485, 117654, 600)
+    assert info.published is not None
+    assert info.published.matches
     # The official list of rare classes is that of fewer than 10 training pairs, and 217 missing pairs change nothing.
     assert np.array_equal(truth.triplets_per_class < 10, benchmark("hico-det").classes.rare)
-    assert facts["rare_recounted"] == {"classes": 138, "as_listed": True}
+    assert info.rare_recounted == Recounted(138, as_listed=True)
 
     # The image labels of the original name every class that is drawn, and 1,049 more.
     labelled = benchmark("hico-det").read_image_labels

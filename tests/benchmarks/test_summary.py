@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -5,15 +6,16 @@ import orjson
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.summary import compare, statistics, summary
+from shoe.benchmarks.summary import Counted, compare, statistics, summary
 from shoe.benchmarks.truth import read_ground_truth
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 
 
 def test_the_sample_is_summed_up() -> None:
-    facts = summary(read_ground_truth(INSTANCES))
+    facts = summary("instances.json", read_ground_truth(INSTANCES)).to_dict()
     published = facts.pop("published")
     assert facts == {
+        "file": "instances.json",
         "format": "hicodet instances JSON",
         "dataset": "hico-det",
         "split": "test2015",
@@ -40,32 +42,33 @@ def test_the_sample_is_summed_up() -> None:
 
 
 def test_a_split_that_nobody_published_is_compared_to_nothing() -> None:
-    facts = summary(read_ground_truth(PPDM_MIXED))
-    assert "published" not in facts
-    assert facts["coordinates"] == {"pixels_0": 14, "pixels_1": 6}
+    info = summary("", read_ground_truth(PPDM_MIXED))
+    assert info.published is None
+    assert info.coordinates == {"pixels_0": 14, "pixels_1": 6}
 
 
 def test_images_left_out_are_counted_only_where_there_are_some(tmp_path: Path) -> None:
     records = parsed(PPDM_MIXED)
     records[0]["hoi_annotation"][0]["object_id"] = 99
     (tmp_path / "train.json").write_bytes(orjson.dumps(records))
-    assert summary(read_ground_truth(tmp_path / "train.json"))["left_out_images"] == 1
-    assert "left_out_images" not in summary(read_ground_truth(PPDM_MIXED))
+    assert summary("", read_ground_truth(tmp_path / "train.json")).left_out_images == 1
+    assert summary("", read_ground_truth(PPDM_MIXED)).left_out_images is None
 
 
 def test_statistics_count_every_triplet_once() -> None:
     truth = read_ground_truth(INSTANCES)
-    counts = statistics(truth)
-    assert {kind: len(rows) for kind, rows in counts.items()} == {"classes": 600, "verbs": 117, "objects": 80}
-    for rows in counts.values():
-        triplets = [row["triplets"] for row in rows]
+    counts = statistics("", truth)
+    by_kind: tuple[Sequence[Counted], ...] = (counts.classes, counts.verbs, counts.objects)
+    assert [len(rows) for rows in by_kind] == [600, 117, 80]
+    for rows in by_kind:
+        triplets = [row.triplets for row in rows]
         assert sum(triplets) == 95
         assert triplets == sorted(triplets, reverse=True)
-        assert all(row["images"] <= row["triplets"] for row in rows)
-    assert sum(row["rare"] for row in counts["classes"]) == 138
-    horse = next(row for row in counts["objects"] if row["name"] == "horse")
+        assert all(row.images <= row.triplets for row in rows)
+    assert sum(row.rare for row in counts.classes) == 138
+    horse = next(row for row in counts.objects if row.name == "horse")
     shown = np.unique(truth.interactions.image[truth.interactions.object == truth.classes.objects.index("horse")])
-    assert horse["images"] == len(shown)
+    assert horse.images == len(shown)
 
 
 def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
@@ -92,5 +95,6 @@ def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
     ],
 )
 def test_the_real_files_match_what_was_published(shared_data: Path, file: str, split: str) -> None:
-    published = summary(read_ground_truth(shared_data / file))["published"]
-    assert (published["split"], published["matches"], published["differs"]) == (split, True, {})
+    published = summary(file, read_ground_truth(shared_data / file)).published
+    assert published is not None
+    assert (published.split, published.matches, published.differs) == (split, True, {})

@@ -1,11 +1,11 @@
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, split_systematically
 from shoe.core.errors import OptionError

@@ -1,4 +1,4 @@
-"""``shoe dataset``: datasets and their files, in thin commands."""
+"""``shoe dataset``: commands about datasets and their files."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +8,6 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import put_json
-
-# ``shoe dataset list``, ``info`` and ``stats``: which datasets there are, and what one, or a file of one, holds.
 
 _File = Annotated[
     Path, typer.Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
@@ -75,9 +73,9 @@ def info(
         from shoe.predictions.truth import read_ground_truth
         from shoe.report.datasets import print_summary
 
-        facts = summary(read_ground_truth(what, dataset, split=split))
-        if not put_json({"file": what, **facts}, json):
-            print_summary(what, facts, console())
+        found = summary(what, read_ground_truth(what, dataset, split=split))
+        if not put_json(found, json):
+            print_summary(found, console())
 
 
 def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
@@ -90,12 +88,9 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     from shoe.report.datasets import print_statistics
     from shoe.report.terminal import console
 
-    counts = statistics(read_ground_truth(file, dataset, split=split))
-    if not put_json({"file": str(file), **counts}, json):
+    counts = statistics(str(file), read_ground_truth(file, dataset, split=split))
+    if not put_json(counts, json):
         print_statistics(counts, console())
-
-
-# ``shoe dataset check``: what a folder has of which dataset, and what is missing for what.
 
 
 def check(
@@ -111,17 +106,16 @@ def check(
     """
     from shoe.benchmarks import benchmark
     from shoe.predictions.inventory import inventory
-    from shoe.report.datasets import inventory_dict, print_inventory
+    from shoe.report.datasets import dataset_check, print_inventory
     from shoe.report.terminal import console
 
     wanted = [benchmark(name) for name in dataset or ()]
     found = inventory(folder)
     wanted = wanted or [benchmark(name) for name in found.datasets]
-    if not put_json(inventory_dict(str(folder), found, wanted), json):
-        print_inventory(str(folder), found, wanted, console())
+    checked = dataset_check(str(folder), found, wanted)
+    if not put_json(checked, json):
+        print_inventory(checked, [each.name for each in wanted], console())
 
-
-# ``shoe dataset split``: new splits of a data set.
 
 KINDS = ("systematic",)
 
@@ -175,7 +169,7 @@ def split(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, Rules, split_files
-    from shoe.cli.output import put_json, refuse_overwrite, telling
+    from shoe.cli.output import refuse_overwrite, telling
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split
@@ -187,25 +181,23 @@ def split(
         raise unknown_name("kind", kind, KINDS)
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
-    of = benchmark(dataset)
+    data = benchmark(dataset)
     rules = Rules(ratio, verify, draw, mixed, empty, min_similarity, max_similarity, tries)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out: found the file {out}, expected a folder")
-    given = {"train": train} | ({"test": test} if test is not None else {})
+    inputs = {"train": train} | ({"test": test} if test is not None else {})
     made = [out / CARD, *(out / f"{part}{FORMATS[format]}" for part in PARTS)] if out.is_dir() else []
-    refuse_overwrite(given.values(), *made, json)
-    read = {part: (path, read_ground_truth(path, of)) for part, path in given.items()}
-    found = load_similarity(similarity or of.similarity)
-    similar = f"{found.name} {found.digest}", class_similarity(of.classes, found)
+    refuse_overwrite(inputs.values(), *made, json)
+    read = {part: (path, read_ground_truth(path, data)) for part, path in inputs.items()}
+    found = load_similarity(similarity or data.similarity)
+    similar = f"{found.name} {found.digest}", class_similarity(data.classes, found)
     with telling() as tell:
-        tell(f"splitting {of.name}")
+        tell(f"splitting {data.name}")
         card = split_files(read, rules, seed, out, format, similar)
     if not put_json(card, json):
         print_split(str(out), card, console())
 
 
-app = typer.Typer(
-    help="Look into datasets and their files, and split them.",
-)
+app = typer.Typer(help="Look into datasets and their files, and split them.")
 for _command in (list_, info, stats, check, split):
     app.command(_command.__name__.rstrip("_"))(_command)

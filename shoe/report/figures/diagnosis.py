@@ -1,7 +1,4 @@
-"""Bars: what fixing each error gains, and how well pairs are found (IJCV paper, Figures 7 and 8, Table 2).
-
-Panels are of horizontal bars with their figures beside them: names stay readable, however many there are.
-"""
+"""Figures of a diagnosis: bars of errors and pairs (IJCV paper, Figures 7 and 8, Table 2), sweeps, and heat maps."""
 
 from __future__ import annotations
 
@@ -39,9 +36,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ROOM = 0.04
-"""Share of an axis that is left free beyond the longest bar."""
+"""Fraction of an axis that is left free beyond the longest bar."""
 _NAME, _TITLE = 1.6, 5.5
-"""Inches of a line of a name beside bars, and of a title."""
+"""Width in inches of a name beside bars, and of a title."""
 _BAR = 0.16
 """Height of a bar in inches."""
 _COLUMNS = 3
@@ -57,7 +54,7 @@ _SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
 
 
 class Bar(NamedTuple):
-    """One bar: its length, its figure in words, its colour, and what else is marked in its row, by mark."""
+    """One bar: its length, its value as text, its colour, and further values in its row by marker."""
 
     value: float | None
     text: str
@@ -66,11 +63,11 @@ class Bar(NamedTuple):
 
 
 _RARE, _NON_RARE = "^", "o"
-"""Marks of the mean over rare and over non-rare classes."""
+"""Markers of the means over rare and over non-rare classes."""
 
 
 def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
-    """Draw the deltas: one panel for all errors of one model, or a panel per error where there are several models."""
+    """Draw the mAP gained by fixing errors: one panel for a single model, or one panel per error for several."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -99,17 +96,17 @@ def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
 def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
     delta = found.deltas[name]
     colour = GREY if name in {error.name for error in GROUPS} else ORANGE if name == found.worst else BLUE
-    full, rare, non_rare = (None if value is None else 100 * value for value in delta)
+    full, rare, non_rare = map(_in_percent, delta)
     return Bar(full, _bar_points(delta.map, "+"), colour, ((_RARE, rare), (_NON_RARE, non_rare)))
 
 
 def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
-    """Draw the figures of both sub-tasks that some model has, in percent."""
+    """Draw the metrics of both sub-tasks in percent, without metrics that no model has."""
     numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
-    found = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
+    by_title = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
     shares = {
-        title: [Bar(None if value is None else 100 * value, _bar_points(value), BLUE) for value in values]
-        for title, values in found.items()
+        title: [Bar(_in_percent(value), _bar_points(value), BLUE) for value in values]
+        for title, values in by_title.items()
         if any(value is not None for value in values)
     }
     if len(models) == 1:
@@ -124,7 +121,6 @@ def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
 
 
 def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
-    """A figure of one panel with room for bars, under a model's name and a line."""
     figure = new_figure(above + 0.28 * len(bars))
     figure.subplots().set_title(f"{label(name, _TITLE, lines=1)}\n{line}", loc="left")
     return figure
@@ -133,14 +129,7 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw panels with a bar a model.
-
-    Args:
-        models: their names.
-        panels: title, bars, and limits of the values of each.
-        above: inches beyond the panels.
-        title: inches of a panel beyond its bars.
-    """
+    """Draw panels, each with title, one bar per model, and limits; ``above`` and ``title`` are heights in inches."""
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
@@ -154,15 +143,7 @@ def _grid(
 
 
 def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[float, float], gap: int = 0) -> None:
-    """Draw bars from the top down.
-
-    Args:
-        axes: where.
-        names: one per bar, in lines.
-        bars: what to draw; a missing value leaves its row empty.
-        limits: of the values, the same for all panels that are to be compared.
-        gap: the last so many bars stand apart from the others.
-    """
+    """Draw bars from top to bottom, the last ``gap`` ones apart from the others; None leaves a row empty."""
     rows = [k + (0.5 if k >= len(bars) - gap else 0.0) for k in range(len(bars))]
     height = _BAR / _row_height(names)
     for y, bar in zip(rows, bars, strict=True):
@@ -185,7 +166,6 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
 
 
 def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
-    """Limits that show all of some bars and their marks, and 0."""
     values = (value for bar in bars for value in (bar.value, *(marked for _, marked in bar.marks)))
     known = [0.0, *(value for value in values if value is not None)]
     room = _ROOM * (max(known) - min(known)) or 1.0
@@ -193,7 +173,7 @@ def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
 
 
 def _row_height(names: Sequence[str]) -> float:
-    """Inches that a row needs, so that names of several lines do not touch."""
+    """Return the height of a row in inches with which names of several lines do not touch."""
     return 0.12 + 0.135 * max(name.count("\n") + 1 for name in names)
 
 
@@ -206,24 +186,22 @@ def _bar_points(value: float | None, sign: str = "") -> str:
     return "–" if value is None else f"{100 * value:{sign}z.1f}"
 
 
-# All figures of a diagnosis that there is something to show in: its curves, and heat maps of wrong words.
-
 _MOST_WORDS = 18
-"""Rows and columns at most."""
+"""Most rows and columns of a heat map."""
 _CELL = 0.32
-"""Inches."""
+"""Size of a cell in inches."""
 _LONGEST = 1.5
-"""Inches of a word."""
+"""Width of a word in inches."""
 _DARKEST = (0.0, 0.27, 0.48)
 _FAINTEST = 0.12
-"""Share of the darkest colour that the smallest value has, so that it can be told from nothing."""
+"""Fraction of the darkest colour for the smallest value, so that it differs from an empty cell."""
 _LIGHT_TEXT = 0.65
-"""Depth from which on white can be read better than black."""
+"""Depth of colour above which white text is more legible than black."""
 _LEGEND = 1.9
-"""Inches of a line of the legend."""
+"""Width of a line of the legend in inches."""
 _MOST_TICKS = 5
 _HEADROOM = 1.08
-"""What an axis has beyond its highest point."""
+"""Upper end of an axis, as a multiple of the highest point."""
 _CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
     "pair recall, %": lambda point: _in_percent(point.recall),
     "pair precision, %": lambda point: _in_percent(point.precision),
@@ -233,7 +211,7 @@ _CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
 
 
 class Cell(NamedTuple):
-    """One confusion: the word that is true, the one that was predicted, and how much that matters (above 0)."""
+    """A confusion: the true word, the predicted word, and a value above 0."""
 
     truth: str
     predicted: str
@@ -241,12 +219,7 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write each figure as PDF and PNG.
-
-    Args:
-        models: one or several.
-        folder: where to; it is made if it does not exist.
-        sweeps: whether to thin out pairs at several thresholds too.
+    """Write all figures as PDF and PNG, and with ``sweeps`` also those of metrics at several thresholds.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -263,7 +236,7 @@ def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[
 
 
 def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) -> list[Path]:
-    """Heat maps of wrong verbs and objects, by number and by what meaning gives for them."""
+    """Write heat maps of wrong verbs and objects: number of predictions, and credit for meaning."""
     paths = []
     gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
     for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
@@ -274,17 +247,17 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
         cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
         title = f"{name}: what meaning adds to SHOE-mAP for {part}s in other words, in points"
         if cells:
-            paths += save(partial(confusion_map, cells, title, _points), folder, f"{part}s_gain{ending}")
+            show = partial(confusion_map, cells, title, lambda gain: f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01")
+            paths += save(show, folder, f"{part}s_gain{ending}")
     return paths
 
 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
-    """Draw confusions: a row a true word, a column a predicted word, both by what they sum up to.
+    """Draw confusions with a row per true word and a column per predicted word, both sorted by their sums.
 
     Args:
-        cells: all confusions; those of the words with the largest are drawn.
-        title: what the numbers are.
-        show: a number in a few characters.
+        cells: all confusions; only the words with the largest values are drawn.
+        show: function that formats a value in a few characters.
     """
     from matplotlib.patches import Rectangle
 
@@ -322,7 +295,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
 
 
 def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
-    """The words of the largest confusions, as many as there is room for; those with the largest sums first."""
+    """Return true and predicted words of the largest confusions, at most ``_MOST_WORDS`` each, sorted by sum."""
     truths: dict[str, float] = {}
     words: dict[str, float] = {}
     for cell in sorted(cells, key=lambda each: (-each.value, each)):
@@ -337,7 +310,7 @@ def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
 
 
 def sweep_curves(models: Models) -> Figure:
-    """Draw the curves: a row for each way of thinning out, from all pairs on the left to the fewest on the right."""
+    """Draw metrics over thresholds, with a row per kind of threshold; the number of pairs falls from left to right."""
     kinds = [by for by in SWEEPS if any(curve.by == by for model in models.values() for curve in model.sweeps)]
     legend_rows = -(-len(models) // 3) * max(label(name, _LEGEND).count("\n") + 1 for name in models)
     figure = new_figure(0.15 * legend_rows + 0.1 + 2.0 * len(kinds))
@@ -362,7 +335,7 @@ def sweep_curves(models: Models) -> Figure:
 
 
 def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
-    """Draw one line; thresholds stand at equal distances, however they are chosen."""
+    """Draw one line; thresholds are equally spaced on the axis."""
     index = range(len(curve.points))
     known = [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]
     if known:
@@ -376,10 +349,5 @@ def _in_percent(value: float | None) -> float | None:
 
 
 def _short(count: float) -> str:
-    """A count in at most four characters, up to a million."""
     thousands = count / 1000
     return f"{count:.0f}" if count < 1000 else f"{thousands:.1f}k" if count < 10_000 else f"{thousands:.0f}k"
-
-
-def _points(gain: float) -> str:
-    return f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01"

@@ -1,7 +1,6 @@
-"""Cases of each error on their pictures, a grid an error (first version of the paper, Figures 9 and 11).
+"""Example images of each error, one grid per error (first version of the paper, Figures 9 and 11).
 
-The truth and the prediction differ in colour, in the width of their lines and in the words at their boxes; people's
-boxes are drawn through, objects' are dashed.
+Ground truth and prediction differ in colour, line width and label; human boxes have solid lines, object boxes dashed.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cache
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,24 +25,20 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 WIDTH, HEIGHT = 480, 360
-"""Pixels of one picture in the grid."""
+"""Pixels of one image in the grid."""
 _COLUMNS = 3
 _GAP, _LINE = 12, 19
 _HEAD = 62
 _NO_PICTURE = "#DDDDDD"
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
 _SMALL = 6000
-"""Square pixels of a box that a word could hide."""
+"""Area in square pixels below which a label could hide a box."""
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write a grid for each error that there is, as PNG.
+    """Write a grid of examples of one model as PNG for each error that occurs.
 
-    Args:
-        found: of one model.
-        name: what the model is called.
-        folder: where to.
-        pictures: folder of the dataset's images; without it, or where one is missing, boxes stand on grey.
+    ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -63,7 +59,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
 
 
 def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | None) -> Image:
-    """Draw cases side by side, under a title and a key to the lines."""
+    """Draw examples side by side, below a title, a line of text and a legend."""
     from PIL import Image, ImageDraw
 
     columns = min(_COLUMNS, len(cases))
@@ -96,21 +92,21 @@ def _caption(case: ErrorExample) -> list[str]:
 
 
 def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
-    """The picture with both pairs on it."""
+    """Draw the image of an example with the boxes of the ground truth and of the prediction."""
     from PIL import Image, ImageDraw
 
     pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
-    picture, why = read_picture(case.image, pictures)
+    picture, reason = read_picture(case.image, pictures)
     size = case.size
-    if min(size) <= 0:  # unknown: that of the picture, or one that all boxes fit into
+    if min(size) <= 0:  # unknown: use the size of the image, or one that contains all boxes
         corners = [box[2:4] for pair, _ in pairs for box in (pair.human, pair.object)]
         width, height = (max(1, *(int(edge) + 1 for edge in edges)) for edges in zip(*corners, strict=True))
         size = picture.size if picture else (width, height)
     scale = min(WIDTH / size[0], HEIGHT / size[1])
-    shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
-    corner = (WIDTH - shown[0]) // 2, (HEIGHT - shown[1]) // 2
+    scaled = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+    corner = (WIDTH - scaled[0]) // 2, (HEIGHT - scaled[1]) // 2
     cell = Image.new("RGB", (WIDTH, HEIGHT), "white")
-    canvas = picture.resize(shown, Image.Resampling.LANCZOS) if picture else Image.new("RGB", shown, _NO_PICTURE)
+    canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, _NO_PICTURE)
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
     placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
@@ -125,8 +121,8 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     small = [box for boxes, _, _ in placed for box in boxes if box.overlap(box) < _SMALL]
     taken: list[Box] = []
     if picture is None:
-        left, bottom = corner[0], corner[1] + shown[1]
-        taken.append(draw_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
+        left, bottom = corner[0], corner[1] + scaled[1]
+        taken.append(draw_tag(draw, Box(left, bottom - 18, left, bottom), reason, GREY, taken, []))
     for boxes, pair, colour in placed:
         word = "truth" if colour == BLUE else "predicted"
         for box, text in zip(boxes, (f"{word}: human", f"{word}: {pair.noun}"), strict=True):
@@ -135,7 +131,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
 
 
 class Box(NamedTuple):
-    """Edges in pixels of the cell."""
+    """A box in pixels of the cell."""
 
     left: float
     top: float
@@ -150,7 +146,7 @@ class Box(NamedTuple):
 
 
 def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
-    """A pair's boxes in the cell; what leaves it is cut off at its edge."""
+    """Return the boxes of a pair in the cell, clipped to its edges."""
 
     def moved(box: Sequence[float]) -> Box:
         edges = [min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
@@ -160,10 +156,10 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
-    """A picture; or none, and why not.
+    """Return an image and "", or None and the reason why it cannot be read.
 
     Raises:
-        MissingExtraError: without Pillow.
+        MissingExtraError: if Pillow is not installed.
     """
     try:
         from PIL import Image
@@ -185,7 +181,7 @@ def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
 
 
 def _outline(draw: ImageDraw, box: Box, colour: str, *, dashed: bool) -> None:
-    """Draw edges with a white rim, so that they stand out from any picture; the truth's are the wider ones."""
+    """Draw a box with a white rim, so that it stands out from any image; ground truth has wider lines."""
     width = 5 if colour == BLUE else 2
     corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
     sides = list(zip(corners, [*corners[1:], corners[0]], strict=True))
@@ -199,17 +195,15 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
     on, off = 11.0, 7.0
     length = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
     direction = [(b - a) / length if length else 0.0 for a, b in zip(start, end, strict=True)]
-    pieces = []
-    at = 0.0
-    while at < length:
-        stop = min(at + on, length)
-        pieces.append(tuple((start[0] + t * direction[0], start[1] + t * direction[1]) for t in (at, stop)))
-        at += on + off
-    return pieces
+    ends = [((on + off) * k, min((on + off) * k + on, length)) for k in range(ceil(length / (on + off)))]
+    return [tuple((start[0] + t * direction[0], start[1] + t * direction[1]) for t in pair) for pair in ends]
 
 
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
-    """Write a word at a box: inside the cell, on no other word, and beside small boxes, if there is room anywhere."""
+    """Write a label near a box and return the label's box.
+
+    If there is room, the label is inside the cell and hides no other label (``taken``) and no ``small`` box.
+    """
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0
@@ -233,7 +227,7 @@ def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[
 
 
 def _key(draw: ImageDraw, right: float) -> float:
-    """Explain the lines, at the right under the title; gives its left end."""
+    """Draw the legend of lines, right-aligned below the title, and return its left end."""
     font, x = font_of(13), right
     for text, colour in {"object": INK, "human": INK, "prediction": ORANGE, "ground truth": BLUE}.items():
         x -= font.getlength(text)
@@ -246,7 +240,7 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
-    """A text without what the font cannot show, as much of it as fits."""
+    """Return a text with only characters of the font, cut to a width in pixels."""
     text = in_font(text)
     if font.getlength(text) <= width:
         return text
@@ -257,7 +251,7 @@ def cut(text: str, font: FreeTypeFont, width: float) -> str:
 
 @cache
 def font_of(size: int, *, bold: bool = False) -> FreeTypeFont:
-    """Load matplotlib's own font, in pixels: it is the same on every machine."""
+    """Load a font that matplotlib ships, so that it is the same on every machine; ``size`` is in pixels."""
     from matplotlib import get_data_path
     from PIL import ImageFont
 

@@ -1,4 +1,4 @@
-"""Reliability diagrams: the share of right predictions over their scores, and how many predictions have such scores."""
+"""Reliability diagrams: fraction of right predictions by score, and number of predictions by score."""
 
 from __future__ import annotations
 
@@ -20,23 +20,17 @@ _LEGEND = 2.4
 
 
 def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
-    """Write a figure for each protocol, with a line for each model.
+    """Write a figure per protocol with a line per model, into a folder that is created if needed.
 
-    Args:
-        found: of models under the same protocols; those whose scores are no probabilities are left out.
-        folder: where to; it is made if it does not exist.
+    Models whose scores are not probabilities are left out.
     """
-    protocols = dict.fromkeys(one.protocol for model in found.models for one in model.protocols)
+    by_protocol: dict[str, dict[str, Calibration]] = {}
+    for model in found.models:
+        for each in model.protocols:
+            by_protocol.setdefault(each.protocol, {}).update({model.predictions: each} if each.bins else {})
     paths: list[Path] = []
-    for protocol in protocols:
-        shown = {
-            model.predictions: one
-            for model in found.models
-            for one in model.protocols
-            if one.protocol == protocol and one.bins
-        }
-        if shown:
-            paths += save(partial(_diagram, shown), folder, f"reliability-{file_name(protocol)}")
+    for protocol, models in by_protocol.items():
+        paths += save(partial(_diagram, models), folder, f"reliability-{file_name(protocol)}") if models else []
     return paths
 
 
@@ -44,13 +38,13 @@ def _diagram(models: Mapping[str, Calibration]) -> Figure:
     figure = new_figure(_HEIGHT, WIDTH / 2)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=_SHARES)
     above.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    for i, (name, one) in enumerate(models.items()):
+    for i, (name, calibration) in enumerate(models.items()):
         style = {"color": SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)], "markersize": 3}
-        known = [each for each in one.bins if each.predictions]
-        said = f"{label(name, _LEGEND)} ({100 * (one.error or 0):.1f} %)"
-        above.plot([each.score for each in known], [each.right for each in known], label=said, linewidth=1, **style)
-        middles = [(each.low + each.high) / 2 for each in one.bins]
-        counts = [each.predictions or None for each in one.bins]
+        known = [each for each in calibration.bins if each.predictions]
+        text = f"{label(name, _LEGEND)} ({100 * (calibration.error or 0):.1f} %)"
+        above.plot([each.score for each in known], [each.right for each in known], label=text, linewidth=1, **style)
+        middles = [(each.low + each.high) / 2 for each in calibration.bins]
+        counts = [each.predictions or None for each in calibration.bins]
         below.plot(middles, counts, linewidth=1, **style)
     above.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right predictions")
     below.set(xlabel="score", ylabel="predictions", yscale="log")

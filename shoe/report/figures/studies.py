@@ -1,4 +1,4 @@
-"""Figures of a rating study: what each rater gave, a map beside people, the ceiling beside each rater, and pictures."""
+"""Figures of a rating study, and of measures compared with people."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NAME = 1.6
-"""Inches of a line of a rater's name."""
+"""Width of a rater's name in inches."""
 _ROW, _ABOVE = 0.24, 0.9
 _MOST = 40
-"""Raters that are shown one by one."""
+"""Most raters that are drawn."""
 _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
 def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Path]:
-    """Write the figures that there is something to show in, as PDF and PNG.
+    """Write the figures for which a study has data, as PDF and PNG.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -38,7 +38,7 @@ def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Pat
     made: dict[str, Callable[[], Figure]] = {"study_levels": partial(levels, found)}
     if found.whole.reference is not None:
         made["study_reference"] = partial(reference, found)
-    if any(of is not None for of in found.ceilings):
+    if any(rho is not None for rho in found.ceilings):
         made["study_ceiling"] = partial(ceilings, found, beside)
     if found.picture is not None:
         made["study_picture"] = partial(pictures, found)
@@ -46,14 +46,14 @@ def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Pat
 
 
 def levels(found: Analysis) -> Figure:
-    """Draw which share of their ratings each rater gave each level; of very many raters the first."""
-    given = found.levels[:_MOST]
-    shares = 100 * given / np.maximum(given.sum(axis=1, keepdims=True), 1)
-    figure = new_figure(_ABOVE + _ROW * len(given))
+    """Draw the distribution of ratings over levels, one bar per rater; of many raters only the first are drawn."""
+    ratings = found.levels[:_MOST]
+    shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
+    figure = new_figure(_ABOVE + _ROW * len(ratings))
     axes = figure.subplots()
-    before = np.zeros(len(given))
+    before = np.zeros(len(ratings))
     for level, shade in enumerate(_SHADES):
-        axes.barh(range(len(given)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
+        axes.barh(range(len(ratings)), shares[:, level], left=before, color=shade, height=0.7, label=str(level))
         before += shares[:, level]
     _names(axes, found.study.raters[:_MOST])
     axes.set_xlim(0, 100)
@@ -63,22 +63,22 @@ def levels(found: Analysis) -> Figure:
 
 
 def reference(found: Analysis) -> Figure:
-    """Draw the other measure against people's means, an item a dot, with the line of equal ones."""
-    study, of = found.study, found.whole.reference
+    """Draw the reference measure against the mean rating of people, one dot per item, with the line of equality."""
+    study, fit = found.study, found.whole.reference
     figure = new_figure(3.6, 3.9)
     axes = figure.subplots()
     axes.plot([0, 1], [0, HIGHEST], color=GREY, linewidth=0.8)
     axes.scatter(study.reference, mean_ratings(study.first), s=9, color=BLUE, alpha=0.45, linewidths=0, clip_on=False)
     axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="map or other measure", ylabel="mean rating of people")
-    if of is not None and of.spearman.value is not None:
-        axes.set_title(f"rho {of.spearman.value:.3f} on {of.items:,} items", loc="left")
+    if fit is not None and fit.spearman.value is not None:
+        axes.set_title(f"rho {fit.spearman.value:.3f} on {fit.items:,} items", loc="left")
     axes.grid(**GRID)
     axes.set_axisbelow(True)
     return figure
 
 
 def ceilings(found: Analysis, beside: Beside | None) -> Figure:
-    """Draw how well each rater predicts the others' mean, people and a map's raters, and the mean of people's."""
+    """Draw the rank correlation of people, and of a map's raters, with the mean of the other people."""
     if beside is None:
         rows = [(name, True, rho) for name, rho in zip(found.study.raters, found.ceilings, strict=True)]
     else:
@@ -102,7 +102,7 @@ def ceilings(found: Analysis, beside: Beside | None) -> Figure:
 
 
 def pictures(found: Analysis) -> Figure:
-    """Draw how many ratings of each level became which when the picture was shown."""
+    """Draw the number of ratings that changed from each level to each level when the image was shown."""
     study = found.study
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)
@@ -119,17 +119,14 @@ def pictures(found: Analysis) -> Figure:
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    """Write names beside rows, the first on top."""
     axes.set_yticks(range(len(names)), [label(name, _NAME, lines=1) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
-# Measures on a line: how near each ranks to people, with its interval, a panel for each kind of thing.
-
 _RANKING_NAME = 2.2
-"""Inches of a line of a measure's name."""
+"""Width of a measure's name in inches."""
 
 
 def draw_against(found: Against, folder: Path) -> list[Path]:
@@ -142,7 +139,7 @@ def draw_against(found: Against, folder: Path) -> list[Path]:
 
 
 def ranking_lines(found: Against) -> Figure:
-    """Draw a panel a level: a dot and its interval for each measure; those not told from the nearest in orange."""
+    """Draw agreement with people and its interval per measure, one panel per level; the best measures are orange."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
     figure = new_figure(0.7 * len(levels) + 0.24 * sum(rows))
@@ -150,8 +147,8 @@ def ranking_lines(found: Against) -> Figure:
     for (name, level), axes in zip(levels.items(), panels, strict=True):
         nearest = level.nearest.get(HEADLINE[name])
         closest = [nearest.measure, *nearest.not_told_apart] if nearest else []
-        for y, (measure, of) in enumerate(level.figures.items()):
-            value, interval = of[HEADLINE[name]].value, of[HEADLINE[name]].interval
+        for y, (measure, figures) in enumerate(level.figures.items()):
+            value, interval = figures[HEADLINE[name]].value, figures[HEADLINE[name]].interval
             colour = ORANGE if measure in closest else BLUE
             if interval is not None:
                 axes.plot(interval, [y, y], color=colour, linewidth=1.4)

@@ -1,4 +1,4 @@
-"""How all figures look, and how they get to disk: the same bytes for the same figures, whole or not at all."""
+"""Style of all figures, and how they are written: atomically, and equal figures as equal bytes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
-"""Two colours that everyone can tell apart, also in grey, and two that say nothing (Okabe and Ito's palette)."""
+"""Two colours that everybody can distinguish, also in grey (Okabe and Ito's palette), and two neutral ones."""
 SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Eight series differ in colour and in marker."""
 GRID: dict[str, Any] = {"color": "#E3E3E3", "linewidth": 0.6}
 WIDTH = 7.2
-"""Inches: the two columns of a paper."""
+"""Width in inches of the two columns of a paper."""
 _UNKNOWN = "□"
 _MISSING = "…"
 STYLE: dict[str, Any] = {
@@ -51,11 +50,7 @@ STYLE: dict[str, Any] = {
 
 
 def check_plots() -> None:
-    """Fail early.
-
-    Raises:
-        MissingExtraError: without matplotlib.
-    """
+    """Raise a MissingExtraError if matplotlib is not installed."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -63,11 +58,7 @@ def check_plots() -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it.
-
-    Raises:
-        InputError: if that cannot be.
-    """
+    """Create a folder and its parents; raise an InputError if that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,7 +66,7 @@ def make_folder(path: Path) -> None:
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw a figure in the common style, whatever the user's own is, and write it as PDF and PNG.
+    """Draw a figure in the common style, not the user's own, and write it as PDF and PNG.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -94,7 +85,7 @@ def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """An empty figure, in inches, that makes room for its labels."""
+    """Return an empty figure, sized in inches, that makes room for its labels."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -102,44 +93,38 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
     """Write a text at row ``y``, right of ``x`` as a fraction of the width of the axes."""
-    to_the_right = axes.get_yaxis_transform()
-    axes.annotate(text, (x, y), (4, 0), xycoords=to_the_right, textcoords="offset points", va="center", size=7, **look)
+    coordinates = axes.get_yaxis_transform()
+    axes.annotate(text, (x, y), (4, 0), xycoords=coordinates, textcoords="offset points", va="center", size=7, **look)
 
 
 def file_name(name: str) -> str:
-    """A model's name as part of a file's name."""
+    """Return the name of a model as part of a file name."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
 def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
-    """Make a name from a file fit for a figure: only characters that the font has, in lines of bounded width.
+    """Return a text with only characters of the font, in at most ``lines`` lines of at most ``inches``.
 
-    Lines break where words of file names end; what does not fit loses its middle.
-
-    Args:
-        text: any text.
-        inches: width of a line.
-        lines: how many.
-        bold: whether it will be written in bold.
+    Lines break between words of file names; a text that is too long loses its middle.
     """
     clean = in_font(text).strip() or '""'
-    wrapped, kept = _wrapped(clean, inches, bold=bold), len(clean)
+    wrapped, length = _wrapped(clean, inches, bold=bold), len(clean)
     while len(wrapped) > lines:
-        kept -= 1 + kept // 40
-        wrapped = _wrapped(f"{clean[: kept - kept // 2]}{_MISSING}{clean[len(clean) - kept // 2 :]}", inches, bold=bold)
+        length -= 1 + length // 40
+        start, end = clean[: length - length // 2], clean[len(clean) - length // 2 :]
+        wrapped = _wrapped(f"{start}{_MISSING}{end}", inches, bold=bold)
     return "\n".join(line.strip() for line in wrapped)
 
 
 def in_font(text: str) -> str:
-    """Text in one line, with a sign for what the font does not have."""
+    """Return a text in one line, with a placeholder for characters that the font lacks."""
     return "".join(c if ord(c) in _characters() else _UNKNOWN for c in printable(text, longest=1000))
 
 
 def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:
     lines, used = [""], 0.0
     for word in re.findall(r"[^\s_/.-]*[\s_/.-]?", text):
-        whole = width_of(word.rstrip(), bold)
-        for part in [word] if whole <= inches else word:
+        for part in [word] if width_of(word.rstrip(), bold) <= inches else word:
             width = width_of(part.rstrip(), bold)
             if lines[-1] and used + width > inches:
                 lines.append("")
@@ -150,7 +135,7 @@ def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:
 
 
 def width_of(text: str, bold: bool = False) -> float:
-    """Inches of a text in the common size."""
+    """Return the width of a text in inches, in the common font size."""
     return sum(_advance(character, bold) for character in text)
 
 

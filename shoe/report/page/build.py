@@ -1,4 +1,4 @@
-"""The report of a comparison as one HTML file: works from disk, asks for nothing from any network."""
+"""Report of a comparison as one HTML file that works from disk without network requests."""
 
 from __future__ import annotations
 
@@ -26,36 +26,33 @@ from shoe.report.page.rescoring import Rescoring, pack, rescoring
 from shoe.scoring.entries import Entries
 from shoe.scoring.score import Report
 
-# What a page says per class: average precision and F1 of every model, and precision-recall curves.
-
 MOST_POINTS = 50
-"""Points of a curve: more would look the same."""
+"""Most points of a curve: more would look the same."""
 _SCALE = 65535
 
 
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
-    """Collect figures and curves per class, in the keys that ``static/classes.js`` and ``static/curves.js`` read.
+    """Return metrics and curves per class with the keys of ``static/classes.js`` and ``static/curves.js``.
 
-    None where there is nothing that all models have.
+    Return None if no metric is known for all models.
 
     Args:
-        runs: of one ground truth, under the same protocols.
-        curves: whether to tell them, from which the ground truth of a model's own predictions can be told.
+        runs: runs with one ground truth and the same protocols.
+        curves: whether to include curves, which reveal the ground truth of a model's own predictions.
     """
     first = runs[0]
     measures, drawn = [], []
     for number, strict in enumerate(first.strict):
-        of = [run.strict[number].entries for run in runs]
-        label = f"{strict.options.protocol} AP"
-        measures.append({"key": "strict", "label": label, "models": [_ap(entries) for entries in of]})
-        drawn.append({"label": f"strict, {strict.options.protocol}", "models": [_curves(entries) for entries in of]})
+        models, protocol = [run.strict[number].entries for run in runs], strict.options.protocol
+        measures.append({"key": "strict", "label": f"{protocol} AP", "models": [*map(_ap, models)]})
+        drawn.append({"label": f"strict, {protocol}", "models": [*map(_curves, models)]})
     semantic = [run.semantic for run in runs if run.semantic is not None]
     if len(semantic) == len(runs):
         f1 = [np.where(mask, values, np.nan) for values, mask in (each.f1.f1() for each in semantic)]
         measures.append({"key": "ap", "label": "SHOE AP", "models": [_ap(each.entries) for each in semantic]})
         measures.append({"key": "f1", "label": "SHOE F1", "models": f1})
         drawn.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
-    if not measures:  # figures by person alone: their entries are actions, and no classes
+    if not measures:  # metrics by person only: their entries are actions, not classes
         return None
     of_truths = first.strict[0].entries if first.strict else semantic[0].entries
     return {
@@ -75,10 +72,7 @@ def _ap(entries: Entries) -> Floats:
 
 
 def _curves(entries: Entries) -> dict[str, Any]:
-    """Recall and precision at the positive entries of each class, of ties in the order of the input.
-
-    ``count`` (K,) says how many points a class has.
-    """
+    """Return recall and precision at positive entries by class, ties in input order, and their (K,) number."""
     order = np.lexsort((-entries.score, entries.category))
     category, credit = entries.category[order], entries.credit[order]
     truths = entries.truths
@@ -88,10 +82,10 @@ def _curves(entries: Entries) -> dict[str, Any]:
     gained = np.cumsum(credit)
     gained -= np.append(0, gained)[start][category]
     positive = np.flatnonzero((credit > 0) & (truths[category] > 0))
-    of = np.bincount(category[positive], minlength=len(truths))
-    count = np.minimum(of, MOST_POINTS)
-    which, point = expand(np.zeros(len(of), np.int64), count)
-    chosen = positive[(np.cumsum(of) - of)[which] + point * (of[which] - 1) // np.maximum(count[which] - 1, 1)]
+    points = np.bincount(category[positive], minlength=len(truths))
+    count = np.minimum(points, MOST_POINTS)
+    k, point = expand(np.zeros(len(points), np.int64), count)
+    chosen = positive[(np.cumsum(points) - points)[k] + point * (points[k] - 1) // np.maximum(count[k] - 1, 1)]
     recall, precision = gained[chosen] / truths[category[chosen]], gained[chosen] / rank[chosen]
     columns = (np.round(np.clip(values, 0, 1) * _SCALE).astype(np.uint16) for values in (recall, precision))
     return dict(zip(("count", "recall", "precision"), (count, *columns), strict=True))
@@ -102,7 +96,7 @@ _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
 _WITHOUT = "it takes predictions, and there are runs without them"
 _HIDDEN = "it takes the ground truth, which is not shown"
 _PARTS = ("Summary", "Settings", "Sweep", "Classes", "Errors", "People", "Examples", "Reproduce")
-"""Sections in their order; the section "Sweep" is rendered by ``templates/report_sweep.html``, and so on."""
+"""Sections in their order; ``templates/report_sweep.html`` renders the section "Sweep", and so on."""
 
 Swept = tuple[Sequence[Point], Sequence[Survival]]
 
@@ -118,38 +112,21 @@ def write_page(
     people: Markup | None = None,
     shown: bool = True,
 ) -> None:
-    """Write the report.
+    """Write the report of a comparison.
 
     Args:
-        path: HTML file.
-        found: comparison of the models.
         reports: scoring reports by model name. The page can score again, break down errors and show images only if
             it has the reports of all models.
         command: command line that makes the page again.
         images: folder of the dataset's images; small copies of the shown images become part of the page.
         swept: metrics under other options, and whether rankings survive them.
-        people: section about a rating study of the similarity map, as :func:`shoe.report.page.study.people_part`
-        renders it.
+        people: section about a rating study, from :func:`shoe.report.page.study.people_part`.
         shown: whether the page may contain boxes and labels of single images: examples, curves, and the data for
             scoring again.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    write_document(path, page(found, reports, command, images, swept, people=people, shown=shown))
-
-
-def page(
-    found: Comparison,
-    reports: Mapping[str, Report],
-    command: str,
-    images: Path | None = None,
-    swept: Swept = ((), ()),
-    *,
-    people: Markup | None = None,
-    shown: bool = True,
-) -> str:
-    """Render the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again = rescoring(known) if known and shown else _WITHOUT if shown else _HIDDEN
     data: dict[str, Any] = {"models": found.names, "classes": classes(found.runs, curves=shown)}
@@ -166,7 +143,7 @@ def page(
     estimates = found.statistics.estimates if found.statistics else {}
     absent = [name for name, value in (("Sweep", swept[0]), ("People", people)) if not value]
     sizes = many(len(run.images), "image"), many(int(run.facts["truths"]), "ground truth")
-    return document(
+    page, _ = document(
         "report.html",
         "shoe: " + ", ".join(name[:40] for name in found.names),
         ["page.css"],
@@ -175,17 +152,22 @@ def page(
         several=len(found.runs) > 1,
         about=" · ".join((f"{run.classes.name} {run.facts.get('split', '')}", *sizes, f"{len(run.classes):,} classes")),
         parts=[part for part in _PARTS if part not in absent],
-        groups=[(name, len(list(of))) for name, of in groupby(found.columns, key=lambda column: column.group)],
+        groups=[(name, len(list(group))) for name, group in groupby(found.columns, key=lambda column: column.group)],
         cells=[
             [
-                (of[number], estimates.get(name, {}).get(column.figure))
-                for column, of in zip(found.columns, columns, strict=True)
+                (cells[number], estimates.get(name, {}).get(column.figure))
+                for column, cells in zip(found.columns, columns, strict=True)
             ]
             for number, name in enumerate(found.names)
         ],
         notes=[*found.unlike, *sentences(found), *model_notes(found)],
         why_not_again=again if isinstance(again, str) else None,
-        sweep=_sweep(found.names, *swept),
+        sweep={
+            "raters": RATERS,
+            "sentences": [sentence(survival).partition("   ")[2].strip() for survival in swept[1]],
+            "charts": svg.sweep_charts(found.names, *swept),
+            "tables": sweep_tables(swept[0]),
+        },
         apart=None if data["classes"] is None else most_apart(found, apart(found)),
         least=LEAST,
         errors=_errors(known),
@@ -194,7 +176,8 @@ def page(
         command=command,
         packed={name: pack(value) for name, value in packed.items()},
         worker=bundle(_WORKER),
-    )[0]
+    )
+    write_document(path, page)
 
 
 def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
@@ -207,15 +190,6 @@ def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
         "ensembles": [each["label"] for each in again.shared["ensembles"]],
         "options": [each["option"] for each in again.shared["ensembles"]],
         "figures": figures,
-    }
-
-
-def _sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> dict[str, Any]:
-    return {
-        "raters": RATERS,
-        "sentences": [sentence(survival).partition("   ")[2].strip() for survival in survivals],
-        "charts": svg.sweep_charts(models, points, survivals),
-        "tables": sweep_tables(points),
     }
 
 

@@ -1,4 +1,4 @@
-"""Images on which models can be looked at: ground truth, predictions, and why a word counts what it counts."""
+"""Example images of a page: ground truth, predictions of each model, and explanations of similarities."""
 
 from __future__ import annotations
 
@@ -24,23 +24,21 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.explain import reason_of
 
-# Why a class and a predicted word are as similar as they are, for each pair that a page shows.
-
 
 class Words:
-    """Explanations of one model's words, each listed once: words, senses, value, and who rated the senses how.
+    """Explanations of the similarities of one model's words to classes, each listed once.
 
     Attributes:
-        listed: of all models, in the keys that ``static/examples.js`` reads.
+        listed: explanations of all models, with the keys that ``static/examples.js`` reads.
     """
 
     def __init__(self, listed: list[dict[str, Any]], report: Report, options: SemanticOptions) -> None:
-        """List what is new after what other models have listed."""
+        """Append new explanations to ``listed``, which other models may share."""
         self.listed, self._classes, self._options = listed, report.truth.classes, options
         self._known: dict[tuple[Part, int, int], int] = {}
 
     def of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Indices of the explanations of a class's verb and object against those of a predicted triplet."""
+        """Return the indices of the two explanations for a class and a predicted triplet, of verb and object."""
         classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
         labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
         rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
@@ -50,7 +48,7 @@ class Words:
         ]
 
     def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Index of the explanation of a class's word, at a row of the similarities, and a predicted word's column."""
+        """Return the index of the explanation of a class label and a predicted word, at their row and column."""
         key = part, row, column
         if key in self._known:
             return self._known[key]
@@ -86,18 +84,17 @@ def _name(sense: int) -> str:
 
 _OF_EACH_KIND = 8
 _MOST_TRUTHS = 12
-"""In an image that is shown: more boxes are a crowd in which nothing can be told apart."""
+"""Most ground truths of an example image, because more boxes are illegible."""
 _MATCHED, _UNMATCHED = 12, 5
-"""Predictions shown of a model on an image: matched ones, and the most confident of the others."""
+"""Most predictions of a model that are shown on an image: matched ones, and the most confident others."""
 
 
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
-    """Choose images and collect what stands on them, in the keys of ``static/examples.js``; None where there are none.
+    """Choose example images, and return their contents with the keys of ``static/examples.js``, or None.
 
     Args:
-        names: of the models.
-        reports: of all of them and of one ground truth, or none.
-        images: folder of the dataset's images, for small pictures; without it boxes stand on an empty canvas.
+        reports: reports of all models with one ground truth, or none.
+        images: folder of the dataset's images; without it, boxes are drawn on an empty canvas.
     """
     words: list[dict[str, Any]] = []
     models = [
@@ -108,16 +105,16 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     if not models or len(models) < len(names):
         return None
     legible = np.diff(reports[0].truth.interactions.offsets) <= _MOST_TRUTHS
-    shown: dict[int, str] = {}
+    chosen: dict[int, str] = {}
     for kind, value in _kinds(models, [*names]):
         value = np.where(legible, value, 0)
         order = np.argsort(-value, kind="stable")
         fresh = [
-            image for image in order[: len(shown) + _OF_EACH_KIND].tolist() if image not in shown and value[image] > 0
+            image for image in order[: len(chosen) + _OF_EACH_KIND].tolist() if image not in chosen and value[image] > 0
         ]
-        shown |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
+        chosen |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
     truth = reports[0].truth
-    made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
+    made = [_image(image, kind, reports[0], models, images) for image, kind in chosen.items()]
     if not made:
         return None
     labels, options = truth.classes.labels, models[0].options
@@ -125,7 +122,7 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Reasons to look at an image, and how much of a reason each image is."""
+    """Yield kinds of example images, and (m,) values by which images are chosen."""
     credit = np.stack([model.credit for model in models])
     if len(models) > 1:
         yield "models differ", np.ptp(credit, axis=0)
@@ -137,14 +134,12 @@ def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Model:
-    """What one model did on each of m images.
+    """Results of one model with n predictions on m images.
 
     Attributes:
-        report, options, similarities: of the model.
-        words: explanations of its words.
-        truth_of: (n,) the ground truth that a prediction is matched with, -1 for none.
-        false_of: (n,) the class that it is a false positive of, -1 for none.
-        credit, by_meaning, missed, wrong: (m,) reasons to look at an image.
+        truth_of: (n,) index of the matched ground truth, or -1.
+        false_of: (n,) class of which the prediction is a false positive, or -1.
+        credit, by_meaning, missed, wrong: (m,) values by which images are chosen.
     """
 
     report: Report
@@ -185,7 +180,6 @@ class _Model:
         )
 
     def predictions(self, image: int) -> list[dict[str, Any]]:
-        """What it said of an image: matched predictions, and the most confident of the others."""
         task = self.report.task
         first, count = (int(column[image]) for column in task.image_rows)
         rows = np.arange(first, first + count)

@@ -24,23 +24,17 @@ from shoe.report.text import fixed, percent, points
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# The command that made a page, without the folders of the machine that it ran on.
-
 
 def shown(words: Sequence[str], folder: Path) -> str:
-    """Write a command as it would be typed, its files by their paths below a folder, or by their names alone.
+    """Return a command line without folders of the machine: files below ``folder`` by path, others by name.
 
     >>> shown(["shoe", "compare", "/data/a.json", "--html=/data/out/page.html", "../b c.json"], Path("/data"))
     "shoe compare a.json --html=out/page.html 'b c.json'"
-
-    Args:
-        words: of the command line.
-        folder: in which it was typed.
     """
-    return shlex.join(_shown(word, folder) for word in words)
+    return shlex.join(_without_folder(word, folder) for word in words)
 
 
-def _shown(word: str, folder: Path) -> str:
+def _without_folder(word: str, folder: Path) -> str:
     option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
     path = Path(value)
     if not path.is_absolute() and ".." not in path.parts:
@@ -48,48 +42,45 @@ def _shown(word: str, folder: Path) -> str:
     return option + equals + (str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name)
 
 
-# Small pictures that a page holds itself.
-
 Box = tuple[float, float, float, float]
-
-_QUALITY = 70
+"""Left, top, right and bottom in pixels."""
 
 
 def picture(name: str, folder: Path | None) -> str | None:
-    """A picture as a ``data:`` address, at most 480 pixels wide and high; None without a folder or a readable file."""
-    found, _ = read_picture(name, folder)
-    return address(small(found)) if found else None
+    """Return an image as a ``data:`` URL, at most 480 x 480 pixels; None without a folder or a readable file."""
+    image, _ = read_picture(name, folder)
+    return address(small(image)) if image else None
 
 
 def part(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
-    """A part of a picture as a ``data:`` address, and what of it there is: the part cut at the picture's edges.
+    """Return the crop of an image as a ``data:`` URL, and the crop's box clipped to the image.
 
-    None without a folder or a readable file, and where nothing of the part is in the picture.
+    Return None without a folder or a readable file, or if the crop lies outside the image.
     """
-    found, _ = read_picture(name, folder)
-    cut = found and cut_out(found, crop)
-    return (address(small(cut[0])), cut[1]) if cut else None
+    image, _ = read_picture(name, folder)
+    clipped = image and cut_out(image, crop)
+    return (address(small(clipped[0])), clipped[1]) if clipped else None
 
 
-def cut_out(found: Image, crop: Box) -> tuple[Image, Box] | None:
-    """What of a part there is in a picture, and where; None if nothing is."""
-    low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), found.size)
+def cut_out(image: Image, crop: Box) -> tuple[Image, Box] | None:
+    """Return the part of an image in a crop, and the crop clipped to the image; None if it lies outside."""
+    low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), image.size)
     left, top, right, bottom = *low, *high
     if left >= right or top >= bottom:
         return None
-    return found.crop((left, top, right, bottom)), (left, top, right, bottom)
+    return image.crop((left, top, right, bottom)), (left, top, right, bottom)
 
 
-def small(found: Image, largest: int = 480) -> bytes:
-    """A copy as JPEG, no wider and no higher than it may be; ``found`` itself is made as small."""
-    found.thumbnail((largest, largest))
+def small(image: Image, largest: int = 480) -> bytes:
+    """Shrink an image in place to at most ``largest`` pixels of width and height, and return it as JPEG."""
+    image.thumbnail((largest, largest))
     stream = BytesIO()
-    found.save(stream, format="JPEG", quality=_QUALITY, optimize=True)
+    image.save(stream, format="JPEG", quality=70, optimize=True)
     return stream.getvalue()
 
 
 def address(jpeg: bytes) -> str:
-    """A picture as a ``data:`` address, which a page holds itself."""
+    """Return a JPEG image as a ``data:`` URL."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 
@@ -100,11 +91,17 @@ _MODULE_LINKS = re.compile(r"^import .*;\n|^export (?=class|const|function|async
 @cache
 def environment(*folders: Path) -> jinja2.Environment:
     """Return the environment whose templates lie in ``folders`` and in ``shoe/report/page/templates``."""
+
+    def finalize(value: Any) -> Any:
+        if value is None:
+            return ""
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, _FOLDER / "templates"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_finalize,
+        finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
@@ -123,12 +120,6 @@ def environment(*folders: Path) -> jinja2.Environment:
     return made
 
 
-def _finalize(value: Any) -> Any:
-    if value is None:
-        return ""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 def render(template: str, /, **values: Any) -> Markup:
     """Render a template of ``shoe/report/page/templates``."""
     return Markup(environment().get_template(template).render(values))  # noqa: S704 - the template escapes
@@ -141,11 +132,9 @@ def document(
 
     Args:
         template: template that extends ``document.html``.
-        title: window title.
         styles: names of the style sheets in ``static``.
         modules: names of the script's modules in ``static``, each after the modules that it imports.
         connect: further directive of the Content-Security-Policy.
-        values: values of the template.
 
     Returns:
         The page, and its Content-Security-Policy.

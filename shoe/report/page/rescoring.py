@@ -1,8 +1,8 @@
-"""What a page needs to score models again under another weight, delta or ensemble (``static/rescore.js``).
+"""Data with which a page scores models again under another weight, delta or ensemble (``static/rescore.js``).
 
-Boxes, images and scores are not needed for that: which boxes overlap does not change, and of scores only their order
-and their ties count. So what is kept is, per model, the words of its predictions by falling score, and the candidate
-pairs in the order in which equally similar ones are matched; and, once for all models, the tables of similarities.
+Boxes, images and scores are not needed: overlaps do not change, and only order and ties of scores matter. The data are,
+per model, the words of its predictions by decreasing score, and the candidate pairs in the order in which equally
+similar pairs are matched; and, once for all models, the tables of similarities.
 """
 
 from __future__ import annotations
@@ -28,26 +28,24 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import ENSEMBLES
 
-# Values with columns of numbers as text that a page can hold: base64 of gzip of a JSON head and the columns.
-#
-# What is packed cannot end the element that it stands in, whatever labels it has, nor steer the text around a label.
-
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
 _ALIGNED = 8
+"""Multiple of bytes at which each column starts, as typed arrays of JavaScript need it."""
 
 
 def pack(value: Any) -> str:
-    """Pack a JSON value in which any arrays of numbers stand; ``unpack`` of ``static/packed.js`` restores it.
+    """Return a JSON value that may contain arrays as text: base64 of gzip of a JSON head and the arrays.
 
-    Whole numbers take the smallest type that holds them; others are float64.
+    ``unpack`` of ``static/packed.js`` restores it. Integers take the smallest type that holds them; other numbers are
+    float64. The text cannot end the HTML element that contains it, whatever the labels.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)
     ends = np.cumsum([column.nbytes + -column.nbytes % _ALIGNED for column in columns], dtype=np.int64).tolist()
-    listed = [
+    index = [
         (column.dtype.str.lstrip("<|"), start, len(column)) for column, start in zip(columns, [0, *ends], strict=False)
     ]
-    content = encode({"columns": listed, "value": head})
+    content = encode({"columns": index, "value": head})
     parts = [len(content).to_bytes(4, "little"), content, b"\0" * (-(4 + len(content)) % _ALIGNED)]
     for column in columns:
         parts += [column.tobytes(), b"\0" * (-column.nbytes % _ALIGNED)]
@@ -84,12 +82,12 @@ _KNOWN = {
     "ties": ("expected",),
     "tau-by": ("dataset", "score"),
 }
-"""What the page can do of the options that it reads otherwise; all that are not named here make no difference to it."""
+"""Values of options that the page supports; it supports all values of other options."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ensemble:
-    """A way to combine raters: an option of the command line, or one rater alone."""
+    """An ensemble of raters; ``option`` is its name on the command line, or None for a single rater."""
 
     label: str
     option: str | None
@@ -97,8 +95,6 @@ class _Ensemble:
 
 
 class _Scored(NamedTuple):
-    """The parts of a report that scoring again rests on."""
-
     report: Report
     result: SemanticResult
     similarities: HoiSimilarity
@@ -113,23 +109,14 @@ class _Scored(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """What a page scores by, in the keys of ``static/rescore.js``.
-
-    Attributes:
-        shared: what all models share.
-        models: what is each model's own.
-    """
+    """Data for scoring again, with the keys of ``static/rescore.js``: those of all models, and those of each model."""
 
     shared: dict[str, Any]
     models: list[dict[str, Any]]
 
 
 def rescoring(reports: Sequence[Report]) -> Rescoring | str:
-    """Prepare models for a page, or say why they cannot be scored again there.
-
-    Args:
-        reports: of one ground truth.
-    """
+    """Return the data for scoring again from reports with one ground truth, or the reason why that is impossible."""
     found = [scored for report in reports if (scored := _Scored.of(report))]
     if len(found) < len(reports):
         return "a model has no semantic figures"
@@ -147,13 +134,13 @@ def _rescoring(models: Sequence[_Scored]) -> Rescoring:
     options, truth = result.options, report.truth
     ensembles = _ensembles(source, options)
     tables = [each.report.predictions for each in models]
-    said = (
+    vocabulary = (
         tuple(dict.fromkeys(word for table in tables for word in table.verbs)),
         tuple(dict.fromkeys(word for table in tables for word in table.objects)),
     )
-    found = [HoiSimilarity.of_words(truth.classes, *said, each.similarity, options) for each in ensembles]
-    verbs = _Words.of(said[0], [each.verbs.values for each in found])
-    objects = _Words.of(said[1], [each.objects.values for each in found])
+    found = [HoiSimilarity.of_words(truth.classes, *vocabulary, each.similarity, options) for each in ensembles]
+    verbs = _Words.of(vocabulary[0], [each.verbs.values for each in found])
+    objects = _Words.of(vocabulary[1], [each.objects.values for each in found])
     values = np.unique(np.concatenate([verbs.columns.ravel(), objects.columns.ravel()]))
     shared = {
         "options": settings(options),
@@ -179,7 +166,7 @@ def _rescoring(models: Sequence[_Scored]) -> Rescoring:
 
 
 def _ensembles(source: Similarity, options: SemanticOptions) -> list[_Ensemble]:
-    """The ensemble that was scored by, all others, and each rater alone."""
+    """Return the ensemble of the scores, all other ensembles, and each rater alone."""
     if not isinstance(source, SimilarityMap):
         return [_Ensemble(source.name, None, source)]
     names = [options.ensemble, *(name for name in ENSEMBLES if name != options.ensemble)]
@@ -192,7 +179,7 @@ def _ensembles(source: Similarity, options: SemanticOptions) -> list[_Ensemble]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Words:
-    """Words of all models; those that differ in no ensemble share a column.
+    """Words of all models; words with equal similarities in all ensembles share a column.
 
     Attributes:
         columns: (ensembles, rows, distinct columns) similarities.
@@ -213,11 +200,11 @@ class _Words:
         return np.array([self.number[word] for word in words], np.int64)
 
 
-def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
-    task, table, options = of.report.task, of.report.predictions, of.result.options
-    scorer = Scorer(task, of.similarities, options, of.result.near)
-    # Which copies are out depends on which words mean the same, and on nothing else of an ensemble.
-    by_meanings = {_key(of.similarities): scorer.near.prediction}
+def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
+    task, table, options = scored.report.task, scored.report.predictions, scored.result.options
+    scorer = Scorer(task, scored.similarities, options, scored.result.near)
+    # The repeats that are left out depend only on which words have the same meaning in an ensemble.
+    by_meanings = {_key(scored.similarities): scorer.near.prediction}
     playing = []
     for each in ensembles:
         other = HoiSimilarity.of(task, each.similarity, options)
@@ -235,14 +222,14 @@ def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: 
     pairs = pairs.select(np.isin(pairs.prediction, some) & scorer.counted[scorer.hoi[pairs.truth]])
     pairs = pairs.select(scorer.order(pairs, np.zeros(len(pairs))))
     verb, object_ = verbs.numbers(table.verbs)[table.verb[rows]], objects.numbers(table.objects)[table.object[rows]]
-    said, words = np.unique(verb << 32 | object_, return_inverse=True)
+    pair, words = np.unique(verb << 32 | object_, return_inverse=True)
     return {
         "words": words,
-        "pair_verb": said >> 32,
-        "pair_object": said & 0xFFFFFFFF,
+        "pair_verb": pair >> 32,
+        "pair_object": pair & 0xFFFFFFFF,
         "tied": np.packbits(np.diff(score, prepend=np.inf) == 0),
         "zero_from": int((score > 0).sum()),
-        "map_rows": len(scorer.map_rows),  # confidence decides who takes part: the first so many
+        "map_rows": len(scorer.map_rows),  # number of first rows that count: rows are sorted by score
         "f1_rows": len(scorer.f1_rows),
         "truth": pairs.truth,
         "step": np.diff(position[pairs.prediction], prepend=0),

@@ -1,4 +1,4 @@
-"""A rater's page: one HTML file that works from disk, or a page of a service; with small copies of pictures."""
+"""Pages of rating studies: the report of results, and the page on which raters answer, with small images."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 from markupsafe import Markup
 from msgspec import UNSET
@@ -31,14 +30,12 @@ from shoe.study.problems import ProblemStudy
 from shoe.study.raters_and_people import Beside
 from shoe.study.ratings import shape_of
 
-# Ratings of a study as a section of the report, and as a page of their own.
-
 _MOST = 40
-"""Raters, and ensembles, that are shown one by one."""
+"""Most raters and ensembles that are listed."""
 
 
 def write_people_page(path: Path, found: Analysis, beside: Beside | None, command: str) -> None:
-    """Write the report of a study as one HTML file, which works from disk without a script.
+    """Write the report of a study as one HTML file that works from disk without scripts.
 
     Raises:
         InputError: if the file cannot be written.
@@ -48,7 +45,7 @@ def write_people_page(path: Path, found: Analysis, beside: Beside | None, comman
 
 
 def people_part(found: Analysis, beside: Beside | None) -> Markup:
-    """Render the results of a study: agreement with intervals, each rater, and the raters of a map beside people."""
+    """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map."""
     columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
     agreement = [figure_rows(each) for each in columns.values()]
     ceilings = list(zip(found.study.raters, found.ceilings, strict=True))
@@ -69,8 +66,8 @@ def people_part(found: Analysis, beside: Beside | None) -> Markup:
         ceilings_label=label,
         levels=[f"rated {level}" for level in range(HIGHEST + 1)],
         raters=[
-            (rater, *map(count, given), fixed(rho), "; ".join(found.excluded.get(rater, ())))
-            for (rater, rho), given in zip(ceilings, found.levels.tolist(), strict=True)
+            (rater, *map(count, ratings), fixed(rho), "; ".join(found.excluded.get(rater, ())))
+            for (rater, rho), ratings in zip(ceilings, found.levels.tolist(), strict=True)
         ],
         ensembles=_ensembles(beside) if beside else None,
         closing=_closing(found),
@@ -79,12 +76,13 @@ def people_part(found: Analysis, beside: Beside | None) -> Markup:
 
 def _ensembles(beside: Beside) -> dict[str, object]:
     among = many(sum(each.among_best for each in beside.ensembles), "ensemble")
-    rows = [
-        (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
-        for each in beside.ensembles[:_MOST]
-    ]
-    summary = f"{among} of {len(beside.ensembles)} cannot be told from the one nearest to people"
-    return {"summary": summary, "rows": rows}
+    return {
+        "summary": f"{among} of {len(beside.ensembles)} cannot be told from the one nearest to people",
+        "rows": [
+            (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
+            for each in beside.ensembles[:_MOST]
+        ],
+    }
 
 
 def _closing(found: Analysis) -> list[str]:
@@ -133,11 +131,11 @@ Find out what it is, then say of each query whether it belongs to side A or to s
 Press A or B, or a button. The arrows up and down go to another query, Enter to the next screen, the left arrow back.
 """
 _SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
-"""That an answer takes, by which the minutes are told."""
+"""Seconds per answer, for the estimate of minutes that raters see."""
 
 
 def default_texts(study: AnyStudy) -> dict[str, str]:
-    """What a study's pages say, by file name, until somebody edits it; an empty line ends a paragraph."""
+    """Return the default texts of a study's pages by file name; an empty line ends a paragraph."""
     if isinstance(study, ProblemStudy):
         seconds = len(study.problems) * study.testers / study.raters * _PROBLEM_SECONDS
         about, texts = "what pictures have in common", {INSTRUCTIONS: _DECIDE}
@@ -149,48 +147,43 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
-    """Read what a study's pages say from its folder, by file name, as somebody may have edited it.
+    """Read the texts of a study's pages, which its owner may have edited, by file name.
 
     Raises:
-        InputError: for a file that is not there, or is not UTF-8.
+        InputError: if a file is missing or is not UTF-8.
     """
-    return {name: _text(folder / name) for name in default_texts(study)}
-
-
-def _text(path: Path) -> str:
-    try:
-        return read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(path, found="bytes that are not UTF-8", expected="text, in UTF-8") from None
+    texts = {}
+    for name in default_texts(study):
+        try:
+            texts[name] = read_bytes(folder / name).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise InputError(folder / name, found="bytes that are not UTF-8", expected="text, in UTF-8") from None
+    return texts
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """What the page shows every rater, but for pictures.
+    """Return the data of a rater's page, without images, that are equal for all raters.
 
-    Args:
-        study: the study.
-        texts: as :func:`default_texts` has them, by file name.
+    ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
     """
-    told = {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
+    shared = {"study": study.id} | {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
     if isinstance(study, ProblemStudy):
-        asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
-        return {"study": study.id, **told, "problems": asked, "examples": study.examples}
-    hidden = {"part": "", "gold": None, "weight": UNSET, "stratum": UNSET}
-    items = [replace(item, **hidden) for item in study.items]  # nobody can look up what is expected, or the map's level
-    return {"study": study.id, **told, "items": items, "training": study.training, "glosses": study.glosses}
+        problems = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
+        return {**shared, "problems": problems, "examples": study.examples}
+    hidden = {"part": "", "gold": None, "weight": UNSET, "stratum": UNSET}  # raters must not see expected answers
+    items = [replace(item, **hidden) for item in study.items]
+    return {**shared, "items": items, "training": study.training, "glosses": study.glosses}
 
 
 def write_rater_page(
     path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
 ) -> None:
-    """Write the page that works from disk.
+    """Write the page of one rater, which works from disk.
 
     Args:
-        path: the HTML file.
-        shown: what it shows every rater.
-        rater: whose page.
-        order: of what it asks.
-        pictures: that it shows, by file name: their ``data:`` addresses.
+        shown: data from :func:`shown_to_all`.
+        order: questions in the order in which the rater sees them.
+        pictures: ``data:`` URLs of the images by file name.
     """
     data = encode({**shown, "rater": rater, "order": order, "pictures": pictures}).decode()
     escaped = Markup(data.replace("<", "\\u003c"))  # noqa: S704 - nothing in it can end the script element
@@ -198,7 +191,7 @@ def write_rater_page(
 
 
 def served_page() -> tuple[str, str]:
-    """Render the page of a service, which requests its data there; return it and its Content-Security-Policy."""
+    """Return the page of a service, which requests its data from the server, and its Content-Security-Policy."""
     return _page(connect="; connect-src 'self'", data=None)
 
 
@@ -206,47 +199,40 @@ def _page(**values: Any) -> tuple[str, str]:
     return document("study.html", "A study", ["study.css"], _MODULES, **values)
 
 
-# Small copies of the pictures that raters see: of an item's first class, and of the crops of Bongard problems.
-
 CROP = 256
-"""Pixels of the longer side of a crop: fourteen of them are a problem."""
+"""Pixels of the longer side of a crop; a Bongard problem has fourteen crops."""
 _STREAM = (7 << 28) + (5 << 20)
+"""First stream of random numbers for images, apart from other uses of the seed."""
 
 Pictured = tuple[Study, dict[str, bytes]]
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
-    """Give each item but gold ones a picture that shows its first class, drawn by the seed among those that are there.
-
-    Args:
-        study: of pairs.
-        truth: annotations, with boxes.
-        images: folder of the dataset's images.
+    """Give each item except gold items a random image of its first class, chosen by the seed of the study.
 
     Returns:
-        The study, and its pictures as JPEG by file name. An item of whose class there is no picture has none.
+        The study, and its images as JPEG by file name. Items without an image of their class stay as they are.
 
     Raises:
-        InputError: if no item has one.
+        InputError: if no item has an image.
     """
-    drawn = _Drawn(truth, images, study.seed)
+    sampler = _Pictures(truth, images, study.seed)
     pictures: dict[str, bytes] = {}
     items = []
     for number, item in enumerate(study.items):
-        found = drawn.next_of(item, f"{number}.jpg") if item.gold is None else None
+        found = sampler.next_of(item, f"{number}.jpg") if item.gold is None else None
         if found:
-            item, pictures[f"{number}.jpg"] = msgspec.structs.replace(item, picture=found[0]), found[1]
+            item, pictures[f"{number}.jpg"] = replace(item, picture=found[0]), found[1]
         items.append(item)
     if not pictures:
-        looked = (
-            f"pictures of the classes, as {quote(truth.interactions.images[0])}" if truth.interactions.images else ""
-        )
-        raise InputError(images, found="no picture of any class that is rated", expected=looked)
-    return msgspec.structs.replace(study, items=items), pictures
+        names = truth.interactions.images
+        expected = f"pictures of the classes, as {quote(names[0])}" if names else ""
+        raise InputError(images, found="no picture of any class that is rated", expected=expected)
+    return replace(study, items=items), pictures
 
 
-class _Drawn:
-    """Rows of the ground truth by class, in a drawn order; each class goes round through its own."""
+class _Pictures:
+    """Ground truths per class in random order; each class cycles through its own."""
 
     def __init__(self, truth: GroundTruth, images: Path, seed: int) -> None:
         self.table, self.images = truth.interactions, images
@@ -265,15 +251,15 @@ class _Drawn:
         for _ in range(len(rows)):
             row = rows.pop(0)
             name = self.table.images[self.table.image[row]]
-            found, _ = read_picture(name, self.images)
-            if found is None:  # for good
+            image, _ = read_picture(name, self.images)
+            if image is None:  # never tried again
                 continue
             rows.append(row)
-            width = found.width
-            jpeg = small(found)
-            scale = found.width / width
+            width = image.width
+            jpeg = small(image)
+            scale = image.width / width
             human, thing = (_scaled(boxes[row], scale) for boxes in (self.table.human_boxes, self.table.object_boxes))
-            return Picture(file, Path(name).name, found.size, human, thing), jpeg
+            return Picture(file, Path(name).name, image.size, human, thing), jpeg
         return None
 
 
@@ -283,28 +269,25 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 
 
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
-    """The crops of problems as JPEG, by the file names that a study of them has.
+    """Return the crops of Bongard problems as JPEG, by the file names that a study of them uses.
 
-    Args:
-        problems: the problems.
-        images: folder of their images.
-        first: number of the first picture.
+    File names are numbers from ``first`` on.
 
     Raises:
-        InputError: for an image that cannot be read, or that ends before the crop begins.
+        InputError: if an image cannot be read, or a crop lies outside its image.
     """
     regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}
     for image in np.unique(regions.image[rows]).tolist():
         name = regions.images[image]
         path = images / Path(name).name
-        found, why = read_picture(name, images)
-        if found is None:
-            raise InputError(path, found=why, expected=f"the picture {quote(name)} of the problems")
+        picture, reason = read_picture(name, images)
+        if picture is None:
+            raise InputError(path, found=reason, expected=f"the picture {quote(name)} of the problems")
         for row in rows[regions.image[rows] == image].tolist():
-            cut = cut_out(found, tuple(regions.crops[row].tolist()))
-            if cut is None:
+            clipped = cut_out(picture, tuple(regions.crops[row].tolist()))
+            if clipped is None:
                 expected = f"a picture with {quote(regions.crops[row].tolist())} in it"
-                raise InputError(path, found=f"{found.width} x {found.height} pixels", expected=expected)
-            pictures[f"{first + row}.jpg"] = small(cut[0], CROP)
+                raise InputError(path, found=f"{picture.width} x {picture.height} pixels", expected=expected)
+            pictures[f"{first + row}.jpg"] = small(clipped[0], CROP)
     return pictures

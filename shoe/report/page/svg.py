@@ -1,4 +1,4 @@
-"""Charts of all pages as SVG, made without a script: they print, and can be read as text."""
+"""Charts of all pages as SVG, without scripts; the ``label`` of a chart is its description for screen readers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _NAMES_END = 92
 """Left end of the rows in a chart of raters, right of their names."""
 _ROW = 15
 _NEAREST_TICKS = 24
+"""Least distance of labelled ticks."""
 _MOST_LABELS = 4
-"""Labelled ticks side by side below a chart of raters."""
+"""Most labelled ticks below a chart of raters."""
 _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU threshold", "tau": "tau"}
 
 
@@ -30,8 +31,6 @@ def element(name: str, /, *content: object, **attributes: object) -> Markup:
     """Write an element; content and attributes are escaped, and None is left out.
 
     Args:
-        name: element name.
-        content: child elements and text.
         attributes: attributes by name, with ``_`` for ``-`` and ``class_`` for "class".
 
     Example:
@@ -72,12 +71,11 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 
     Args:
         rows: names, and the value for each colour or None.
-        colours: classes for the style sheet.
-        label: description for screen readers.
+        colours: classes of the style sheet.
     """
     left, right, step = 170, 20, 13
     line = step * len(colours) + 12
-    ends = [end for _, of in rows for each in of if each for end in each if end is not None]
+    ends = [end for _, values in rows for each in values if each for end in each if end is not None]
     first = int(20 * max(0.0, min(ends, default=0.0) - 0.01))  # ends in steps of five percent, with some room
     last = max(-int(-20 * min(1.0, max(ends, default=1.0) + 0.01) // 1), first + 1)
     low, high = first / 20, last / 20
@@ -91,10 +89,10 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
         x = across(tick / 20)
         parts.append(element("line", x1=x, x2=x, y1=0, y2=bottom, class_="grid"))
         parts.append(element("text", f"{5 * tick}", x=x, y=bottom + 14, class_="quiet middle"))
-    for number, (name, of) in enumerate(rows):
+    for number, (name, values) in enumerate(rows):
         top, title = number * line + 6, element("title", name)
         parts.append(element("text", _short(name, 24), title, x=left - 12, y=top + line / 2, class_="name"))
-        for row, (each, colour) in enumerate(zip(of, colours, strict=True)):
+        for row, (each, colour) in enumerate(zip(values, colours, strict=True)):
             if each is None:
                 continue
             y, text = top + row * step + 8, percent(each.value)
@@ -109,9 +107,7 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
     """Draw fractions of one hundred percent side by side.
 
-    Args:
-        parts: name, fraction and class for the style sheet; fractions of 0 and below are left out.
-        label: description for screen readers.
+    ``parts`` have a name, a fraction and a class of the style sheet; fractions of 0 and below are left out.
     """
     height, at = 22, 0.0
     drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
@@ -138,9 +134,7 @@ def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]]
     """Draw a value of every two items as a triangle of cells, darker cells for higher values.
 
     Args:
-        names: names of the items.
         values: indices of two items, the smaller one first, and their value, 0 to 1.
-        label: description for screen readers.
     """
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
@@ -175,15 +169,15 @@ def error_bars(
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
-    row, most = 16, max(0.01, *(value for of in deltas for value in of.values()))
+    row, most = 16, max(0.01, *(value for each in deltas for value in each.values()))
     parts: list[Markup] = []
     y = 0
-    for error in sorted(ERRORS, key=lambda error: -max(of[error.name] for of in deltas)):
+    for error in sorted(ERRORS, key=lambda error: -max(each[error.name] for each in deltas)):
         block = row * len(deltas)
         parts.append(element("text", error.label, x=_BARS_LEFT - 12, y=y + block / 2 + 4, class_="name"))
-        for number, (of, counted, colour) in enumerate(zip(deltas, counts, colours, strict=True)):
-            value, top = of[error.name], y + number * row + (row - _BAR) / 2
-            cases = f"{counted[error.name]:,}" if counted is not None else None
+        for number, (delta, count, colour) in enumerate(zip(deltas, counts, colours, strict=True)):
+            value, top = delta[error.name], y + number * row + (row - _BAR) / 2
+            cases = f"{count[error.name]:,}" if count is not None else None
             title = element("title", error.meaning + (f": {cases} cases" if cases else ""))
             width = max(value, 0) / most * (_WIDTH - _BARS_LEFT - 150)
             parts += _bar(title, f"{round(100 * value, 2) + 0:+.2f}", top, width, colour)
@@ -207,8 +201,7 @@ def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> M
 
 
 def _bar(title: Markup | None, text: str, top: float, width: float, colour: str) -> list[Markup]:
-    size = {"width": f"{max(width, 1):.1f}", "height": _BAR, "rx": 2}
-    bar = element("rect", title, x=_BARS_LEFT, y=top, **size, class_=colour)
+    bar = element("rect", title, x=_BARS_LEFT, y=top, width=f"{max(width, 1):.1f}", height=_BAR, rx=2, class_=colour)
     return [bar, element("text", text, x=f"{_BARS_LEFT + width + 8:.1f}", y=top + _BAR - 2)]
 
 
@@ -222,7 +215,6 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
         size: width and height of the crop.
         image: address of the image, and the edges of what it shows in the crop; None for a blank crop.
         boxes: edges in the crop, by "human" and "object".
-        label: description for screen readers.
     """
     width, height = (f"{each:g}" for each in size)
     parts = [element("rect", width=width, height=height, class_="paper")]
@@ -270,22 +262,16 @@ class _Axis(NamedTuple):
 def sweep_charts(
     models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]
 ) -> dict[str, dict[str, Markup]]:
-    """Draw metrics under other options: for each metric, a chart by option title.
-
-    Args:
-        models: names of the models.
-        points: metrics under each setting.
-        survivals: settings under which models change places.
-    """
+    """Draw metrics under other options: for each metric, a chart by option title."""
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
 
     changed = {survival.figure: survival.changed for survival in survivals}
     found: dict[str, dict[str, Markup]] = {}
     for figure in FIGURES:
-        of = [point for point in points if any(value is not None for value in point.figures.get(figure, ()))]
-        drawn = [(_OPTIONS[name], _curves, [p for p in of if p.setting.option == name]) for name in VALUES]
-        drawn.append(("ensemble, or one rater alone", _rows, [p for p in of if p.setting.option not in VALUES]))
+        known = [point for point in points if any(value is not None for value in point.figures.get(figure, ()))]
+        drawn = [(_OPTIONS[name], _curves, [p for p in known if p.setting.option == name]) for name in VALUES]
+        drawn.append(("ensemble, or one rater alone", _rows, [p for p in known if p.setting.option not in VALUES]))
         charts = {
             title: _sweep_chart(
                 f"{NAMES[figure]} by {title}",
@@ -312,18 +298,19 @@ def _sweep_chart(
     draw: Callable[[Sequence[Setting], Sequence[float], Collection[Choice]], _Drawing],
 ) -> Markup:
     values = [[None if value is None else 100 * value for value in column] for column in zip(*rows, strict=True)]
-    names = [_setting_text(setting) for setting in settings]
-    for model, of in zip(models, values, strict=True):
-        pairs = zip(names, of, strict=True)
+    names = [each.value if isinstance(each.value, str) else f"{each.value:g}" for each in settings]
+    for model, column in zip(models, values, strict=True):
+        pairs = zip(names, column, strict=True)
         label += f"; {model[:40]}: " + ", ".join(f"{n} {'none' if v is None else percent(v / 100)}" for n, v in pairs)
-    asked = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
+    requested = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
     moved = [name for name, setting in zip(names, settings, strict=True) if setting in changed]
-    label += f". Asked for: {', '.join(asked)}." if asked else "."
+    label += f". Asked for: {', '.join(requested)}." if requested else "."
     label += f" Models change places under {', '.join(moved)}." if moved else ""
-    height, parts, places = draw(settings, [value for of in values for value in of if value is not None], changed)
-    for number, (model, of) in enumerate(zip(models, values, strict=True)):
-        drawn = [None if value is None else places(at, value) for at, value in enumerate(of)]
-        parts.append(_model(model, number, drawn))
+    known = [value for column in values for value in column if value is not None]
+    height, parts, place_of = draw(settings, known, changed)
+    for number, (model, column) in enumerate(zip(models, values, strict=True)):
+        places = [None if value is None else place_of(index, value) for index, value in enumerate(column)]
+        parts.append(_model(model, number, places))
     return _svg(_SWEEP_WIDTH, height, label, parts)
 
 
@@ -377,7 +364,3 @@ def _model(name: str, number: int, places: Sequence[tuple[float, float] | None])
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=kind)
-
-
-def _setting_text(setting: Setting) -> str:
-    return setting.value if isinstance(setting.value, str) else f"{setting.value:g}"
