@@ -100,8 +100,8 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
     elif not isinstance(raw, dict):
         raise Transient("cut", "no JSON object")
     elif (error := raw.get("error")) and not raw.get("choices"):
-        found = error.get("code") if isinstance(error, dict) else None
-        status = found if isinstance(found, int) and 400 <= found < 600 else 502
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
         raise http_error(place, model, status, headers, body)
     elif _is_hollow(raw):
         raise Transient("hollow", "no chat completion with anything in it (is base_url right?)", usage=usage_of(raw))

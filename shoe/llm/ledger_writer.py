@@ -117,7 +117,7 @@ class Writer:
                     return
             try:
                 os.fsync(self._handle)
-                if not self._is_in_place(size):
+                if os.fstat(self._handle).st_size < size or not _is_at(self._path, self._handle):
                     raise OSError(errno.ENOENT, "that it was deleted, moved or cut off while it was written")
             except OSError as error:
                 with self._changed:
@@ -352,7 +352,7 @@ def merge(
             with path.open("rb") as old:
                 while start > old.tell() and (data := old.read(min(_IN_MEMORY, start - old.tell()))):
                     stream.write(data)
-            for line in _in_order(chain(_lines(path, start), *(_lines(part) for part in parts)), size, path.parent):
+            for line in _sorted_lines(chain(_lines(path, start), *(_lines(part) for part in parts)), size, path.parent):
                 stream.write(line)
                 after += 1
         sync_folder(path.parent)
