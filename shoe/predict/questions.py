@@ -105,7 +105,7 @@ def url_of(image: Image) -> str:
     return f"data:image/png;base64,{b64encode(stream.getvalue()).decode()}"
 
 
-# A prompt file has the sections ``[instructions]`` and ``[question]``, and these fields in the question: ``$person`` and
+# A prompt file has the sections ``[instructions]`` and ``[question]``, with these fields in the latter: ``$person`` and
 # ``$thing``, the descriptions in ``Shown``; ``$action``, the -ing form of the verb (yes-no); ``$options``, one line per
 # verb (letters). ``$$`` is a dollar sign. For whole images, the file is the question itself (``shoe prompt``).
 
