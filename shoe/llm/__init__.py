@@ -1,1 +1,1 @@
-"""Asking an endpoint durably: requests in, raw answers in a ledger out. Nothing here knows what is asked."""
+"""Requests to endpoints of language models, whose raw answers are stored in a ledger; independent of the questions."""

@@ -1,4 +1,4 @@
-"""One pass over requests in batches: start them, wait, keep their answers, and repeat the requests without one."""
+"""Requests in batches: start batches, wait for them, record their answers, and repeat requests without an answer."""
 
 from __future__ import annotations
 
@@ -23,32 +23,29 @@ from shoe.llm.limits import Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import backoff, client, connection_error
 
-# OpenAI's Batch API through its SDK: files are uploaded and downloaded, batches started and their state fetched.
-
 _MARK = "shoe"
 _MOST_LISTED = 1000
 LISTS_LAG = 60.0
 """Seconds within which a new batch appears in the list of batches."""
 _LOOKS = 30
 _MAYBE_BEGUN = (408, 409)
-"""Statuses below 500 after which a batch may have been started all the same."""
+"""HTTP statuses below 500 after which a batch may still have been started."""
 _T = TypeVar("_T")
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
 
 class StoppedError(Exception):
-    """The run is to end, and a request that failed is not made again."""
+    """Signal that the run ends, and that a failed request is not repeated."""
 
 
 class Seen(NamedTuple):
     """State of a batch; fields that the endpoint does not return as the API defines them are empty or 0.
 
     Attributes:
-        id: ID of the batch.
         status: "in_progress", "completed", ...
-        files: IDs of its output and error files.
-        done, total: numbers of requests.
-        problems: codes and messages of its errors.
+        files: IDs of the output and error files.
+        done, total: number of finished requests, and of all requests.
+        problems: (code, message) of each error.
     """
 
     id: str
@@ -59,43 +56,38 @@ class Seen(NamedTuple):
     problems: list[tuple[str, str]]
 
 
-def _seen(place: Endpoint, batch: Any) -> Seen:
-    """Return the state in a response of the SDK, whatever that holds."""
+def _batch_state(place: Endpoint, batch: Any) -> Seen:
+    """Return the state in a response of the SDK, whose attributes may be missing or of other types."""
     files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
     done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
-    problems = [
-        (_field(one, str, "code"), _field(one, str, "message")) for one in _field(batch, list, "errors", "data")
-    ]
+    errors = _field(batch, list, "errors", "data")
+    problems = [(_field(error, str, "code"), _field(error, str, "message")) for error in errors]
     status = _field(batch, str, "status")
     return Seen(_id(place, batch), status, [name for name in files if name], done + failed, total, problems)
 
 
-def _field(of: Any, kind: type[_T], *path: str) -> _T:
-    """Return a nested attribute of this type; an empty value if there is none."""
+def _field(value: Any, kind: type[_T], *path: str) -> _T:
+    """Return a nested attribute of type ``kind``, or an empty value of this type."""
     for name in path:
-        of = getattr(of, name, None)
-    return of if isinstance(of, kind) else kind()
+        value = getattr(value, name, None)
+    return value if isinstance(value, kind) else kind()
 
 
-def _id(place: Endpoint, found: Any) -> str:
-    """Return the ID in a response; raise Transient if it has none, like a web page, or holds a secret."""
-    name = _field(found, str, "id")
+def _id(place: Endpoint, response: Any) -> str:
+    """Return the ID in a response; raise Transient if it has no ID, like a web page, or if the ID holds a secret."""
+    name = _field(response, str, "id")
     if not name or name != place.shown(name):
         raise Transient(*_ODD)
     return name
 
 
 class BatchApi:
-    """Batches at one endpoint. Closing it deletes its temporary files."""
+    """OpenAI's Batch API at one endpoint, through its SDK."""
 
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
-        self._place = place
-        self._model = model
-        self._limits = limits
-        self._stopped = stopped
-        self._sleep = sleep
+        self._place, self._model, self._limits, self._sleep, self._stopped = place, model, limits, sleep, stopped
         self._client = client(place, limits.timeout)
         self._answered: float | None = None
         self._denied = 0
@@ -112,7 +104,7 @@ class BatchApi:
         return Path(self._folder.name)
 
     def upload(self, name: str, path: Path) -> str:
-        """Upload a file of requests; return its ID."""
+        """Upload a file of requests, and return its ID."""
 
         def send() -> str:
             with path.open("rb") as stream:
@@ -121,9 +113,9 @@ class BatchApi:
         return self._call(send)
 
     def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
-        """Start a batch, marked with its digest, and return its ID.
+        """Start a batch, with its digest in the metadata, and return its ID.
 
-        If the response to an attempt was lost, the batch that this attempt may have started is looked up first.
+        If the response to an earlier attempt was lost, the batch is looked up first, because it may have been started.
 
         Args:
             file: ID of the file of requests.
@@ -137,13 +129,13 @@ class BatchApi:
 
         def create() -> str:
             nonlocal lost
-            if lost and (found := self._begun(others, [digest]).get(digest)):
-                return found
+            if lost and (batch := self._begun(others, [digest]).get(digest)):
+                return batch
             if lost and self._stopped():
                 raise Transient("unknown", "whether a batch was begun")
             lost = True
             try:
-                begun = self._client.batches.create(
+                response = self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
@@ -153,26 +145,27 @@ class BatchApi:
             except openai.APIStatusError as error:
                 lost = error.status_code >= 500 or error.status_code in _MAYBE_BEGUN
                 raise
-            return _id(self._place, begun)
+            return _id(self._place, response)
 
         return self._call(create)
 
     def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return the IDs of the newest batches by their digest; empty if the endpoint has no list of batches.
+        """Return the IDs of the newest batches by their digest; empty if the endpoint cannot list batches.
 
-        The list may lag behind, so that it is fetched again for a while until it shows the ``wanted`` digests.
+        The list may lag behind, so it is fetched repeatedly, for up to ``LISTS_LAG`` seconds, until it shows the
+        ``wanted`` digests. Batches in ``others`` are left out.
         """
         return self._call(lambda: self._begun(others, wanted))
 
     def _begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
         end = monotonic() + LISTS_LAG
         while True:
-            found = self._listed(others)
-            if found is None or found.keys() >= set(wanted) or monotonic() >= end or self._stopped():
-                return found or {}
+            batches = self._list(others)
+            if batches is None or batches.keys() >= set(wanted) or monotonic() >= end or self._stopped():
+                return batches or {}
             self._sleep(LISTS_LAG / _LOOKS)
 
-    def _listed(self, others: Collection[str]) -> dict[str, str] | None:
+    def _list(self, others: Collection[str]) -> dict[str, str] | None:
         import openai
 
         try:
@@ -181,39 +174,37 @@ class BatchApi:
             if error.status_code not in (404, 405, 501):
                 raise
             return None
-        marked = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
+        labelled = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
         return {
-            about[_MARK]: batch
-            for about, batch in marked
-            if _MARK in about and batch and batch not in others and batch == self._place.shown(batch)
+            metadata[_MARK]: batch
+            for metadata, batch in labelled
+            if _MARK in metadata and batch and batch not in others and batch == self._place.shown(batch)
         }
 
     def look(self, batch: str) -> Seen | None:
-        """Return the state of a batch; None if the endpoint answers three times that it does not exist."""
+        """Return the state of a batch; None if the endpoint answers ``DENIED_IN_A_ROW`` times that it is unknown."""
         import openai
 
-        unknown: list[bool] = []
+        unknown = 0
 
         def retrieve() -> Seen | None:
+            nonlocal unknown
             try:
-                found = self._client.batches.retrieve(batch)
+                response = self._client.batches.retrieve(batch)
             except openai.NotFoundError:
-                unknown.append(True)
-                if len(unknown) == DENIED_IN_A_ROW:
+                unknown += 1
+                if unknown == DENIED_IN_A_ROW:
                     return None
                 raise Transient("404") from None
-            unknown.clear()
-            if not (seen := _seen(self._place, found)).status:
+            unknown = 0
+            if not (state := _batch_state(self._place, response)).status:
                 raise Transient(*_ODD)
-            return seen
+            return state
 
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download a file and iterate over its lines. Only a line feed ends a line.
-
-        If the file no longer exists at the endpoint, yield nothing.
-        """
+        """Download a file and yield its lines; no lines if the file no longer exists. Only a line feed ends a line."""
         import openai
 
         path = self.folder / "downloaded"
@@ -226,34 +217,34 @@ class BatchApi:
                 path.write_bytes(b"")
             except (OSError, openai.OpenAIError, Transient):
                 raise
-            except Exception as error:  # of the SDK's HTTP library, which has had several names
+            except Exception as error:  # from the HTTP library of the SDK, whose name depends on the release
                 raise Transient("dropped", self._place.shown(str(error))) from None
 
         self._call(download)
         with path.open("rb") as stream:
             yield from stream
 
-    def _call(self, ask: Callable[[], _T]) -> _T:
+    def _call(self, send: Callable[[], _T]) -> _T:
         for attempt in count(1):
             try:
-                return self._attempt(ask)
+                return self._attempt(send)
             except Transient as last:
                 if self._stopped():
                     raise StoppedError from None
-                # An endpoint that had answered, not too long ago, may come back.
+                # An endpoint that has answered recently may come back.
                 is_out = self._answered is not None and monotonic() - self._answered < self._limits.outage
-                if attempt >= self._limits.tries and not is_out:
-                    tries = self._limits.tries
+                tries = self._limits.tries
+                if attempt >= tries and not is_out:
                     raise ShoeError(f"{self._place}: it does not answer after {tries} tries: {last}") from None
                 wait = backoff(attempt, last)
             self._sleep(wait)
         raise AssertionError
 
-    def _attempt(self, ask: Callable[[], _T]) -> _T:
+    def _attempt(self, send: Callable[[], _T]) -> _T:
         import openai
 
         try:
-            found = ask()
+            result = send()
         except openai.APIConnectionError as error:
             raise connection_error(self._place, error, self._limits.timeout) from None
         except openai.APIStatusError as error:
@@ -265,10 +256,10 @@ class BatchApi:
             raise failed from None
         except (MemoryError, OSError, ShoeError, Transient):
             raise
-        except Exception:  # the SDK raises errors of all kinds over invalid JSON, as do libraries below it
+        except Exception:  # the SDK and its libraries raise errors of all kinds for invalid JSON
             raise Transient(*_ODD) from None
         self._answered, self._denied = monotonic(), 0
-        return found
+        return result
 
 
 _log = logging.getLogger(__name__)
@@ -286,13 +277,9 @@ class BatchPass:
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Take the endpoint, the model and the largest numbers of requests per batch and of batches at once."""
-        self._place = place
-        self._chat = chat
-        self._tries_allowed = limits.tries
-        self._most_requests = requests_per_batch
-        self._most_batches = batches
-        self._recorder = recorder
+        """Create a pass with at most ``requests_per_batch`` requests per batch, and ``batches`` batches at once."""
+        self._place, self._chat, self._recorder = place, chat, recorder
+        self._tries_allowed, self._most_requests, self._most_batches = limits.tries, requests_per_batch, batches
         self._structured = chat.response_format is not None
         self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_over)
         self._open, self._ended = past(recorder.remembered())
@@ -300,21 +287,19 @@ class BatchPass:
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
         self._budget_left = True
-        self._sends_last = False
-        self._waits_for_room = False
-        self._queue_full = False
+        self._sends_last = self._waits_for_room = self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests; if the run is stopped, running batches go on at the endpoint.
+        """Make all requests. If the run is stopped, running batches continue at the endpoint.
 
         Raises:
-            ShoeError: if no further request makes sense.
+            ShoeError: if no further request can succeed.
         """
         self._supply = Supply(requests)
         try:
             with closing(self._api), suppress(StoppedError):
                 self._resume()
-                self._go_on()
+                self._run()
         except OSError as error:
             found, expected = error.strerror or str(error), "room for a batch's files (TMPDIR says where)"
             raise InputError(self._api.folder, found=found, expected=expected) from None
@@ -324,7 +309,7 @@ class BatchPass:
                 goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
                 _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
-    def _go_on(self) -> None:
+    def _run(self) -> None:
         between = _FIRST_LOOK
         while not self._recorder.stopping:
             while len(self._running) < self._most_batches and self._begin():
@@ -341,7 +326,7 @@ class BatchPass:
                 between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
 
     def _resume(self) -> None:
-        """Resume the batches of earlier runs that hold a question of this run."""
+        """Resume the batches of earlier runs that contain a question of this run."""
         unsure = [started for started in self._open.values() if started.batch is None]
         wanted = [started.digest for started in unsure if started.file is not None]
         begun = self._api.begun(self._ended, wanted) if unsure else {}
@@ -353,7 +338,7 @@ class BatchPass:
         for started in self._running:
             self._supply.hold(started)
         self._supply.find(lambda: all(started.found for started in self._running))
-        for started in [one for one in self._running if not one.found]:  # answered since, or another process's
+        for started in [batch for batch in self._running if not batch.found]:  # answered meanwhile, or of another run
             self._forget(started)
 
     def _forget(self, started: Started) -> None:
@@ -361,14 +346,14 @@ class BatchPass:
         self._supply.release(started)
 
     def _begin(self) -> bool:
-        """Start one more batch; return False if there is no request that may be made now."""
+        """Start one more batch; return False if no request may be made now."""
         path, requests, digest = self._api.folder / "requests.jsonl", {}, blake2b(digest_size=16)
         with path.open("wb") as stream:
             for name, request, text in self._next_requests():
                 requests[name] = request
                 digest.update(text)
                 stream.write(text)
-        # Requests that were reserved before the budget was used up are sent: otherwise such a budget would send none.
+        # Requests that were reserved before the budget was used up are still sent.
         if not requests or (self._budget_left and self._recorder.stopping):
             return False
         self._sends_last = not self._budget_left
@@ -377,12 +362,12 @@ class BatchPass:
         return True
 
     def _next_requests(self) -> Iterator[tuple[str, Request, bytes]]:
-        """Yield the requests of one more batch, with custom ID and line; their largest cost is reserved."""
+        """Yield custom ID, request and line for each request of one more batch, and reserve the budget for it."""
         count = size = 0
         while (
             count < self._most_requests and self._budget_left and not self._queue_full and not self._recorder.stopping
         ):
-            # Requests without an answer are repeated once no batch is running, and not in many small batches.
+            # Requests without an answer are repeated once no batch is running, to avoid many small batches.
             request = self._supply.take(again=not self._running)
             if request is None:
                 return
@@ -392,18 +377,19 @@ class BatchPass:
             if size > MOST_BYTES:
                 self._supply.put_back(request)
                 return
-            room = self._recorder.may_ask(request)
-            if room is None:
+            may = self._recorder.may_ask(request)
+            if may is None:
                 self._waits_for_room = True
                 self._supply.put_back(request)
                 return
-            self._budget_left = room
-            if room:
+            self._budget_left = may
+            if may:
                 yield name, request, text
 
     def _send(self, path: Path, requests: Mapping[str, Request], digest: str) -> None:
         started = Started(digest, {name: names_of(request) for name, request in requests.items()})
-        started.found = {name: part for one in requests.values() for part in one.parts() for name in names_of(part)}
+        parts = (part for request in requests.values() for part in request.parts())
+        started.found = {name: part for part in parts for name in names_of(part)}
         earlier = self._open.get(digest)
         listed = [[name, request.attempt, request.key.hex()] for name, request in requests.items()]
         self._recorder.remember({"event": "prepared", "digest": digest, "requests": listed})
@@ -411,21 +397,21 @@ class BatchPass:
         if started.file is None:
             started.file = self._api.upload(f"shoe-{digest}.jsonl", path)
             self._recorder.remember({"event": "uploaded", "digest": digest, "file": started.file})
-        over = sum(event["event"] == "ended" and event["digest"] == digest for event in self._recorder.remembered())
-        started.batch = self._api.start(started.file, digest, f"{digest}-{over}", self._ended)
+        ended = sum(event["event"] == "ended" and event["digest"] == digest for event in self._recorder.remembered())
+        started.batch = self._api.start(started.file, digest, f"{digest}-{ended}", self._ended)
         self._recorder.remember({"event": "started", "digest": digest, "batch": started.batch})
         self._supply.hold(started)
         self._running.append(started)
 
     def _look(self, started: Started) -> bool:
-        """Fetch the state of a batch; if it has ended, keep its answers, repeat the other requests, and return True."""
+        """Return whether a batch has ended; then its answers are recorded, and its other requests will be repeated."""
         batch = self._api.look(started.batch or "")
         if batch is not None and batch.status not in _OVER:
             self._progress(batch)
             return False
         self._supply.find(lambda: started.found_all)
-        why: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
-        missing = dict.fromkeys(started.requests, why)
+        reason: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
+        missing = dict.fromkeys(started.requests, reason)
         hopeless, failed = self._keep_lines(started, batch, missing) if batch is not None else (None, set())
         self._recorder.remember({"event": "ended", "digest": started.digest})
         self._open.pop(started.digest, None)
@@ -433,11 +419,11 @@ class BatchPass:
         self._forget(started)
         self._queue_full = False
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
-        for name, why in missing.items():
+        for name, reason in missing.items():
             if request := started.asked(name):
                 if name not in failed:
-                    self._recorder.failure(request, why)
-                self._tries[name] += not (excused or why == _NO_FORMAT)
+                    self._recorder.failure(request, reason)
+                self._tries[name] += not (excused or reason == _NO_FORMAT)
                 if self._tries[name] < self._tries_allowed:
                     self._supply.ask_again(request)
         if batch is not None and batch.status == "cancelled":
@@ -447,12 +433,12 @@ class BatchPass:
         return True
 
     def _keep_lines(self, started: Started, batch: Seen, missing: dict[str, str]) -> tuple[ShoeError | None, set[str]]:
-        """Keep the results of a batch that this run asks for, in order; many failures in a row end the run.
+        """Record the results of a batch for the questions of this run, in order.
 
-        Requests with an answer are removed from ``missing``, and the others get a more specific reason there.
+        Requests with an answer are removed from ``missing``. The others get a more specific reason there.
 
         Returns:
-            An error after which no further try makes sense, if any; and the requests whose failure was kept.
+            The first error, if any, after which a request cannot succeed; and the custom IDs of recorded failures.
         """
         hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
@@ -479,14 +465,10 @@ class BatchPass:
         return hopeless, failed
 
     def _is_excused(self, started: Started, batch: Seen) -> bool:
-        """Return whether a batch that was not even started may be sent again, later or in another form.
-
-        Raises:
-            ShoeError: if not.
-        """
+        """Return whether a failed batch may be sent again, later or without ``response_format``; otherwise raise."""
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
-            # Other batches fill the queue until one of them ends.
+            # The queue of the endpoint is full until another batch ends.
             self._queue_full = bool(self._running)
             return True
         failed = http_error(
@@ -499,15 +481,15 @@ class BatchPass:
         return True
 
     def _progress(self, batch: Seen) -> None:
-        """Log the progress of a batch, at each tenth of it."""
+        """Log the progress of a batch after each tenth of its requests."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._shown.get(batch.id) != state:
             self._shown[batch.id] = state
-            line_ = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
-            _log.warning("%s: %s", self._place, line_)
+            line = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
+            _log.warning("%s: %s", self._place, line)
 
     def _is_over(self) -> bool:
-        """Whether the run is to end, so that nothing is retried; a batch that the budget allows is still sent."""
+        """Return whether the run is to end, except while the last batch within the budget is sent."""
         return self._recorder.stopping and not self._sends_last
 
     def _sleep(self, seconds: float) -> None:

@@ -2,8 +2,8 @@
 
 The ledger holds these events per batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id,
 attempt, keys], ...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started",
-"digest", "batch"}``; ``{"event": "ended", "digest"}`` after its last answer was kept. A batch that was prepared, but
-not started as far as is known, is looked up at the endpoint by its digest.
+"digest", "batch"}``; ``{"event": "ended", "digest"}`` after its last answer was recorded. If there is no "started"
+event, the batch is looked up at the endpoint by its digest.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from shoe.llm.errors import NoResponseFormatError, Transient, answer, is_shallow
 from shoe.llm.request import KEY_BYTES, Request
 
 Name = tuple[bytes, int]
-"""Key of a question, and number of the attempt."""
+"""Key of a question, and number of the attempt (1 or 2)."""
 
 
 def names_of(request: Request) -> list[Name]:
-    """Return key and attempt of each question."""
+    """Return key and attempt of each question of a request."""
     return [(key, request.attempt) for key in request.keys]
 
 
@@ -55,20 +55,20 @@ class _Ended(msgspec.Struct, tag_field="event", tag="ended"):
 
 
 Event = _Prepared | _Uploaded | _Begun | _Ended
-"""Events in a ledger; see the module."""
+"""Event of a batch in a ledger; see the module."""
 
 
 @dataclass(slots=True)
 class Started:
-    """A batch that is running, or may be.
+    """A batch that is running, or may be running.
 
     Attributes:
         digest: hash of the lines of its requests.
-        requests: questions per custom ID, in the order in which they are asked.
+        requests: questions per custom ID, in the order of the request.
         file: ID of the uploaded file, if known.
         batch: ID of the batch, if known.
-        found: questions of the batch that this run asks, each as a request of its own.
-        beside: whether another batch was running at the same time, at any time.
+        found: questions of the batch that this run asks, each with a request for this question alone.
+        beside: whether another batch was ever running at the same time.
     """
 
     digest: str
@@ -80,24 +80,23 @@ class Started:
 
     @property
     def found_all(self) -> bool:
-        """Whether this run asks all questions of the batch, as far as is known."""
+        """Whether all questions of the batch were found among the requests of this run."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
     def asked(self, custom_id: str) -> Request | None:
-        """Return a request for the questions of a request that this run asks; None if there are none."""
+        """Return a request for those questions of a batch request that this run asks; None if it asks none of them."""
         return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
     def request(self, custom_id: str) -> Request | None:
-        """Return a request; None if this run does not ask all its questions.
+        """Return a request of the batch; None if this run does not ask all its questions.
 
-        Then its answer cannot be parsed, because some of its questions alone may have other IDs in it.
+        The answer cannot be parsed for a part of its questions, because their IDs in the answer may differ.
         """
-        found = all(name in self.found for name in self.requests[custom_id])
-        return self.asked(custom_id) if found else None
+        return self.asked(custom_id) if all(name in self.found for name in self.requests[custom_id]) else None
 
 
 class Supply:
-    """Requests that are still to be made, without the questions that are in a batch already."""
+    """Requests that are still to be sent, without the questions that are in a batch already."""
 
     def __init__(self, requests: Iterator[Request]) -> None:
         self._requests = requests
@@ -106,20 +105,20 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request; requests that are made ``again`` come last."""
+        """Return the next request, or None; requests that are repeated come last, and only if ``again``."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request back, as the next one."""
+        """Put a request back in front."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
-        """Add a request without an answer, to be made again."""
+        """Add a request that is to be repeated."""
         self._again.append(request)
 
     def hold(self, started: Started) -> None:
-        """Leave out the questions of a batch, and add them to its ``found``."""
+        """Leave out the questions of a batch from now on, and collect them in its ``found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
@@ -129,7 +128,7 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Iterate over the requests until enough questions of batches were found."""
+        """Read ahead in the requests until enough questions of batches were found."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 
@@ -150,7 +149,7 @@ class Supply:
 
 
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
-    """Return the batches of earlier runs: those that have not ended, by digest, and the IDs of those that have."""
+    """Return the batches of earlier runs: running batches by digest, and the IDs of ended batches."""
     running: dict[str, Started] = {}
     ended: set[str] = set()
     for event in events:
@@ -188,10 +187,10 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
     """Parse a line of an output or error file; return its custom ID ("" if it has none) and the result."""
     try:
-        found = msgspec.json.decode(text, type=_Line, strict=False)
+        line = msgspec.json.decode(text, type=_Line, strict=False)
     except (ValueError, RecursionError):
         return "", Transient("malformed line")
-    name, response, error = found.custom_id, found.response or _Response(), found.error or _Error()
+    name, response, error = line.custom_id, line.response or _Response(), line.error or _Error()
     if not response.status_code:
         return name, Transient("expired" if error.code == "batch_expired" else place.shown(error.code or "failed"))
     body = response.body

@@ -1,7 +1,4 @@
-"""Costs of requests, and the budget of a run over all its models.
-
-Costs follow from the tokens that an answer reports, or from an upper bound on them before it arrives.
-"""
+"""Costs of requests, from reported or estimated tokens, and the budget of a run over all its models."""
 
 from __future__ import annotations
 
@@ -9,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from threading import Lock
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
 LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8
-"""Per question."""
+"""Estimated tokens per question of an answer."""
 TOKENS_AROUND = 256
 """Upper bound on the tokens of a chat template and of a schema for answers."""
 ANSWER_TOKENS = 64
-"""Expected tokens of an answer without a limit, besides ``ANSWER_TOKENS_PER_QUESTION``; actual costs correct it."""
+"""Expected tokens of an answer without a limit, besides ``ANSWER_TOKENS_PER_QUESTION``."""
 ANSWER_TOKENS_PER_QUESTION = 16
 _MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
@@ -30,7 +27,7 @@ _Money = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Price of a million tokens; 0 if nothing is charged."""
+    """Price per million tokens; 0 if nothing is charged."""
 
     input: _Money = 0.0
     output: _Money = 0.0
@@ -53,12 +50,12 @@ class Usage(NamedTuple):
     def cost(self, price: Price) -> float:
         """Return the cost of the tokens."""
         cached_price = price.input if price.cached_input is None else price.cached_input
-        whole = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
-        return whole / _MILLION
+        total = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
+        return total / _MILLION
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that an answer reports, under the names that endpoints use; None if it reports none."""
+    """Return the tokens that an answer reports under any of the usual names; None if it reports none."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -77,19 +74,14 @@ def bound_of(sampling: Mapping[str, Any]) -> int | None:
 
 
 def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
-    """Return an upper bound on the tokens of a request: no tokenizer makes more tokens than a text has bytes.
+    """Return an upper bound on the tokens of a request whose texts have ``size`` bytes.
 
-    The bound holds if the sampling parameters limit answers; otherwise a model that reasons at length exceeds it.
-
-    Args:
-        sampling: parameters of the requests.
-        size: size of the request's texts, in bytes.
-        questions: number of questions.
+    A text has at most as many tokens as bytes. If the sampling parameters do not limit answers, the answer is only
+    estimated: a model that reasons at length exceeds the estimate.
     """
     bound = bound_of(sampling)
-    return Usage(
-        size + TOKENS_AROUND, ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
-    )
+    answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
+    return Usage(size + TOKENS_AROUND, answer)
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
@@ -99,17 +91,17 @@ def likely_usage(characters: int, questions: int) -> Usage:
 
 @dataclass
 class Budget:
-    """Budget of a run; shared by threads, and by runs that have one budget.
+    """Budget of one or more runs, shared by threads.
 
-    The largest cost of each request in flight is reserved. So ``max_cost`` is exceeded at most by the amount by which
-    the requests in flight together cost more than was reserved for them.
+    The largest expected cost of each request in flight is reserved. So ``max_cost`` is exceeded only if requests in
+    flight cost more than was reserved for them.
 
     Attributes:
         max_cost: largest cost, in the currency of the prices; None for no limit.
         max_requests: largest number of attempts, retries included; None for no limit.
         requests: number of attempts so far.
         spent: cost so far, estimated for answers that report no tokens.
-        reason: why the run is to end; None if it is not.
+        reason: reason for which the run ends early; None while it may go on.
     """
 
     max_cost: float | None = None
@@ -125,7 +117,7 @@ class Budget:
         """Reserve one request with its largest cost.
 
         Returns:
-            Whether there is room for it. False ends the run; None if there may be room once a request in flight is
+            Whether the budget suffices. False ends the run. None if the budget may suffice once a request in flight is
             answered.
         """
         with self._lock:
@@ -151,25 +143,25 @@ class Budget:
             self.spent += cost
 
     def lease(self, requests: int, cost: float) -> Budget | None:
-        """Set a part of the budget aside for another process, until :meth:`take_back`.
+        """Reserve a part of the budget for another process, until :meth:`take_back`.
 
         Args:
-            requests: number of attempts, retries included.
-            cost: their largest cost.
+            requests: largest number of attempts, retries included.
+            cost: largest cost of these attempts.
 
         Returns:
-            A budget with at most so much; None if the run is to end, or if there may be room after another
+            A budget with at most these limits. None if the run is to end, or if the budget may suffice after another
             :meth:`take_back`.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
             money = None if self.max_cost is None or not cost else self.max_cost - self.spent - self._reserved
-            spent = next(
-                (name for name, of in (("requests", left), ("cost", money)) if of is not None and of <= 0), None
+            used_up: Reason | None = (
+                "requests" if left is not None and left <= 0 else "cost" if money is not None and money <= 0 else None
             )
-            if self.reason is not None or spent is not None:
+            if self.reason is not None or used_up is not None:
                 if not self._in_flight:
-                    self.reason = self.reason or cast("Reason", spent)
+                    self.reason = self.reason or used_up
                 return None
             part = Budget(None if money is None else min(cost, money), None if left is None else min(requests, left))
             self._in_flight += 1
@@ -178,7 +170,7 @@ class Budget:
             return part
 
     def take_back(self, part: Budget) -> None:
-        """End a lease; what it has used is booked."""
+        """Return a part of the budget that was leased, and count the requests and cost that it has used."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)
@@ -186,7 +178,7 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """End the run: no request is started any more. An interruption by the user overrides other reasons."""
+        """End the run: start no more requests. An interruption by the user overrides other reasons."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 

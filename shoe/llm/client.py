@@ -1,7 +1,4 @@
-"""Many requests to a chat endpoint, as fast as the endpoint allows; each answer is kept before it is parsed.
-
-A request is taken from the iterator when it can be sent, so that memory does not grow with the number of requests.
-"""
+"""Concurrent requests to a chat endpoint. A request is created only when it can be sent, to limit memory."""
 
 from __future__ import annotations
 
@@ -28,34 +25,30 @@ from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, backoff, connection_error
 
 GIVEN_UP_IN_A_ROW = 20
-"""Requests given up in a row after which the run ends."""
+"""Number of failed requests in a row after which the run ends."""
 _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 class _NoMoreError(Exception):
-    """The pass is to end, and the request is not made."""
+    """Signal that the pass ends, and that the request is not sent."""
 
 
 class Pass:
     """One pass over requests to one model."""
 
     def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
-        self._place = place
-        self._limits = limits
-        self._chat = chat
+        self._place, self._chat, self._limits, self._recorder = place, chat, limits, recorder
         self._structured = chat.response_format is not None
-        self._recorder = recorder
         self._gate = Gate(limits)
         self._failure: BaseException | None = None
-        self._given_up = 0
+        self._given_up = self._denied = 0
         self._reached = False
-        self._denied = 0
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests. If the pass ends early, answers to requests in flight are awaited and kept.
+        """Send all requests. If the pass ends early, wait for the requests in flight and record their answers.
 
         Raises:
-            ShoeError: if no further request makes sense.
+            ShoeError: if no further request can succeed.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:
@@ -64,7 +57,7 @@ class Pass:
     async def _run(self, requests: Iterator[Request]) -> None:
         watch = asyncio.create_task(self._watch())
         async with async_client(self._place, self._limits.timeout) as self._client:
-            # Each makes one request at a time; most of them wait while the gate admits few.
+            # Each task sends one request at a time; most tasks wait while the gate admits few requests.
             await asyncio.gather(*(self._work(requests) for _ in range(self._limits.concurrency)))
         watch.cancel()
 
@@ -83,12 +76,12 @@ class Pass:
                 await self._ask(request)
             except _NoMoreError:
                 self._gate.stop()
-            except Exception as error:  # ends the pass; answers to other requests in flight are still kept
+            except Exception as error:  # ends the pass; answers to other requests in flight are still recorded
                 self._failure = self._failure or error
                 self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Make a request, already admitted by the gate, until there is an answer, and keep it."""
+        """Send a request, already admitted by the gate, until there is an answer, and record the answer."""
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)
@@ -105,7 +98,7 @@ class Pass:
     def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
         if isinstance(last, RejectedError):
-            # A single one does not end the run, as others may be accepted. Rejected requests are not charged.
+            # One rejected request does not end the run: others may be accepted, and rejected ones are not charged.
             if self._given_up >= GIVEN_UP_IN_A_ROW:
                 raise last
             return
@@ -124,7 +117,7 @@ class Pass:
             except Transient as failed:
                 if self._gate.stopped or pending.tries >= self._limits.tries:
                     raise
-                wait = 0.0 if self._gate.is_out else backoff(attempt, failed)  # in an outage the gate says when
+                wait = 0.0 if self._gate.is_out else backoff(attempt, failed)  # in an outage the gate waits
             await self._gate.sleep(wait)
         raise AssertionError
 
@@ -141,13 +134,13 @@ class Pass:
         except Transient as failed:
             pending.hollow += failed.kind == "hollow"
             self._recorder.failure(pending.request, failed.kind, failed.detail, failed.usage)
-            if failed.kind not in HOLLOW:  # the endpoint is there, and may charge: the recorder ends that soon
+            if failed.kind not in HOLLOW:  # a hollow answer is no outage; the recorder counts hollow answers
                 self._gate.failed()
             if self._gate.is_out_for_long:
                 pending.tries = self._limits.tries
             elif not self._gate.is_out:
                 pending.tries += 1
-            # Until the endpoint is reached for the first time, a single request tries it.
+            # Until the endpoint is reached for the first time, only this request is tried.
             if self._reached:
                 pending.inside = False
                 self._gate.leave()
@@ -205,18 +198,13 @@ class Pass:
         return raw
 
     async def _post(self, body: bytes, once: str) -> tuple[int, Mapping[str, str], bytes]:
-        """Send JSON with an ``Idempotency-Key``; return status, headers and body of the response.
-
-        Raises:
-            Transient: if no complete response arrives in time.
-            ShoeError: if the endpoint's certificate is invalid.
-        """
+        """Send JSON with an ``Idempotency-Key``; return status, headers and body of the response."""
         import httpx2
         import openai
 
         headers = {"Content-Type": "application/json", "Idempotency-Key": once}
         try:
-            async with asyncio.timeout(self._limits.timeout):  # the SDK's own is for each step of a response
+            async with asyncio.timeout(self._limits.timeout):  # the timeout of the SDK is per step of a response
                 reply = await self._client.post(
                     "/chat/completions", cast_to=httpx2.Response, content=body, options={"headers": headers}
                 )
@@ -224,14 +212,14 @@ class Pass:
             reply = error.response
         except (MemoryError, ShoeError):
             raise
-        except Exception as error:  # the SDK lets some exceptions of its libraries through
+        except Exception as error:  # the SDK does not catch all exceptions of its libraries
             raise connection_error(self._place, error, self._limits.timeout) from None
         return reply.status_code, reply.headers, reply.content
 
 
 @dataclass(eq=False, slots=True)
 class _Pending:
-    """A request, whether it is in flight, and its numbers of hollow answers and of tries that count."""
+    """A request, whether the gate has admitted it, its number of hollow answers, and its number of counted tries."""
 
     request: Request
     inside: bool = True

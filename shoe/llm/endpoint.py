@@ -1,4 +1,4 @@
-"""Address and key of an endpoint; the key is read when it is needed, and never shown."""
+"""Address and key of an endpoint, and the removal of secrets from messages, ledgers and maps."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ from urllib.request import getproxies
 
 from shoe.core.errors import OptionError, printable, quote
 
-# Removal of secrets from messages, ledgers and maps: keys, and credentials in addresses of proxies.
-
 _SHORTEST = 8
-"""Characters of the shortest secret; shorter text ("none", "x") is no key, and part of many words."""
+"""Length in characters of the shortest secret; shorter text ("none", "x") is no key, and occurs in many words."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
 
 
 class Secrets:
-    """Removes secrets from text in all their forms: plain, escaped, in hexadecimal and in base64."""
+    """Secrets that are removed from text in all their forms: plain, escaped, in hexadecimal and in base64."""
 
     def __init__(self, *keys: str) -> None:
-        """Take keys; credentials of proxies in environment variables are added."""
-        words = [word for word in (*keys, *_of_proxies()) if len(word) >= _SHORTEST]
+        """Collect the secrets: some keys, and the credentials of proxies in environment variables."""
+        words = [word for word in (*keys, *_proxy_credentials()) if len(word) >= _SHORTEST]
         forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
@@ -39,18 +37,18 @@ class Secrets:
         return _IN_ADDRESS.sub(f"{_SHOWN}@", self.hidden(text))
 
     def cleaned(self, value: Any) -> Any:
-        """Return JSON without secrets in any of its strings."""
+        """Return JSON without secrets in its strings and names."""
         match value:
             case str():
                 return self.hidden(value)
             case list():
-                return [self.cleaned(one) for one in value]
+                return [self.cleaned(item) for item in value]
             case dict():
-                return {self.hidden(name): self.cleaned(one) for name, one in value.items()}
+                return {self.hidden(name): self.cleaned(item) for name, item in value.items()}
         return value
 
 
-def _of_proxies() -> Iterator[str]:
+def _proxy_credentials() -> Iterator[str]:
     for address in set(getproxies().values()):
         before, at, _ = address.partition("://")[2].rpartition("@") if "://" in address else address.rpartition("@")
         if at:
@@ -61,13 +59,13 @@ def _of_proxies() -> Iterator[str]:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """Yield patterns of the forms of a secret; in base64 it may begin at any byte of the encoded text."""
+    """Yield a pattern per form of a secret; in base64 a secret has three forms, which depend on its position."""
     yield "".join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
     data = word.encode()
     yield data.hex()
     for before in range(3):
-        whole = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
-        yield whole.translate({ord("+"): "[-+]", ord("/"): "[/_]"})
+        encoded = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
+        yield encoded.translate({ord("+"): "[-+]", ord("/"): "[/_]"})
 
 
 def _escaped(char: str) -> str:
@@ -88,11 +86,11 @@ class Endpoint:
     """An OpenAI-compatible endpoint.
 
     Attributes:
-        who: user of the endpoint in messages ("rater 'qwen'").
+        who: name of the endpoint's user in messages ("rater 'qwen'").
         base_url: address, without a slash at the end.
-        key_variable: environment variable that holds the key; empty if no key is needed.
-        key: the key, once it is read; not part of ``repr``.
-        secrets: removes the key and other secrets from messages and ledgers.
+        key_variable: name of the environment variable with the key; empty if no key is needed.
+        key: key, or "" before it is read.
+        secrets: the key and other secrets, which are removed from messages and ledgers.
     """
 
     who: str
@@ -128,7 +126,7 @@ class Endpoint:
 def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
     """Return the endpoint at an address, without reading the key.
 
-    A key is sent only if its variable is named by ``api_key_env``; the official endpoint defaults to OPENAI_API_KEY.
+    A key is sent only if ``api_key_env`` names its variable; the official endpoint defaults to OPENAI_API_KEY.
 
     Raises:
         OptionError: if the address is invalid.
@@ -145,7 +143,7 @@ def named(variable: str) -> str:
 
 
 def _problem(url: str) -> str | None:
-    """Return what is wrong with an address, without any password; None if it is valid."""
+    """Describe why an address is invalid, without any password; None if it is valid."""
     if "@" in unquote(url):
         return "a user name or password in it"
     if any(character.isspace() for character in unquote(url)):

@@ -16,11 +16,11 @@ from shoe.llm.budget import Usage, usage_of
 from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""Error codes by which an endpoint refuses one question; the last is OpenAI's for a flagged prompt."""
+"""Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
 DENIED_IN_A_ROW = 3
-"""Denials in a row, by an endpoint that had answered before, after which no further request is made."""
+"""Number of denials in a row, by an endpoint that has answered before, after which no request is made any more."""
 LONGEST_PAUSE = 300.0
-"""Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
+"""Longest pause in seconds that an endpoint can request by Retry-After."""
 HOLLOW = ("empty", "cut", "hollow")
 """Kinds of successful responses without any content."""
 _TRANSIENT = {408, 409, 425, 429}
@@ -39,10 +39,10 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
     Attributes:
         kind: "429", "500", "timeout", "dropped", "empty", ...
         detail: the endpoint's error message, without secrets.
-        retry_after: seconds that the endpoint asks to wait.
+        retry_after: seconds to wait, as requested by the endpoint.
         overload: whether fewer requests at once would help.
-        reached: whether the endpoint itself answered, and not, say, a web page.
-        usage: tokens that the response reports all the same.
+        reached: whether the endpoint itself answered; False, for example, for a web page.
+        usage: tokens that the response reports in spite of the failure.
     """
 
     kind: str
@@ -65,34 +65,27 @@ class _StatusError(ShoeError):
 
 
 class RejectedError(_StatusError):
-    """The endpoint rejects this request whenever it is made, but may accept others."""
+    """Error for a request that the endpoint always rejects; it may accept other requests."""
 
 
 class HopelessError(_StatusError):
-    """The endpoint rejects all requests; if it had accepted some before, this may be temporary."""
+    """Error of an endpoint that rejects all requests; it may be temporary if the endpoint accepted some before."""
 
 
 class NoResponseFormatError(Exception):
-    """The endpoint does not support ``response_format``, or not this form of it."""
+    """Error of an endpoint that does not support ``response_format``, or not this form of it."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Return the answer in a response. A response without a model's text is none, whatever its status.
-
-    Args:
-        place: the endpoint.
-        model: name of the requested model.
-        status: HTTP status.
-        headers: headers, with case-insensitive names.
-        body: content.
+    """Return the answer in a response; ``headers`` have case-insensitive names.
 
     Returns:
-        The JSON object, a chat completion; or an error by which a content filter refuses the question.
+        JSON of a chat completion, or of an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later.
-        NoResponseFormatError: if it may succeed as plain text.
-        ShoeError: if it never will.
+        Transient: if the same request may succeed later, also for a successful response without text.
+        NoResponseFormatError: if the request may succeed without ``response_format``.
+        ShoeError: if the request can never succeed.
     """
     raw = _content(body)
     if not 200 <= status < 300:
@@ -107,17 +100,17 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
     elif not isinstance(raw, dict):
         raise Transient("cut", "no JSON object")
     elif (error := raw.get("error")) and not raw.get("choices"):
-        found = error.get("code") if isinstance(error, dict) else None
-        status = found if isinstance(found, int) and 400 <= found < 600 else 502
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
         raise http_error(place, model, status, headers, body)
     elif _is_hollow(raw):
         raise Transient("hollow", "no chat completion with anything in it (is base_url right?)", usage=usage_of(raw))
-    answered: dict[str, Any] = place.secrets.cleaned(raw)
-    return answered
+    cleaned: dict[str, Any] = place.secrets.cleaned(raw)
+    return cleaned
 
 
 def _is_hollow(raw: Mapping[str, Any]) -> bool:
-    """Return whether the first choice has no text and no refusal, and was not cut short while the model reasoned."""
+    """Return whether the first choice has no text and no refusal, and did not reach the token limit."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -132,7 +125,7 @@ def _is_hollow(raw: Mapping[str, Any]) -> bool:
 
 
 def _content(body: bytes) -> Any:
-    """Return parsed JSON; None if it is invalid, or nested too deeply for a line of the ledger."""
+    """Return parsed JSON; None if it is invalid or nested too deeply for a line of the ledger."""
     try:
         content = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -141,9 +134,9 @@ def _content(body: bytes) -> Any:
 
 
 def is_shallow(value: Any, levels: int = 250) -> bool:
-    """Return whether JSON has at most so many levels: deeper values reach Python's recursion limit."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels >= 0 and all(is_shallow(one, levels - 1) for one in inner)
+    """Return whether JSON has at most ``levels`` levels: deeper values reach Python's recursion limit."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels >= 0 and all(is_shallow(item, levels - 1) for item in items)
 
 
 def http_error(
@@ -160,7 +153,7 @@ def http_error(
     if status == 401 or (status == 403 and _FLAGGED not in message.lower()):
         key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
         hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
-        # The words that go with 401 often repeat a part of the key.
+        # The message of a 401 response often repeats a part of the key.
         words = f"it does not accept {key}{reason if status == 403 else ''}{hint}"
         return HopelessError(f"{place}: HTTP {status}: {words}", status)
     if status == 404:
@@ -176,13 +169,13 @@ def http_error(
 
 
 def words_of(body: bytes) -> tuple[str, str]:
-    """Return message and code of an error response; the whole body is the message if it is no JSON."""
+    """Return message and code of an error response; the complete body is the message if it is not JSON."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:
         return _DEEP, ""
     except ValueError:
-        return body.decode("utf-8", "replace").strip(), ""  # whole: a part of a secret would not be known for one
+        return body.decode("utf-8", "replace").strip(), ""  # complete, because a part of a secret is not recognised
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
         return _text(error), ""
@@ -197,7 +190,7 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait in ``retry-after-ms`` or ``Retry-After``, which holds seconds or a date."""
+    """Return the seconds to wait, from ``retry-after-ms`` or from ``Retry-After`` in seconds or as a date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return min(milliseconds / 1000, LONGEST_PAUSE)
@@ -205,7 +198,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     seconds = _number(text)
     if seconds is None and text:
         now = time()
-        with suppress(ValueError, OverflowError):  # the endpoint's clock is the one by which it gives the date
+        with suppress(ValueError, OverflowError):  # the date of Retry-After is a time of the endpoint's clock
             now = parsedate_to_datetime(headers.get("Date", "")).timestamp()
         try:
             seconds = parsedate_to_datetime(text).timestamp() - now

@@ -1,16 +1,16 @@
-"""The ledger: every answer as it came, a line of JSON for each attempt, kept before it is read and never changed.
+"""The ledger: a file with one JSON line per attempt, written before the answer is parsed and never changed.
 
-One file for each model and way to ask it (``identity``)::
+There is one ledger per ``identity``, which is the model and all settings that its answers depend on::
 
     {"format":"shoe ledger","version":1,"rater":{...}}
     {"keys":["9f.."],"ids":["417"],"part":"verb","pairs":[["ride.v.01","sit.v.01"]],"prompt":"5e..","answer":{...}}
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``), and ``attempt`` if it is not
-the first. States follow from answers by parsing. A kill leaves whole lines, and at most one torn one at the end:
-readers pass it over, and the next writer cuts it off. The event ``ask again`` makes void what was said before it
-without a rating.
+Between ``keys`` and ``answer`` are the fields of ``Request.about``, and ``attempt`` for a second attempt. States of
+questions are computed by parsing the answers. A killed process leaves complete lines and at most one incomplete line at
+the end, which readers skip and the next writer cuts off. The event ``ask again`` discards earlier answers without a
+rating.
 """
 
 from __future__ import annotations
@@ -32,10 +32,8 @@ from shoe.core.io.files import is_stream
 from shoe.llm.batch_state import Event
 from shoe.llm.request import KEY_BYTES, Request
 
-# State of every question that was ever asked: the value of its answers, or why there is none.
-
 Keys = NDArray[np.uint64]
-"""(n, 2) halves of keys."""
+"""(n, 2) first and second half of each 16-byte key."""
 States = NDArray[np.int8]
 """(n,) value of an answer, 0 to 127, or a negative :class:`State`."""
 
@@ -44,21 +42,21 @@ class State(IntEnum):
     """Why a question has no usable answer."""
 
     UNRATED = -1
-    """Never asked, or no answer arrived; the question is asked when the job runs again."""
+    """The question has no answer yet; it is asked when the job runs again."""
     REFUSED = -2
     """The model declined to answer; final."""
     UNPARSABLE = -3
-    """No answer could be parsed, the second one included; final."""
+    """Neither the first nor the second answer could be parsed; final."""
     UNPARSED_ONCE = -4
     """The first answer could not be parsed; the question is asked a second time."""
     REFUSED_TOGETHER = -5
-    """The model declined several questions, perhaps because of one; each is asked a second time, alone."""
+    """The model declined a request with several questions; each question is asked a second time, alone."""
 
 
 def pending(states: States) -> Mask:
     """Return (n,) whether each question is still to be asked."""
-    found: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
-    return found
+    is_pending: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
+    return is_pending
 
 
 def as_keys(joined: bytes) -> Keys:
@@ -68,10 +66,10 @@ def as_keys(joined: bytes) -> Keys:
 
 
 class Index:
-    """State of each key, from its answers in the order of arrival; 25 bytes per key.
+    """State of each key, computed from its answers in the order of arrival; 25 bytes per key.
 
-    The first answer that could be parsed, or a refusal of this question alone, counts. Two answers that could not make
-    the question unparsable, or refused; later answers do not count, because none is requested.
+    The first answer counts if it could be parsed, or if it refuses this question alone. Otherwise the second answer
+    counts. Later answers are ignored.
     """
 
     def __init__(self) -> None:
@@ -88,28 +86,26 @@ class Index:
     def forget(self, states: Sequence[State]) -> None:
         """Remove the questions in some states, as if they had never been asked."""
         self._settle()
-        kept = ~np.isin(self._states, states)
-        self._keys, self._states, self._heads = self._keys[kept], self._states[kept], self._heads[kept]
+        keep = ~np.isin(self._states, states)
+        self._keys, self._states, self._heads = self._keys[keep], self._states[keep], self._heads[keep]
 
     def states(self, keys: Keys) -> States:
         """Return the (n,) states of questions, ``State.UNRATED`` for those never answered."""
         self._settle()
-        found = np.full(len(keys), State.UNRATED, np.int8)
+        states = np.full(len(keys), State.UNRATED, np.int8)
         if not len(self._keys):
-            return found
-        # Five times as fast in sorted order, because neighbours lie together in memory.
+            return states
+        # Five times as fast in sorted order, because neighbours are adjacent in memory.
         order = np.argsort(keys[:, 0])
         wanted = keys[order]
         index = np.searchsorted(self._heads, wanted[:, 0])
-        states = found.copy()
-        # Two keys may share their first half, once in millions of ledgers: then the next entries are compared, too.
+        # Rarely, several keys share their first half: then the next entries are compared, too.
         for _ in range(self._longest):
             inside = np.minimum(index, len(self._keys) - 1)
             hit = (self._keys[inside] == wanted).all(axis=1)
-            states[hit] = self._states[inside[hit]]
+            states[order[hit]] = self._states[inside[hit]]
             index += 1
-        found[order] = states
-        return found
+        return states
 
     def _settle(self) -> None:
         """Merge the added answers into the sorted keys, and combine the answers to each question."""
@@ -126,14 +122,13 @@ class Index:
             keys, states = keys[order], states[order]
             same_head = (keys[1:] == keys[:-1]).all(axis=1)
         starts = np.flatnonzero(np.concatenate([[True], ~same_head]))
-        self._keys, self._states = keys[starts], _joined(states, starts)
+        self._keys, self._states = keys[starts], _combined(states, starts)
         self._heads = self._keys[:, 0].copy()
         runs = np.flatnonzero(np.concatenate([[True], self._heads[1:] != self._heads[:-1], [True]]))
         self._longest = int(np.diff(runs).max())
 
 
-def _joined(states: States, starts: NDArray[np.int64]) -> States:
-    """Combine adjacent answers to each question: the second one counts if the first was unusable."""
+def _combined(states: States, starts: NDArray[np.int64]) -> States:
     first = states[starts]
     second = states[np.minimum(starts + 1, len(states) - 1)]
     several = np.diff(np.append(starts, len(states))) > 1
@@ -146,13 +141,13 @@ def _joined(states: States, starts: NDArray[np.int64]) -> States:
 FORMAT = "shoe ledger"
 VERSION = 1
 BLOCK = 1 << 24
-"""Bytes that are read at once, or one line if that is longer."""
+"""Bytes that are read at once; a longer line is read completely."""
 ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
-"""Reads a line with an answer: per key a value 0 to 127, ``State.UNPARSED_ONCE`` where none is to be found, or
-``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if there are several keys. A pure function of the line."""
+"""Callback that parses a ledger line with an answer, and returns one state per key: a value from 0 to 127,
+``State.UNPARSED_ONCE``, ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` for several keys. It is a pure function."""
 
 
 class _AskAgain(msgspec.Struct, tag_field="event", tag=ASK_AGAIN):
@@ -165,14 +160,14 @@ class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
 
 @dataclass(eq=False)
 class Ledger:
-    """One model's ledger, as read so far; to be used by one thread at a time.
+    """The part of a model's ledger that was read so far; for use by one thread at a time.
 
     Attributes:
-        path: the file; it need not be there.
-        identity: JSON of everything that all its answers depend on, ``model`` among it.
-        parse: reads answers.
-        base: another ledger, whose lines stand before all of this one's; it is read once.
-        events: all that was remembered, oldest first.
+        path: path of the file, which need not exist.
+        identity: JSON with ``model`` and all other settings that the answers depend on.
+        parse: parser of answers.
+        base: another ledger whose lines come before all lines of this ledger; it is read once.
+        events: all events, oldest first.
     """
 
     path: Path
@@ -187,29 +182,29 @@ class Ledger:
     _undecided_before: set[bytes] = field(default_factory=set, init=False)
 
     def exists(self) -> bool:
-        """Whether there is anything to read."""
+        """Return whether the file or its base exists."""
         return self.path.exists() or (self.base is not None and self.base.exists())
 
     def states(self, keys: Keys) -> States:
-        """Look questions up in what was read so far; see :meth:`Index.states`."""
+        """Return the (n,) states of questions from the lines read so far; see :meth:`Index.states`."""
         return self._index.states(keys)
 
     @property
     def asking_again(self) -> list[str]:
-        """Names of the states that are being asked again, by a command that has not come to its end."""
-        told = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
-        return told[-1].get("states", []) if told else []
+        """Names of the states whose questions are being asked again by a command that has not finished."""
+        events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
+        return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read what was added since, no further than ``end``; a torn line at the end is passed over.
+        """Read the lines added since the last call, up to byte ``end``; an incomplete last line is skipped.
 
         Raises:
-            InputError: naming the line that is damaged.
+            InputError: if a line is damaged.
         """
-        if is_stream(self.path):  # which would have nothing to say for as long as nobody writes
+        if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:
-            self._begin(0)
+            self._reset(0)
         try:
             stream = self.path.open("rb")
         except FileNotFoundError:
@@ -217,19 +212,19 @@ class Ledger:
         except OSError as error:
             raise InputError(self.path, found=str(error.strerror), expected="a ledger") from None
         with stream:
-            about = os.fstat(stream.fileno())
-            if about.st_ino != self._file:  # nothing was read yet, or a merge has put another file in its place
-                self._begin(about.st_ino)
-            self._read(stream, about.st_size if end is None else min(end, about.st_size))
+            status = os.fstat(stream.fileno())
+            if status.st_ino != self._file:  # nothing was read yet, or a merge has replaced the file
+                self._reset(status.st_ino)
+            self._read(stream, status.st_size if end is None else min(end, status.st_size))
 
-    def _begin(self, file: int) -> None:
-        """Be as before anything was read, but for what the base holds."""
+    def _reset(self, file: int) -> None:
+        """Forget all lines except those of the base; ``file`` is the inode number of the file."""
         if self.base is None:
             self._index, self.events = Index(), []
         elif self._file is None:
-            before = Ledger(self.base, self.identity, self.parse)
-            before.refresh()
-            self._index, self.events, self._undecided_before = before._index, before.events, before._undecided
+            base = Ledger(self.base, self.identity, self.parse)
+            base.refresh()
+            self._index, self.events, self._undecided_before = base._index, base.events, base._undecided
         self._offset, self._file = 0, file
 
     def _read(self, stream: BinaryIO, size: int) -> None:
@@ -245,12 +240,12 @@ class Ledger:
         while data := stream.read(min(BLOCK, size - self._offset)):
             data += stream.readline(size - self._offset - len(data))
             lines = data[: data.rfind(b"\n") + 1]
-            self._take(lines)
+            self._add_lines(lines)
             self._offset += len(lines)
             if len(lines) < len(data):
                 return
 
-    def _take(self, lines: bytes) -> None:
+    def _add_lines(self, lines: bytes) -> None:
         keys, states = bytearray(), bytearray()
         for number, line in enumerate(lines.split(b"\n")[:-1]):
             try:
@@ -259,31 +254,31 @@ class Ledger:
                 raise self._damaged(number, line, error) from None
             if event is not None:
                 self.events.append(event)
-            if event is not None and event["event"] == ASK_AGAIN:
-                self._note(keys, states)
-                self._index.forget([State[name.upper()] for name in event["states"]])
-                keys, states = bytearray(), bytearray()
-        self._note(keys, states)
+                if event["event"] == ASK_AGAIN:
+                    self._add_answers(keys, states)
+                    self._index.forget([State[name.upper()] for name in event["states"]])
+                    keys, states = bytearray(), bytearray()
+        self._add_answers(keys, states)
 
-    def _note(self, keys: bytearray, states: bytearray) -> None:
+    def _add_answers(self, keys: bytearray, states: bytearray) -> None:
         if states:
             self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
 
     def _parse_line(self, line: bytes, keys: bytearray, states: bytearray) -> Any:
-        """Add what an answer says to the others; return an event."""
+        """Append the keys and states of an answer, or return the event in the line."""
         entry = msgspec.json.decode(line)
         if "answer" in entry:
-            asked, said = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
-            if not len(said) == len(entry["keys"]) == len(asked) / KEY_BYTES:
+            line_keys, line_states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
+            if not len(line_states) == len(entry["keys"]) == len(line_keys) / KEY_BYTES:
                 raise ValueError("an answer to other questions than were asked")
-            if not _ENTRY_STATES.issuperset(said):
+            if not _ENTRY_STATES.issuperset(line_states):
                 raise ValueError("a state that is none")
-            if min(said) < 0:
+            if min(line_states) < 0:
                 if line in self._undecided_before:
-                    return None  # one answer, not two, and maybe the question is to be asked a second time
+                    return None  # the base has the same line: it counts as one answer, not as two
                 self._undecided.add(line)
-            keys += asked
-            states += bytes(state & 0xFF for state in said)
+            keys += line_keys
+            states += bytes(state & 0xFF for state in line_states)
         elif "event" in entry:
             msgspec.convert(entry["event"], Event | _AskAgain | _AskedAgain)
             return entry["event"]
@@ -306,11 +301,11 @@ class Ledger:
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Go through the lines of a ledger that hold answers, or those in so many ``latest`` bytes; it need not exist."""
+    """Yield the lines of a ledger with answers, or only those in the last ``latest`` bytes; the file need not exist."""
     try:
         with path.open("rb") as stream:
             stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
-            next(stream, None)  # the header, or a part of a line
+            next(stream, None)  # the header, or an incomplete line
             for line in stream:
                 if line.endswith(b"\n") and "answer" in (entry := msgspec.json.decode(line)):
                     yield entry
@@ -319,34 +314,30 @@ def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
 
 
 def canonical(value: Any) -> bytes:
-    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text; 1e+16 with its sign."""
-    return msgspec.json.encode(_signed(value), order="sorted", enc_hook=str)
+    """Return JSON in the form that is hashed: sorted names, no blanks, paths as text, and 1e+16 instead of 1e16."""
+    return msgspec.json.encode(_with_exponent_signs(value), order="sorted", enc_hook=str)
 
 
-def _signed(value: Any) -> Any:
+def _with_exponent_signs(value: Any) -> Any:
     match value:
         case float() if 1e16 <= abs(value) < float("inf"):
             return msgspec.Raw(repr(value).encode())
         case dict():
-            return {name: _signed(one) for name, one in value.items()}
+            return {name: _with_exponent_signs(item) for name, item in value.items()}
         case list() | tuple():
-            return [_signed(one) for one in value]
+            return [_with_exponent_signs(item) for item in value]
     return value
 
 
 def header(identity: Mapping[str, Any]) -> bytes:
-    """Make the first line of a ledger."""
+    """Return the first line of a ledger."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
 
 
 def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
-    """See that a ledger is this model's.
-
-    Raises:
-        InputError: if its first line is that of something else.
-    """
+    """Raise InputError if the first line of a file is not the header of this model's ledger."""
     if line != header(identity):
-        found = _differing(line, identity) or quote(line[:60].decode("utf-8", "replace"))
+        found = _differences(line, identity) or quote(line[:60].decode("utf-8", "replace"))
         raise InputError(
             path,
             record="line 1",
@@ -356,10 +347,10 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
         )
 
 
-def _differing(line: bytes, identity: Mapping[str, Any]) -> str:
-    """What another model's ledger says of it that is not so of this one; "" for what is no ledger."""
+def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
+    """Describe the settings in which the header of another ledger differs; "" if the line is no header."""
     try:
-        theirs, ours = (dict(msgspec.json.decode(one)["rater"]) for one in (line, header(identity)))
+        theirs, ours = (dict(msgspec.json.decode(text)["rater"]) for text in (line, header(identity)))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):
         return ""
     names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
@@ -367,27 +358,21 @@ def _differing(line: bytes, identity: Mapping[str, Any]) -> str:
 
 
 def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
-    """Make the line of an answer; TypeError for one that JSON cannot hold.
+    """Return the ledger line of an answer, or raise TypeError if JSON cannot hold the answer.
 
-    An answer to a second attempt is told from an equal one to the first: merges keep equal lines once.
+    The line of a second attempt holds its number, because merging keeps only one of several equal lines.
     """
     attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
-    return _line({"keys": _hex(request), **request.about(), **attempt, "answer": raw})
+    keys = [key.hex() for key in request.keys]
+    return msgspec.json.encode({"keys": keys, **request.about(), **attempt, "answer": raw}) + b"\n"
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:
-    """Make the line of an attempt that brought no answer."""
-    return _line({"keys": _hex(request), "failure": kind, "detail": detail})
-
-
-def event_line(event: Mapping[str, Any]) -> bytes:
-    """Make the line of something to remember."""
-    return _line({"event": event})
-
-
-def _line(entry: Mapping[str, Any]) -> bytes:
+    """Return the ledger line of an attempt without an answer."""
+    entry = {"keys": [key.hex() for key in request.keys], "failure": kind, "detail": detail}
     return msgspec.json.encode(entry) + b"\n"
 
 
-def _hex(request: Request) -> list[str]:
-    return [key.hex() for key in request.keys]
+def event_line(event: Mapping[str, Any]) -> bytes:
+    """Return the ledger line of an event."""
+    return msgspec.json.encode({"event": event}) + b"\n"

@@ -1,4 +1,4 @@
-"""Writing a ledger by one process at a time, and joining the ledgers of several processes into one."""
+"""Writer of a ledger, for one process at a time, and the merge of the ledgers of several processes."""
 
 from __future__ import annotations
 
@@ -25,25 +25,23 @@ from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse, check_header, header
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
 _RESERVE = 4_000_000
-"""Bytes that are given back when the disk is full: answers that are in flight then have room."""
+"""Bytes reserved on the disk; they are released when the disk is full, so that answers in flight can be written."""
 
 
 class Writer:
-    """Appends lines to one ledger. Its methods may be called from several threads.
+    """Thread-safe writer that appends lines to one ledger.
 
-    :meth:`append` hands a line to the operating system before it returns, where no end of this process can reach it any
-    more; a thread has the disk take what has gathered.
+    :meth:`append` hands a line to the operating system before it returns, so that the line outlives this process. A
+    thread syncs the appended lines to the disk.
 
     Attributes:
-        synced: so many bytes of the file, whole lines, are on the disk.
+        synced: number of bytes, in complete lines, that are on the disk.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
-        """Take over an open, locked file."""
-        self._path = path
-        self._handle = handle
-        self._size = os.fstat(handle).st_size
-        self.synced = self._size
+        """Create a writer for an open, locked file."""
+        self._path, self._handle = path, handle
+        self._size = self.synced = os.fstat(handle).st_size
         self._lock = Lock()
         self._changed = Condition(self._lock)
         self._closing = False
@@ -56,20 +54,20 @@ class Writer:
         """Append a line.
 
         Raises:
-            InputError: if the disk does not take it, and the ledger stays as it was; or once if the disk is full, and
-                the line was written into the room that is kept for what is in flight.
+            InputError: if the line cannot be written, and the ledger is unchanged; or once if the disk is full, and the
+                line was written into the reserved space.
         """
         with self._lock:
             if self._error is not None:
                 raise self._error
-            full = self._written(line)
+            disk_full = self._write_or_release(line)
             self._size += len(line)
             self._changed.notify_all()
-            if full is not None:
-                raise full
+            if disk_full is not None:
+                raise disk_full
 
-    def _written(self, line: bytes) -> InputError | None:
-        """Write a line, at last into the room that was kept for what is in flight; return why that was taken."""
+    def _write_or_release(self, line: bytes) -> InputError | None:
+        """Write a line; return the error if this succeeded only after the reserved space was released."""
         try:
             self._write_or_undo(line)
         except OSError as error:
@@ -93,11 +91,7 @@ class Writer:
             raise
 
     def flush(self) -> None:
-        """Wait until all that was appended is on the disk.
-
-        Raises:
-            InputError: if the disk does not take it.
-        """
+        """Wait until all appended lines are on the disk; raise InputError if they cannot be written."""
         with self._changed:
             wanted = self._size
             self._changed.wait_for(lambda: self.synced >= wanted or self._error is not None)
@@ -105,7 +99,7 @@ class Writer:
                 raise self._error
 
     def close(self) -> None:
-        """Have the disk take the rest. The file stays open and locked."""
+        """Sync all lines to the disk. The file stays open and locked."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -113,9 +107,6 @@ class Writer:
         if self._reserve is not None:
             os.close(self._reserve)
             self._reserve = None
-
-    def _is_in_place(self, size: int) -> bool:
-        return os.fstat(self._handle).st_size >= size and _is_still(self._path, self._handle)
 
     def _sync(self) -> None:
         while True:
@@ -126,7 +117,7 @@ class Writer:
                     return
             try:
                 os.fsync(self._handle)
-                if not self._is_in_place(size):
+                if os.fstat(self._handle).st_size < size or not _is_at(self._path, self._handle):
                     raise OSError(errno.ENOENT, "that it was deleted, moved or cut off while it was written")
             except OSError as error:
                 with self._changed:
@@ -143,16 +134,16 @@ class Writer:
 def writing(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[Writer | None]:
-    """Write a ledger; where another process does, wait for it to end.
+    """Yield a writer of a ledger, after any other process that writes the ledger has ended.
 
     Args:
-        path: of the ledger; made if absent, with its folder.
-        identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        stopping: asked while waiting; then there is no writer.
-        say: told once that there is something to wait for.
+        path: path of the ledger, which is created if absent, with its folder.
+        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
+        stopping: callback that returns whether to stop waiting; the writer is then None.
+        say: callback that takes one line for the user if there is another process to wait for.
 
     Raises:
-        InputError: if the file cannot be written, or is another model's ledger.
+        InputError: if the file cannot be written, or is the ledger of another model.
     """
     with locked(path, identity, stopping, say) as handle:
         if handle is None:
@@ -169,7 +160,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Open a ledger, whole lines of it, that no other process writes meanwhile; as :func:`writing`."""
+    """Yield the file descriptor of a locked ledger with complete lines; None if stopped. See :func:`writing`."""
     with locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say) as handle:
         yield handle
 
@@ -182,7 +173,7 @@ def locked_lines(
     stopping: Callable[[], bool],
     say: Callable[[str], None],
 ) -> Iterator[int | None]:
-    """Open a file of lines as :func:`locked` does, with another first line; ``check`` raises for one that differs."""
+    """Open a file of lines as :func:`locked` does, but with the first line ``first``; ``check`` validates that line."""
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,8 +184,8 @@ def locked_lines(
             if not _lock(path, handle, stopping, say):
                 yield None
                 return
-            if not _is_still(path, handle):
-                continue  # what had the lock has put another file in its place
+            if not _is_at(path, handle):
+                continue  # the process that had the lock has replaced the file
             _repair(path, handle, first, check)
             yield handle
             return
@@ -202,17 +193,17 @@ def locked_lines(
             os.close(handle)
 
 
-def _is_still(path: Path, handle: int) -> bool:
+def _is_at(path: Path, handle: int) -> bool:
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(handle), os.stat(path))
     return False
 
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
-    """Wait for the lock; False if it came to stopping first. The system frees it when its process ends, however."""
+    """Wait for the lock; return False if stopped first. The system frees a lock whenever its process ends."""
     from filelock import lock_descriptor
 
-    told = False
+    notified = False
     while True:
         try:
             if lock_descriptor(handle, blocking=False):
@@ -221,17 +212,17 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
             raise _unwritable(path, error) from None
         if stopping():
             return False
-        if not told:
+        if not notified:
             say(f"{path.name}: another process or rater is writing it; waiting, to find its answers there")
-            told = True
+            notified = True
         time.sleep(_LOOK_FOR_LOCK)
 
 
 def _reserve(path: Path) -> int | None:
-    """Take room on a ledger's disk with a file that has no name any more; None where there is no such thing.
+    """Reserve disk space with an unnamed file; return its descriptor, or None if the system does not support this.
 
     Raises:
-        InputError: if there is no room: what were asked could not be kept.
+        InputError: if the disk is too full to write the answers.
     """
     try:
         with TemporaryFile(dir=path.parent) as file:
@@ -244,16 +235,16 @@ def _reserve(path: Path) -> int | None:
 
 
 def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], object]) -> None:
-    """Cut off what a kill left of a line, and begin a file that has not begun."""
+    """Cut off an incomplete last line, and write the first line if there is none."""
     try:
-        whole = _end_of_lines(handle)
+        end = _end_of_lines(handle)
         with open(handle, "rb", closefd=False) as stream:
             stream.seek(0)
             line = stream.readline()
-        if whole or not first.startswith(line):  # before anything is cut off: it may be another file
+        if end or not first.startswith(line):  # before the file is truncated, because it may be another file
             check(line)
-        os.ftruncate(handle, whole)
-        if whole:
+        os.ftruncate(handle, end)
+        if end:
             return
         write_all(handle, first)
         os.fsync(handle)
@@ -263,7 +254,7 @@ def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], obje
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk take what was made, renamed or removed in a folder."""
+    """Sync a folder to the disk, with the names of created, renamed and removed files."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -272,15 +263,14 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_all(handle: int, data: bytes) -> None:
-    """Write bytes, however many calls the system needs."""
+    """Write all bytes to a file descriptor."""
     while data:
         data = data[os.write(handle, data) :]
 
 
 def _end_of_lines(handle: int) -> int:
-    """Where the last whole line ends."""
     if not os.fstat(handle).st_size:
-        return 0  # there is nothing to map
+        return 0  # an empty file cannot be mapped
     with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as content:
         return content.rfind(b"\n") + 1
 
@@ -289,27 +279,25 @@ def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
     return InputError(path, found=error.strerror or str(error), expected=f"a ledger that can be written to{more}")
 
 
-# Joining the ledgers of several processes that shared one model's questions, into the one that all of them start from.
-#
-# A merge is a union of lines: in any order, and however often, it gives the same bytes.
+# Merge of ledgers: the union of their lines, with the same bytes in any order and after any number of repetitions.
 
 _IN_MEMORY = 1 << 26
 """Bytes of lines that are sorted at once."""
 _LOOK = 0.1
 WORKER = "worker-"
-"""What the folder of a worker's ledger begins with: one that ends soon after its run did."""
+"""Prefix of the folder of a worker's ledger. A worker ends soon after its run."""
 _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the ledgers that others kept for this one: of the same name, in folders beside it, the innermost first.
+    """List the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
 
-    A folder may be a link to one that lies elsewhere, and is looked into once, whatever leads there.
+    Links to folders are followed, and each folder is visited once.
 
     Raises:
         InputError: if a folder cannot be read.
     """
-    found: list[Path] = []
+    parts: list[Path] = []
     seen: set[str] = set()
     for folder, inner, names in os.walk(path.parent, onerror=_unreadable, followlinks=True):
         if (real := os.path.realpath(folder)) in seen:
@@ -317,8 +305,8 @@ def parts_of(path: Path) -> list[Path]:
             continue
         seen.add(real)
         if path.name in names and Path(folder) != path.parent:
-            found.append(Path(folder, path.name))
-    return sorted(found, key=lambda part: (-len(part.parts), part))
+            parts.append(Path(folder, path.name))
+    return sorted(parts, key=lambda part: (-len(part.parts), part))
 
 
 def _unreadable(error: OSError) -> None:
@@ -329,20 +317,20 @@ def _unreadable(error: OSError) -> None:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Take over what other ledgers hold; those that nobody writes any more are removed once that is on the disk.
+    """Add the lines of the ledgers beside a ledger, then remove those ledgers that no process writes any more.
 
     Args:
-        path: of the ledger; made if absent. What others kept lies beside it, see :func:`parts_of`.
-        identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        parse: reads answers.
-        say: told once if there is another process to wait for.
-        beside: the path beside which the others lie, if it is another one.
+        path: path of the ledger, which is created if absent.
+        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
+        parse: parser of answers.
+        say: callback that takes one line for the user if there is another process to wait for.
+        beside: path beside which the other ledgers are, see :func:`parts_of`; ``path`` by default.
 
     Returns:
-        How many lines it did not have.
+        Number of added lines.
 
     Raises:
-        InputError: if one of them is damaged, another model's, or no part of a shared job; or the disk is full.
+        InputError: if a ledger is damaged, is of another model or holds events; or if the disk is full.
     """
     if not parts_of(beside or path):
         return 0
@@ -352,19 +340,19 @@ def merge(
         for part in parts:
             if not part.exists():
                 raise InputError(part, found="a link to nothing", expected="a ledger")
-            read = Ledger(part, identity, parse)
-            read.refresh()
-            if read.events:
+            ledger = Ledger(part, identity, parse)
+            ledger.refresh()
+            if ledger.events:
                 raise InputError(part, found="events", expected="a ledger of one part of a job, which has none")
-        start = _latest_round(path)
+        start = _start_of_latest_round(path)
         before = sum(1 for _ in _lines(path, start))
         size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)
         after = 0
-        with _in_place_of(path) as stream:
+        with _replacing(path) as stream:
             with path.open("rb") as old:
                 while start > old.tell() and (data := old.read(min(_IN_MEMORY, start - old.tell()))):
                     stream.write(data)
-            for line in _in_order(chain(_lines(path, start), *(_lines(part) for part in parts)), size, path.parent):
+            for line in _sorted_lines(chain(_lines(path, start), *(_lines(part) for part in parts)), size, path.parent):
                 stream.write(line)
                 after += 1
         sync_folder(path.parent)
@@ -374,22 +362,18 @@ def merge(
 
 
 def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
-    """Wait until workers of a run that is over have ended: what they are about to keep is not to be asked again."""
-    end, told = monotonic() + SILENCE, False
+    """Wait until the workers of a finished run have ended, because they may still write answers."""
+    end, notified = monotonic() + SILENCE, False
     while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_locked(p)]):
-        if not told:
+        if not notified:
             say(f"{busy[0].name}: workers of an earlier run are about to end; waiting for them")
-            told = True
+            notified = True
         sleep(_LOOK)
 
 
 @contextmanager
-def _in_place_of(path: Path) -> Iterator[IO[bytes]]:
-    """Write what takes a locked ledger's place when the block ends well; the next one writes over what a kill left.
-
-    Raises:
-        InputError: if the disk is full, or the folder cannot be written to.
-    """
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a new file that replaces a locked ledger when the block succeeds; raise InputError if it cannot."""
     target = Path(os.path.realpath(path))
     new = target.with_name(f"{target.name}.merge")
     try:
@@ -404,20 +388,19 @@ def _in_place_of(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(path, found=str(error.strerror), expected="a ledger that can be written to") from None
 
 
-def _latest_round(path: Path) -> int:
-    """Where the answers begin that no "ask again" made void: they alone may change places."""
-    found = 0
+def _start_of_latest_round(path: Path) -> int:
+    """Return the byte after the last "ask again" event: only the lines behind it may be sorted."""
     with path.open("rb") as stream:
-        position = found = len(stream.readline())
+        position = start = len(stream.readline())
         for line in stream:
             position += len(line)
             if line.startswith(_EVENT) and msgspec.json.decode(line)["event"]["event"] == ASK_AGAIN:
-                found = position
-    return found
+                start = position
+    return start
 
 
 def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
-    """Whole lines of a ledger; without a place to start at, all but the header."""
+    """Yield the complete lines from byte ``start`` on; by default all lines after the header."""
     with path.open("rb") as stream:
         if start is None:
             stream.readline()
@@ -428,24 +411,24 @@ def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
                 yield line
 
 
-def _in_order(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
-    """Each distinct line once, sorted, however many there are: put apart by their keys first."""
+def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
+    """Yield the distinct lines, sorted in limited memory: they are first divided among files by their keys."""
     count = size // _IN_MEMORY + 1
     with ExitStack() as stack:
         files = [stack.enter_context(TemporaryFile(dir=folder)) for _ in range(count)]
         for line in lines:
-            place = int(line[len(_KEYS) :][:4], 16) * count >> 16 if line.startswith(_KEYS) else 0
-            files[place].write(line)
+            number = int(line[len(_KEYS) :][:4], 16) * count >> 16 if line.startswith(_KEYS) else 0
+            files[number].write(line)
         for file in files:
             file.seek(0)
             yield from sorted(set(file))
 
 
 def remove(part: Path) -> None:
-    """Remove a file that was taken over, unless a process writes it, and its folder if that is empty."""
+    """Remove a merged file unless a process writes it, and its folder if that is empty."""
     from filelock import lock_descriptor
 
-    with suppress(OSError), part.open("r+b") as stream:  # some systems give the lock only to who may write
+    with suppress(OSError), part.open("r+b") as stream:  # some systems lock only files that are open for writing
         if lock_descriptor(stream.fileno(), blocking=False):
             part.unlink()
             part.parent.rmdir()

@@ -1,4 +1,4 @@
-"""Limits on the number and rate of requests, adapted to what the endpoint accepts.
+"""Limits on the number and rate of requests, adapted to the load that the endpoint accepts.
 
 Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): the number of
 requests in flight doubles per round trip until the endpoint is overloaded, is halved, and then grows by one per round
@@ -28,7 +28,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an endpoint.
 
     Attributes:
-        concurrency: largest number of requests in flight; the run adapts the number up to this one.
+        concurrency: largest number of requests in flight; the actual number is adapted, up to this limit.
         requests_per_minute, tokens_per_minute: rate limits; None for no limit.
         timeout: seconds per attempt.
         tries: attempts per request until it is left for the next run; attempts during an outage do not count.
@@ -53,7 +53,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bucket:
-    """Rate limit per minute. Amounts are spent in advance, and the caller waits until its amount is available."""
+    """Rate limit per minute. The caller spends an amount, then waits until it is available."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60
@@ -64,8 +64,9 @@ class Bucket:
         if self._per_second is None:
             return 0.0
         now = monotonic()
-        self._paid_until = max(self._paid_until, now - 1.0) + amount / self._per_second
-        return max(self._paid_until - amount / self._per_second - now, 0.0)
+        start = max(self._paid_until, now - 1.0)
+        self._paid_until = start + amount / self._per_second
+        return max(start - now, 0.0)
 
     def give_back(self, amount: float) -> None:
         """Return an amount, or spend more if negative: the number of tokens is known only afterwards."""
@@ -74,7 +75,7 @@ class Bucket:
 
 
 class Gate:
-    """Admits all attempts of one event loop."""
+    """Gate that admits the attempts of one event loop, within the limits."""
 
     def __init__(self, limits: Limits) -> None:
         self.window = 1.0
@@ -95,11 +96,11 @@ class Gate:
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing more may start."""
+        """Whether the gate admits no more requests."""
         return self._stop.is_set()
 
     async def enter(self) -> bool:
-        """Wait until one more request may be in flight; return False if none may any more."""
+        """Wait until one more request may be in flight; return False if the gate was stopped."""
         if self.stopped:
             return False
         if self.in_flight < int(self.window):
@@ -115,7 +116,7 @@ class Gate:
         self._admit()
 
     async def start(self, tokens: float) -> bool:
-        """Wait, once admitted, until a request of so many tokens may be sent; return False if none may any more."""
+        """Wait until an admitted request of ``tokens`` tokens may be sent; return False if the gate was stopped."""
         wait = max(self._requests.spend(1), self._tokens.spend(tokens))
         if wait:
             await self.sleep(wait)
@@ -129,7 +130,7 @@ class Gate:
 
     @property
     def is_out(self) -> bool:
-        """Whether there is an outage: an endpoint that had answered before does not answer."""
+        """Whether an endpoint that has answered before does not answer any more."""
         return self._out_since is not None
 
     @property
@@ -138,7 +139,7 @@ class Gate:
         return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
 
     def failed(self) -> None:
-        """Note a failed attempt; after many in a row one request at a time is tried, less and less often."""
+        """Record a failed attempt; after many in a row, single requests are tried, less and less often."""
         self._failed_in_a_row += 1
         if not (self.answered and self._failed_in_a_row >= _OUTAGE):
             return
@@ -149,7 +150,7 @@ class Gate:
         self.breathe()
 
     def went_well(self) -> None:
-        """Note an answer; if as many requests as allowed were in flight, more are allowed."""
+        """Record an answer, and allow more requests if as many as allowed were in flight."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out
@@ -160,7 +161,7 @@ class Gate:
             self._admit()
 
     def too_much(self, sent_at: float) -> None:
-        """Halve the number of requests in flight, once for all requests that were in flight together."""
+        """Halve the allowed number of requests, once for all requests that were in flight together."""
         if sent_at < self._cut_at:
             return
         self._doubling = False
@@ -168,30 +169,30 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def breathe(self) -> None:
-        """Pause if even a single request at a time was too much, each time for twice as long."""
+        """Pause if the endpoint rejects even single requests, each time for twice as long."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for some time."""
+        """Send no request for some seconds, at most ``LONGEST_PAUSE``."""
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
     def heed(self, headers: Mapping[str, str]) -> None:
-        """Pause if the endpoint's headers say that no requests or tokens are left until some time."""
-        for what in ("requests", "tokens"):
-            if headers.get(f"x-ratelimit-remaining-{what}") == "0":
-                self.pause(duration(headers.get(f"x-ratelimit-reset-{what}", "")))
+        """Pause until the time in the response headers if they report that no requests or tokens are left."""
+        for unit in ("requests", "tokens"):
+            if headers.get(f"x-ratelimit-remaining-{unit}") == "0":
+                self.pause(duration(headers.get(f"x-ratelimit-reset-{unit}", "")))
 
     def stop(self) -> None:
-        """Admit nothing more; :meth:`enter` and :meth:`sleep` return at once."""
+        """Admit no more requests; :meth:`enter` and :meth:`sleep` return at once."""
         self._stop.set()
         for ticket in self._waiting:
             ticket.set_result(False)
         self._waiting.clear()
 
     async def sleep(self, seconds: float) -> None:
-        """Sleep until the time is over or the gate is stopped."""
+        """Sleep for some seconds, or until the gate is stopped."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._stop.wait()
@@ -207,7 +208,7 @@ _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def duration(text: str) -> float:
-    """Return the seconds in a duration of a rate limit ("6m0s", "20ms", "1.5"); 0 for anything else, like a date."""
+    """Return the seconds of a duration such as "6m0s", "20ms" or "1.5"; 0 for other text or more than an hour."""
     parts = _PART.findall(text)
     if "".join(number + unit for number, unit in parts) != text.strip():
         return 0.0

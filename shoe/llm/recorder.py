@@ -1,4 +1,4 @@
-"""Recorder that writes answers and failures to the ledger and the budget; and progress bars on standard error."""
+"""Recorder that writes answers and failures to the ledger and the budget, and the progress display of a run."""
 
 from __future__ import annotations
 
@@ -24,28 +24,20 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Task, TaskID
 
-# Progress of a run on standard error: bars on a terminal, otherwise a line from time to time.
-
 SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_OF_A_RATE = 5.0
-"""Seconds until a rate is shown."""
+"""Seconds after the start until a rate is shown."""
 _LOOK = 0.25
 
 
 class Progress:
-    """Progress display, as a context manager: bars on a terminal, otherwise lines, the first after a while.
+    """Progress display, a context manager: bars on a terminal, otherwise a line from time to time.
 
-    KeyboardInterrupt inside the context ends the process at once, whatever threads of libraries still run.
+    KeyboardInterrupt inside the context ends the process at once, even if threads of libraries still run.
     """
 
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
-        """Create a display.
-
-        Args:
-            currency: currency of costs.
-            unit: plural of what is counted.
-            console: output; standard error by default.
-        """
+        """Create a display on standard error or ``console``; ``unit`` is the plural noun of the counted things."""
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
@@ -122,10 +114,10 @@ def watch(
         tallies: counts to show.
         budget: budget of the run.
         display: progress display; None for no display.
-        quiet: whether no requests are made, so that there is nothing to wait for.
+        quiet: whether no requests are sent, so that the first Ctrl-C need not wait for any.
 
     Raises:
-        KeyboardInterrupt: at the second Ctrl-C, or at the first if no requests are made.
+        KeyboardInterrupt: at the second Ctrl-C, or at the first if ``quiet``.
     """
     interrupted = quiet
     while not ended.is_set():
@@ -144,9 +136,9 @@ def watch(
 
 
 _MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
-"""Failures after which an endpoint may have generated an answer, and charged for it."""
+"""Kinds of failures after which an endpoint may have generated an answer, and charged for it."""
 _WORDLESS, _WORDLESS_AT_FIRST = 50, 20
-"""Attempts in a row without a usable answer after which a run stops."""
+"""Attempts in a row without a usable answer after which a run stops, after and before the first usable answer."""
 
 
 @dataclass
@@ -154,14 +146,14 @@ class Tally:
     """Counts of one model in a run.
 
     Attributes:
-        name: name in messages.
+        name: name of the model in messages.
         total: number of questions, each repeat and each second attempt counted.
-        done: number of them that are answered.
+        done: number of answered questions, of ``total``.
         known: number of questions answered in earlier runs.
         requests: number of attempts, retries included.
-        retries: number of attempts at questions for which an attempt had failed.
+        retries: number of attempts after a failed attempt at the same questions.
         failures: number of attempts without an answer, by kind.
-        input_tokens, output_tokens, cost: as reported in answers, or estimated.
+        input_tokens, output_tokens, cost: sums over all attempts, as reported in answers or estimated.
         waiting: whether the model waits for another process to end.
     """
 
@@ -185,14 +177,12 @@ class LedgerRecorder:
     Attributes:
         ledger: ledger with the events of earlier runs.
         writer: writer of this ledger.
-        budget: budget of the run.
         tally: counts of the model in the run.
-        price: price of tokens.
         sampling: parameters of the requests, which may limit the length of answers.
-        asks: whether requests are made: a model that computes its answers here makes none and costs nothing.
+        asks: whether requests are sent to an endpoint; a local model sends none and costs nothing.
         hint: end of the error message about unusable answers.
         wordless: number of attempts in a row without a usable answer.
-        answered: whether any attempt brought a usable answer.
+        answered: whether there has been a usable answer.
     """
 
     ledger: Ledger
@@ -221,11 +211,7 @@ class LedgerRecorder:
         return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
 
     def check(self) -> None:
-        """Check that answers are usable: a broken endpoint must not be paid for all questions.
-
-        Raises:
-            ShoeError: if many attempts in a row brought no usable answer.
-        """
+        """Raise ShoeError if many attempts in a row had no usable answer: a broken endpoint is not paid any more."""
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
@@ -233,7 +219,7 @@ class LedgerRecorder:
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request, if requests are made."""
+        """Reserve one request in the budget; see :class:`~shoe.llm.request.Recorder`."""
         if not self.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.price.is_free else self._most(request) * self._dearest
@@ -246,37 +232,26 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer; see :meth:`Writer.append` for what "kept" means when this returns.
-
-        Raises:
-            InputError: if the ledger cannot be written.
-        """
+        """Write one raw answer to the ledger; raise InputError if it cannot be written."""
         self.writer.append(answer_line(request, raw))
         characters = request.characters() if self.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
-        if self.asks:  # a second unusable answer was to be expected, and is no sign of a broken endpoint
-            self._count(says_something=request.attempt > 1 or self._says_something(request, raw))
+        if self.asks:  # an unusable second answer is likely, and no sign of a broken endpoint
+            entry = {"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw}
+            self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt without an answer.
-
-        Raises:
-            InputError: if the ledger cannot be written.
-        """
+        """Write one attempt without an answer to the ledger; raise InputError if it cannot be written."""
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)
         with self._lock:
             self.tally.failures[kind] += 1
             self._failed.add(request.key)
         if kind in HOLLOW:
-            self._count(says_something=False)
+            self._count(is_usable=False)
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Keep an event; it is on the disk when this returns.
-
-        Raises:
-            InputError: if the ledger cannot be written.
-        """
+        """Write an event to the ledger, and wait until it is on the disk; raise InputError if it cannot be written."""
         self.writer.append(event_line(event))
         self.writer.flush()
         with self._lock:
@@ -287,20 +262,16 @@ class LedgerRecorder:
         with self._lock:
             return [*self.ledger.events, *self._events]
 
-    def _says_something(self, request: Request, raw: Mapping[str, Any]) -> bool:
-        entry = {"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw}
-        return max(self.ledger.parse(entry)) >= 0
-
-    def _count(self, *, says_something: bool) -> None:
+    def _count(self, *, is_usable: bool) -> None:
         with self._lock:
-            self.wordless = 0 if says_something else self.wordless + 1
-            self.answered |= says_something
+            self.wordless = 0 if is_usable else self.wordless + 1
+            self.answered |= is_usable
 
     def _settle(self, request: Request, usage: Usage | None, *, answered: bool) -> None:
-        """Book the cost of an attempt; if its usage is unknown, the reserved cost.
+        """Book the cost of an attempt; the reserved cost if its usage is unknown.
 
-        A cost above its bound raises all later bounds by the same factor. A request that was not reserved in this run,
-        because its batch was started by an earlier run, was in the budget of that run.
+        A cost above its bound raises all later bounds by the same factor. A request of a batch that an earlier run
+        started is not reserved here, because it was in the budget of that run.
         """
         usage = usage if self.asks else Usage(0, 0)
         with self._lock:
@@ -319,5 +290,5 @@ class LedgerRecorder:
             self.budget.settle(reserved, cost)
 
     def _most(self, request: Request) -> float:
-        """Return the largest cost of a request, from its size and the longest answer."""
+        """Return the largest cost of a request, from its size and the longest possible answer."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)

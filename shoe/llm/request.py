@@ -1,4 +1,4 @@
-"""Requests to an endpoint, and the interface of recorders of their answers; independent of the kind of question."""
+"""Requests to an endpoint, and the interface of the recorder of their answers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, 
 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
-"""Fields of a request that are set here, and so are no sampling parameters."""
+"""Fields of a request that shoe sets itself, so that they cannot be sampling parameters."""
 _CHARACTERS_OF_IMAGE = 12_000
-"""Characters of text that an image counts as in estimates of tokens."""
+"""Number of characters that an image counts as in estimates of tokens."""
 
 
 class Request:
@@ -42,10 +42,7 @@ class Request:
             about: JSON that the ledger holds besides the answer.
             attempt: see the class.
         """
-        self.key = key
-        self.attempt = attempt
-        self._payload = payload
-        self._about = about or {}
+        self.key, self.attempt, self._payload, self._about = key, attempt, payload, about or {}
 
     @property
     def keys(self) -> list[bytes]:
@@ -65,7 +62,7 @@ class Request:
         return _characters(self.payload())
 
     def size(self) -> int:
-        """Return the number of bytes of the request's texts; an image counts as many as its tokens may be."""
+        """Return the number of bytes of the request's texts; an image counts as a fixed number of bytes."""
         return _characters(self.payload(), lambda text: len(text.encode()))
 
     def parts(self) -> Sequence[Request]:
@@ -81,12 +78,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """Settings that all requests to one model share; equal requests are equal bytes.
+    """Settings that all requests to one model share.
 
     Attributes:
         model: name of the model at the endpoint.
         sampling: parameters that are passed on unchanged; none of ``OURS``.
-        rounds: how often unusable answers were invalidated, because a repeated request must differ.
+        rounds: number of times that unusable answers were discarded. A request that is repeated later must differ.
         response_format: format of structured answers, if the endpoint supports it; None for plain text. It is the same
             for all requests, because endpoints compile each new schema.
     """
@@ -97,7 +94,7 @@ class Chat:
     rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
-        """Return the JSON of a request; ``response_format`` in the sampling parameters takes precedence."""
+        """Return the JSON of a request; sampling parameters override ``response_format``."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
@@ -106,10 +103,10 @@ class Chat:
 
         It depends on the number of hollow answers, because an endpoint may return a stored answer for an equal key.
         """
-        what = request.key + bytes([request.attempt, structured])
+        data = request.key + bytes([request.attempt, structured])
         if self.rounds or hollow:
-            what += f"{self.rounds} {hollow}".encode()
-        return hashlib.blake2b(what, digest_size=16).hexdigest()
+            data += f"{self.rounds} {hollow}".encode()
+        return hashlib.blake2b(data, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
         """Estimate the largest number of tokens of a request and its answer."""
@@ -121,32 +118,32 @@ class Recorder(Protocol):
     """Recorder of answers and failures; thread-safe."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer, JSON as received, before it is parsed; from then on it outlives this process.
+        """Store one raw answer, JSON as received, so that it outlives this process.
 
         Raises:
             InputError: if the ledger cannot be written.
         """
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""
+        """Store one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request in the budget.
 
         Returns:
-            Whether the request may be made. False if the budget is used up: make no other request. None if there may
-            be room once a request in flight is answered.
+            Whether the request may be sent. False if the budget is used up: send no other request. None if the budget
+            may suffice once a request in flight is answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Keep an event that must outlive the process, like the ID of a started batch, on the disk."""
+        """Store an event that must outlive the process, like the ID of a started batch, on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, oldest first, those of earlier runs included."""
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is to end: finish the requests in flight, and start no other."""
+        """Whether the run is to end: requests in flight are finished, and no other request is started."""
 
 
 def _characters(value: Any, length: Callable[[str], int] = len) -> int:
@@ -154,9 +151,9 @@ def _characters(value: Any, length: Callable[[str], int] = len) -> int:
         case str():
             return length(value)
         case list():
-            return sum(_characters(one, length) for one in value)
+            return sum(_characters(item, length) for item in value)
         case {"type": "image_url"}:
             return _CHARACTERS_OF_IMAGE
         case dict():
-            return sum(_characters(one, length) for one in value.values())
+            return sum(_characters(item, length) for item in value.values())
     return 0

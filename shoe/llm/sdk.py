@@ -1,4 +1,4 @@
-"""Clients of the openai SDK for an endpoint, whose own retries are off, and the waits between attempts."""
+"""Clients of the openai SDK for an endpoint, without the SDK's own retries, and the waits between attempts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST_BODY = 16_000_000
 """Largest size of an answer, in bytes."""
 LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
-"""Largest size of a file, which is written to the disk, in bytes; and longest time for it, in seconds."""
+"""Largest size in bytes of a downloaded file, and longest time in seconds for its download."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
 _LAST_PORT = 65535
@@ -35,11 +35,11 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
         MissingExtraError: if the SDK is not installed.
     """
     sdk = _sdk()
-    hooks = {"request": [partial(_leave_only_ours, place)], "response": [_bounds(timeout)]}
-    with _variables(place):
+    hooks = {"request": [partial(_remove_sdk_headers, place)], "response": [_bounds(timeout)]}
+    with _checked_environment(place):
         http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
-    made: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
-    return made
+    sdk_client: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
+    return sdk_client
 
 
 def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
@@ -49,33 +49,33 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
     bounds = _bounds(timeout)
 
-    async def leave_only_ours(request: Any) -> None:
-        _leave_only_ours(place, request)
+    async def remove_sdk_headers(request: Any) -> None:
+        _remove_sdk_headers(place, request)
 
     async def bound(response: Any) -> None:
         bounds(response)
 
-    with _variables(place):
+    with _checked_environment(place):
         http = sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
-            event_hooks={"request": [leave_only_ours], "response": [bound]},
+            event_hooks={"request": [remove_sdk_headers], "response": [bound]},
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
         )
-    made: openai.AsyncOpenAI = sdk.AsyncOpenAI(http_client=http, **_options(place, timeout))
-    return made
+    sdk_client: openai.AsyncOpenAI = sdk.AsyncOpenAI(http_client=http, **_options(place, timeout))
+    return sdk_client
 
 
 @contextmanager
-def _variables(place: Endpoint) -> Iterator[None]:
-    """Raise OptionError if variables name invalid proxies or certificates, which a client reads when it is created.
+def _checked_environment(place: Endpoint) -> Iterator[None]:
+    """Raise OptionError if environment variables name invalid proxies or certificates.
 
-    The client itself would accept any port, and fail when it connects.
+    A client reads the variables when it is created. It would accept any port, and fail when it connects.
     """
     import httpx2
 
     try:
-        found = getproxies()
-        for address in (found[name] for name in ("http", "https", "all") if name in found):
+        proxies = getproxies()
+        for address in (proxies[name] for name in ("http", "https", "all") if name in proxies):
             port = httpx2.URL(address if "://" in address else f"http://{address}").port
             if port is not None and not 0 < port <= _LAST_PORT:
                 raise ValueError
@@ -85,7 +85,7 @@ def _variables(place: Endpoint) -> Iterator[None]:
             f"{place}: found {error.strerror or 'nothing'} as certificates were read, expected SSL_CERT_FILE and "
             "SSLKEYLOGFILE, where they are set, to name files that can be used"
         ) from None
-    except Exception:  # several libraries raise errors, whose text may hold parts of a password
+    except Exception:  # errors of several libraries, whose text may contain parts of a password
         raise OptionError(
             f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "
             "http://host:3128 (a password in it has to be percent-encoded, its port to be 1 to 65535)"
@@ -95,10 +95,7 @@ def _variables(place: Endpoint) -> Iterator[None]:
 def connection_error(place: Endpoint, error: Exception, timeout: float) -> Transient | ShoeError:
     """Return the exception for a request without a complete response.
 
-    Args:
-        place: the endpoint.
-        error: exception of the SDK, or of a library below it.
-        timeout: timeout of the request, in seconds.
+    ``error`` is an exception of the SDK or of a library that it uses, ``timeout`` the seconds allowed for the request.
     """
     import httpx2
     import openai
@@ -108,22 +105,22 @@ def connection_error(place: Endpoint, error: Exception, timeout: float) -> Trans
     cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
     if isinstance(cause, Transient):
         return cause
-    words = place.shown(str(cause) or type(cause).__name__)
-    below: BaseException | None = cause
-    while below is not None:
-        if isinstance(below, ssl.SSLCertVerificationError):
-            return ShoeError(f"{place}: {words}")
-        below = below.__cause__ or below.__context__
+    message = place.shown(str(cause) or type(cause).__name__)
+    nested: BaseException | None = cause
+    while nested is not None:
+        if isinstance(nested, ssl.SSLCertVerificationError):
+            return ShoeError(f"{place}: {message}")
+        nested = nested.__cause__ or nested.__context__
     if isinstance(cause, httpx2.ConnectError):
-        return Transient("unreachable", words, overload=True, reached=False)
-    return Transient("dropped", words, reached=False)
+        return Transient("unreachable", message, overload=True, reached=False)
+    return Transient("dropped", message, reached=False)
 
 
 def backoff(attempt: int, failed: Transient) -> float:
-    """Return the seconds to wait after the n-th attempt: drawn from 0 to 2^(n-1) times half a second, at most a minute.
+    """Return the seconds to wait after the n-th attempt: a random number from 0 to min(0.5 * 2^(n-1), 60).
 
-    With full jitter, requests that failed together do not come back together. If the endpoint asks for longer, it is
-    obeyed.
+    With this full jitter, requests that failed together are not repeated together. A longer ``retry_after`` of the
+    endpoint takes precedence.
     """
     longest = min(_FIRST_WAIT * 2 ** min(attempt - 1, 10), _LONGEST_WAIT)
     return max(random.uniform(0, longest), failed.retry_after or 0.0)  # noqa: S311 - no secret
@@ -138,13 +135,13 @@ def _sdk() -> Any:
 
 
 def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
-    plain = {"Accept-Encoding": "identity"}
+    headers = {"Accept-Encoding": "identity"}
     address = {"api_key": place.key or "none", "base_url": place.base_url}
-    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": plain}
+    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": headers}
 
 
 def _bounds(timeout: float) -> Callable[[Any], None]:
-    """Return a hook that limits the size and duration of a response; compressed ones could expand to any size."""
+    """Return a hook that limits the size and duration of a response, and rejects compressed responses."""
     import httpx2
 
     class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
@@ -154,7 +151,7 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
             self._left = self._most = LONGEST_FILE if is_file else LONGEST_BODY
             self._end = monotonic() + (_LONGEST_DOWNLOAD if is_file else timeout)
 
-        def _taken(self, part: bytes) -> bytes:
+        def _checked(self, part: bytes) -> bytes:
             self._left -= len(part)
             if self._left < 0:
                 raise Transient("too long", f"an answer of more than {self._most / 1e6:g} MB")
@@ -163,11 +160,11 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
             return part
 
         def __iter__(self) -> Iterator[bytes]:
-            return map(self._taken, self._stream)
+            return map(self._checked, self._stream)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for part in self._stream:
-                yield self._taken(part)
+                yield self._checked(part)
 
         def close(self) -> None:
             self._stream.close()
@@ -176,6 +173,7 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
             await self._stream.aclose()
 
     def bound(response: Any) -> None:
+        # A compressed response could expand to any size.
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise Transient("packed", "a packed answer, which was not asked for")
         response.stream = Bounded(response)
@@ -183,11 +181,11 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
     return bound
 
 
-def _leave_only_ours(place: Endpoint, request: Any) -> None:
-    """Remove headers from OPENAI_... variables, which the SDK sets: they are for the official endpoint only."""
+def _remove_sdk_headers(place: Endpoint, request: Any) -> None:
+    """Remove headers that the SDK sets from OPENAI_... variables: they are for the official endpoint only."""
     if place.base_url == OFFICIAL:
         return
-    ours = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]
+    headers = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]
     if place.key:
-        ours.append((b"Authorization", f"Bearer {place.key}".encode()))
-    request.headers = type(request.headers)(ours)
+        headers.append((b"Authorization", f"Bearer {place.key}".encode()))
+    request.headers = type(request.headers)(headers)

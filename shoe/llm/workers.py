@@ -1,4 +1,4 @@
-"""A worker of a run, in a process of its own: it keeps each answer in its own ledger before it returns any."""
+"""Workers of a run, each in a process of its own with a ledger of its own, and their use on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Recorder, Request
 
 Ask = Callable[[Iterator[Request], Recorder], None]
-"""Makes requests, as :meth:`shoe.maps.config.Backend.rate` does."""
+"""Callback that sends requests, like :meth:`shoe.maps.config.Backend.rate`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,9 @@ class Job:
 
     Attributes:
         name: name of the model in messages.
-        make: creates a worker's client or model, and the function that parses its answers.
-        in_flight: largest number of requests that a worker has made without having kept their answers.
-        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        price, sampling, asks, hint: as of the run's :class:`~shoe.llm.recorder.LedgerRecorder`.
-        events: events in the run's ledger.
+        make: callback that creates a worker's client or model, and the parser of its answers.
+        in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
+        identity, price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
         is_local: whether the model runs in the worker.
     """
 
@@ -63,10 +61,10 @@ class Job:
         *,
         is_local: bool,
     ) -> Job:
-        """Create a job from the recorder of a run."""
-        of = recorder
-        events = of.remembered()
-        return cls(name, make, in_flight, of.ledger.identity, of.price, of.sampling, of.asks, of.hint, events, is_local)
+        """Create a job with the settings of the recorder of a run; the other arguments are attributes of the job."""
+        price, sampling, asks, hint = recorder.price, recorder.sampling, recorder.asks, recorder.hint
+        identity, events = recorder.ledger.identity, recorder.remembered()
+        return cls(name, make, in_flight, identity, price, sampling, asks, hint, events, is_local)
 
     def most(self, request: Request) -> float:
         """Return the largest cost of one attempt at a request."""
@@ -78,13 +76,13 @@ class BatchResult:
     """Result of a batch of requests.
 
     Attributes:
-        answers: (key of the request, raw answer).
-        failures: (key, kind, detail, usage) of attempts without an answer.
+        answers: (key of the request, raw answer) per answer.
+        failures: (key, kind, detail, usage) per attempt without an answer.
         requests: number of attempts.
-        spent: their cost.
-        reason: why the worker stopped early: its budget or a cancellation; None if all requests had all their tries.
-        is_complete: whether the worker returned with no such reason. False for the result of a dead worker.
-        error: error after which no further request makes sense.
+        spent: cost of the attempts.
+        reason: reason for which the worker stopped early: its budget or a cancellation; otherwise None.
+        is_complete: whether the worker returned and had no such reason. False for the result of a dead worker.
+        error: error after which no further request can succeed.
         end: size of the worker's ledger afterwards, in bytes.
     """
 
@@ -99,17 +97,17 @@ class BatchResult:
 
 
 class Worker:
-    """Makes batches of requests, each within a part of the run's budget."""
+    """Worker that sends batches of requests, each within a part of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
-        """Take the job, and the path of a ledger that no other process writes."""
+        """Create a worker for a job; ``path`` is that of its own ledger."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create the ledger and the client; return what :meth:`renew` returns.
+        """Create the ledger and the client; return the result of a first :meth:`renew`.
 
         Raises:
-            ShoeError: if there can be no ledger, or no client.
+            ShoeError: if the ledger or the client cannot be created.
         """
         job = self._job
         self._ask, parse = job.make()
@@ -117,7 +115,7 @@ class Worker:
         ledger.events.extend(job.events)
         writer = self._open.enter_context(writing(self._path, job.identity, lambda: False, lambda _: None))
         assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
-        self._lease = Lease(inf if job.is_local else SILENCE)  # a model that runs here costs no money
+        self._lease = Lease(inf if job.is_local else SILENCE)  # a local model costs no money
         self._recorder = _BatchRecorder(
             ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks, hint=job.hint
         )
@@ -125,15 +123,15 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Receive a heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
+        """Process a heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
         return self._lease.renew(time)
 
     def stop(self) -> None:
-        """Finish the requests in flight, and start no other."""
+        """Finish the requests in flight, and start no more."""
         self._budget.stop("interrupted")
 
     def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
-        """Make requests within a budget; all that is returned lies in the ledger, on the disk."""
+        """Send requests within a budget; all returned answers are in the ledger, on the disk."""
         recorder, budget = self._recorder, Budget(max_cost, max_requests)
         self._budget = recorder.budget = budget
         result = recorder.result = BatchResult()
@@ -150,35 +148,32 @@ class Worker:
 
 @dataclass(eq=False, slots=True)
 class _BatchRecorder(LedgerRecorder):
-    """Keeps answers and failures in the worker's ledger, and collects them for the run."""
+    """Recorder that writes to the worker's ledger, and collects answers and failures for the run."""
 
     result: BatchResult = field(default_factory=BatchResult, init=False)
     lease: Lease = field(init=False)
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request if the lease holds."""
         self.lease.check()
         return LedgerRecorder.may_ask(self, request)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer."""
         LedgerRecorder.answer(self, request, raw)
         self.result.answers.append((request.key, raw))
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt without an answer."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
         self.result.failures.append((request.key, kind, detail, usage))
 
 
 def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
-    """Return the result of a dead worker's batch: what its ledger holds, and the most that the batch may have cost.
+    """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound on the cost.
 
     Args:
         job: job of the worker.
-        path: its ledger; if it lies on another machine's disk, all requests count as unanswered.
+        path: ledger of the worker; if it is on the disk of another machine, all requests count as unanswered.
         start: size of the ledger before the batch, in bytes.
-        requests: the batch.
+        requests: requests of the batch.
         lease: budget of the batch.
     """
     result, pending = BatchResult(), {request.key: request for request in requests}
@@ -205,38 +200,33 @@ def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lea
     return result
 
 
-# Requests made by several workers of a Ray cluster, each with its own client or model, within one budget.
-#
-# The run's own process gives each worker a batch, about half a minute's work, with a part of the budget, and keeps the
-# results in the run's ledger. A worker or machine that dies costs what it had in flight: what it had kept is read from
-# its ledger, and the rest is given to another worker, by this process alone (Ray itself repeats nothing), and not
-# before
-# the worker has certainly stopped making requests.
+# The run's process gives each worker batches with a part of the budget, and writes the results to the run's ledger. If
+# a worker dies, its recorded answers are read from its ledger. Its other requests are given to another worker, by this
+# process alone (Ray itself repeats nothing), once the worker has certainly stopped sending requests.
 
 _SECONDS = 30.0
-"""Duration of a batch, more or less."""
+"""Approximate duration of a batch."""
 _FIRST, _MOST = 4, 10_000
-"""Size of the first batches, per request that may be in flight; and of the largest ones."""
+"""Requests in the first batch, per request that may be in flight; and largest number of requests in a batch."""
 _POLL, _HEARTBEAT = 0.25, 2.0
-"""Seconds between two looks at the workers, and between two heartbeats to a worker."""
+"""Seconds between two checks of the workers, and between two heartbeats to a worker."""
 _TRIES = 2
 """Attempts per request for which a part of the budget is reserved."""
 
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """A worker, as seen by the run.
+    """The run's data about one worker.
 
     Attributes:
         actor: Ray handle of the worker.
-        path: its ledger.
+        path: path of the worker's ledger.
         offset: size of the ledger after the latest result, in bytes.
-        requests: its batch.
-        lease: budget of the batch.
-        since: time at which it got the batch.
-        alive: time at which the reply arrived that the latest heartbeat has returned to the worker.
-        heartbeat: the latest heartbeat, whose reply is awaited.
-        is_seen: whether the lock of the ledger can be seen from this machine.
+        requests: batch of the worker; empty if it is idle.
+        since: time at which the worker got the batch.
+        alive: time of the worker's latest reply.
+        heartbeat: reference to the latest heartbeat, whose reply is awaited.
+        is_seen: whether the lock of the ledger is visible on this machine.
     """
 
     actor: Any
@@ -250,17 +240,15 @@ class WorkerHandle:
     is_seen: bool = False
 
     def send_heartbeat(self, time: float) -> None:
-        """Return the worker's own time to it; see :class:`shoe.engines.ray_cluster.Lease`."""
+        """Send a heartbeat with the worker's own time; see :class:`shoe.engines.ray_cluster.Lease`."""
         self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
 
 @dataclass(eq=False)
 class Spread:
-    """One pass over the requests to one model by several workers.
+    """One pass over the requests to one model by several workers of a Ray cluster.
 
     Attributes:
-        cluster: cluster on which the workers run.
-        job: settings of the workers.
         count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
         beside: path beside which workers have their ledgers, in folders of their own.
@@ -281,10 +269,10 @@ class Spread:
     _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests; at an early end of the run, requests in flight are awaited and kept.
+        """Send all requests. If the run ends early, wait for the requests in flight and record their answers.
 
         Raises:
-            ShoeError: if no further request makes sense, or every worker dies.
+            ShoeError: if no further request can succeed, or every worker dies.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):
@@ -315,7 +303,7 @@ class Spread:
         if self._error is not None:
             raise self._error
         self.recorder.writer.flush()
-        for path in self._paths:  # the run's ledger has all of it
+        for path in self._paths:  # the run's ledger has all their answers
             with suppress(OSError):
                 path.unlink()
                 path.parent.rmdir()
@@ -329,28 +317,27 @@ class Spread:
         return any(handle.requests for handle in [*self._busy.values(), *self._lost])
 
     def _start(self) -> None:
-        place = self.beside.absolute()
-        path = place.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / place.name
+        beside = self.beside.absolute()
+        path = beside.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / beside.name
         self._paths.append(path)
-        # Heartbeats and cancellations reach a worker while it makes requests.
+        # Concurrency 2: heartbeats and cancellations reach a worker while it sends requests.
         actor = self.cluster.start(Worker, self.job, path, is_local=self.job.is_local, concurrency=2)
         self._busy[actor.ready.remote()] = WorkerHandle(actor, path)
 
     def _ready(self, references: list[Any], seconds: float) -> list[Any]:
         if not references:
             return []
-        found: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=seconds)[0]
-        return found
+        ready: list[Any] = self._ray.wait(references, num_returns=len(references), timeout=seconds)[0]
+        return ready
 
     def _send_heartbeats(self) -> None:
         for handle in [*self._busy.values(), *self._idle]:
             sent = handle.heartbeat
             if sent is not None and monotonic() > handle.alive + _HEARTBEAT and self._ready([sent], 0):
-                with suppress(self._ray.exceptions.RayError):  # the result of its batch reports this, too
+                with suppress(self._ray.exceptions.RayError):  # the result of the worker's batch reports this, too
                     handle.send_heartbeat(self._ray.get(sent))
 
     def _send_batches(self, requests: Iterator[Request]) -> None:
-        """Give each idle worker a batch, and a part of the budget for it."""
         while self._idle and not self._is_over and not self._stalled:
             batch = [self._again.popleft() for _ in range(min(len(self._again), self._size))]
             batch += islice(requests, self._size - len(batch))
@@ -367,7 +354,7 @@ class Spread:
             self._busy[ask.remote(batch, lease.max_cost, lease.max_requests)] = handle
 
     def _receive(self, handle: WorkerHandle, reference: Any) -> None:
-        """Keep what a worker returns; one that died is put aside."""
+        """Process the result of a worker; a worker that died is added to the lost ones."""
         exceptions, job = self._ray.exceptions, self.job
         try:
             result = self._ray.get(reference)
@@ -378,16 +365,16 @@ class Spread:
             self._ray.kill(handle.actor)
         except exceptions.RayError:
             with suppress(Exception):
-                self._ray.kill(handle.actor)  # a worker that only cannot be reached must not go on
+                self._ray.kill(handle.actor)  # a worker that is only unreachable must not go on
             self._lost.append(handle)
             return
         self._deaths = 0
-        if isinstance(result, float):  # it is ready
+        if isinstance(result, float):  # the result of Worker.ready
             handle.is_seen = is_locked(handle.path)
             handle.send_heartbeat(result)
         else:
             handle.offset = result.end
-            self._keep(handle, result)
+            self._record(handle, result)
             seconds = max(monotonic() - handle.since, 0.1)
             self._size = max(job.in_flight, min(_MOST, int(len(handle.requests) * _SECONDS / seconds)))
             handle.requests = ()
@@ -403,14 +390,14 @@ class Spread:
             result = recovered(self.job, handle.path, handle.offset, handle.requests, handle.lease)
             self._deaths = 0 if result.answers else self._deaths + 1
             if self._deaths >= DEATHS * max(self.count, DEATHS):
-                why = f"{self._deaths} workers died one after the other: is there memory?"
-                self._error = ShoeError(f"{self.job.name}: {why}")
-            self._keep(handle, result)
+                deaths = f"{self._deaths} workers died one after the other: is there memory?"
+                self._error = ShoeError(f"{self.job.name}: {deaths}")
+            self._record(handle, result)
             if not self._is_over:
                 self._start()
 
-    def _keep(self, handle: WorkerHandle, result: BatchResult) -> None:
-        """Record the result of a worker's batch, and have the rest of the batch asked again."""
+    def _record(self, handle: WorkerHandle, result: BatchResult) -> None:
+        """Record the result of a worker's batch, and queue its other requests again."""
         if not handle.requests:
             return
         pending = {request.key: request for request in handle.requests}
@@ -424,7 +411,7 @@ class Spread:
         self.recorder.tally.requests += result.requests
         failed = {key for key, *_ in result.failures} if result.is_complete else set()
         self._again.extend(request for key, request in pending.items() if key not in failed)
-        is_empty = result.reason in ("cost", "requests") and not result.requests  # its part was too small
+        is_empty = result.reason in ("cost", "requests") and not result.requests  # its part of the budget was too small
         self._stalled = is_empty and self._has_batches
         if is_empty and not self._stalled and result.reason:
             budget.stop(result.reason)

@@ -1,5 +1,1 @@
-"""Predictions made here: boxes of a detector, pairs of them, and what a vision-language model says of each pair.
-
-Three files, each of which may come from elsewhere: detections, pairs, answers. They hold JSON Lines, one line per image
-or answer (:mod:`shoe.predict.records`).
-"""
+"""Prediction of interactions: boxes from a detector, pairs of boxes, and a vision-language model's answers per pair."""

@@ -1,8 +1,7 @@
-"""The file of answers: every raw answer as it came, kept before it is read, so that nothing is ever asked twice.
+"""The file of raw answers of a vision-language model, so that no question is asked twice.
 
-It is a ledger (:mod:`shoe.llm.ledger`) of one model and how it decodes. A key stands for pictures,
-boxes, prompt, model and decoding; so one file may hold several ways to ask, and those of other pictures. Kills leave
-whole lines. Answers without probabilities of tokens are answers: scores that need some are refused, not made up.
+The file is a ledger (:mod:`shoe.llm.ledger`) of one model with its decoding settings. It may hold several kinds of
+questions, and questions about other images. Answers may lack token probabilities.
 """
 
 from __future__ import annotations
@@ -36,68 +35,66 @@ from shoe.predict.confidence import REFUSED, read_completion
 from shoe.predict.questions import Ask, Question
 from shoe.predict.records import Answer
 
-# How answers are kept: what a line says, the states that follow from it, and when a run has seen enough.
-
 _LOGPROBS = "logprob"
 _REJECTED = ("400", "403", "413", "422")
-"""Responses by which an endpoint does not take a request, whenever it is made."""
+"""HTTP statuses with which an endpoint always rejects a request."""
 
 
 class Kept(IntEnum):
-    """What an answer holds, as a ledger's states have it."""
+    """Content of an answer, as its state in the ledger."""
 
     PROBABILITIES = 0
-    """Text and the probabilities of its tokens."""
+    """Text with token probabilities."""
     TEXT = 1
-    """Text alone: the endpoint gives no probabilities."""
+    """Text without token probabilities."""
 
 
 @dataclass(eq=False, slots=True)
 class AnswerRecorder(LedgerRecorder):
-    """Ends a run where probabilities are wanted and none come, at the first answer or error that shows it."""
+    """Recorder that ends the run at the first answer or error without the needed token probabilities."""
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
     _rejected: str = field(default="", init=False)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer."""
+        """Record one raw answer."""
         LedgerRecorder.answer(self, request, raw)
-        said = read_completion(raw)
-        if self.probabilities and said.tokens is None and said.finish != REFUSED:
-            self._lack("answers without logprobs")
+        answer = read_completion(raw)
+        if self.probabilities and answer.tokens is None and answer.finish != REFUSED:
+            self._end_without_probabilities("answers without logprobs")
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt that brought no answer."""
+        """Record one attempt without an answer."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
         if kind in _REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
             if _LOGPROBS in detail.lower():
-                self._lack(self._rejected)
+                self._end_without_probabilities(self._rejected)
 
-    def _lack(self, found: str) -> None:
+    def _end_without_probabilities(self, found: str) -> None:
         self._lacks = self._lacks or found
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """See that the run did not end for want of what it needs."""
-        who = f"model {quote(self.ledger.identity['model'])}"
+        """Raise ShoeError if probabilities are missing, all questions are rejected, or no answer was usable."""
+        model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
-                f"{who}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
+                f"{model}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
                 "(use confidence 'none', or an endpoint that gives logprobs)"
             )
         if self._rejected and not self.answered:
-            raise ShoeError(f"{who}: it takes none of the questions: {self._rejected}")
+            raise ShoeError(f"{model}: it takes none of the questions: {self._rejected}")
         if self.stopping and not self.budget.stopping:
             raise ShoeError(
-                f"{who}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
+                f"{model}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
                 f"{self.ledger.path}"
             )
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return the states of the questions of a line; see :data:`shoe.llm.ledger.Parse`."""
+    """Return the state of the question in a ledger line; see :data:`shoe.llm.ledger.Parse`."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
@@ -105,42 +102,28 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Read the line of an answer."""
+    """Return the answer in a ledger line; raise ValueError if it has no message of a model."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")
     if not isinstance(message, dict):
         raise ValueError("no message of a model")
-    completion = read_completion(raw)
-    said = {"text": completion.text, "tokens": completion.tokens, "finish": completion.finish}
-    return msgspec.convert({**entry, "key": key, **said}, Answer)
+    return msgspec.convert({**entry, "key": key, **read_completion(raw)._asdict()}, Answer)
 
-
-# Questions asked by the workers of a cluster, each with its own client or model.
-#
-# Workers read images under the same paths as this process, and check them against the content seen first: only
-# questions
-# go over the network.
 
 _WORKER_BATCHES = 2
-"""Batches in flight per local model: one is answered while the next one is prepared."""
+"""Batches in flight per local model: the next batch is prepared while one is answered."""
 
 
 def spread(
     cluster: Cluster, config: BackendConfig, asks: Iterator[Ask], count: int, recorder: LedgerRecorder, beside: Path
 ) -> None:
-    """Have the workers of a cluster ask questions.
+    """Distribute questions among the workers of a cluster; see :class:`~shoe.llm.workers.Spread`.
 
-    Args:
-        cluster: cluster on which the workers run.
-        config: settings of the model.
-        asks: the questions.
-        count: number of questions.
-        recorder: recorder of the run's ledger, with the run's budget.
-        beside: path beside which workers have their ledgers.
+    Workers read images under the same paths as this process, and check their content: images are not sent to them.
 
     Raises:
-        ShoeError: when no further question makes sense, or every worker dies.
+        ShoeError: if no further question can succeed, or every worker dies.
     """
     is_local = not config.asks
     most = ceil(count / config.at_once) if is_local else config.at_once
@@ -155,32 +138,28 @@ def spread(
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
-    """Return a worker's client or model, and the parser of its answers.
-
-    Raises:
-        ShoeError: if the model cannot be opened there, or its files differ there.
-    """
+    """Return a worker's client or model, and the parser of answers; raise ShoeError if the model's files differ."""
     if {**config.identity(), "model": identity["model"]} != identity:
         raise ShoeError(f"model {quote(config.model)}: found other files on a worker's machine, expected the same")
     return cast("Asking", config.open().ask), parsed
 
 
 Questions = Callable[[], Iterable[Question]]
-"""Makes all questions, those about one picture one after the other, in the same order each time."""
+"""Callback that returns all questions, grouped by image, always in the same order."""
 _NAMES = {Kept.PROBABILITIES: "probabilities", Kept.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What a run would ask.
+    """Size of a run.
 
     Attributes:
         total: number of distinct questions.
-        known: of these, those that are answered or refused.
-        text_tokens: upper bound for the texts and pictures of the other questions, at 3,000 tokens per picture.
-        answer_tokens: upper bound for their answers.
-        cost: upper bound of the cost, in the currency of the price.
+        known: number of questions that are answered or refused already.
+        text_tokens: upper bound on the input tokens of the other questions, with 3,000 tokens per image.
+        answer_tokens: upper bound on the tokens of their answers.
+        cost: upper bound on the cost, in the currency of the price.
     """
 
     total: int
@@ -191,21 +170,20 @@ class Planned:
 
 
 class Answers:
-    """The answers of one model, in a file that grows.
+    """The answers of one model, in a file to which answers are appended.
 
     Attributes:
-        path: the file; it need not exist.
-        cluster: whose workers ask; None for this process alone.
+        cluster: cluster whose workers send the questions; None to send them from this process.
     """
 
     def __init__(self, path: Path, config: BackendConfig, base: Path | None = None, beside: Path | None = None) -> None:
-        """Take a file, which is read when something is looked up.
+        """Create an object for a file, which need not exist and is read later.
 
         Args:
-            path: the file.
-            config: of the model.
-            base: a file whose answers count as this one's, and are not written.
-            beside: the path beside which other processes keep what :meth:`merge` takes over; the file's if absent.
+            path: path of the file.
+            config: settings of the model.
+            base: another file, whose answers count as if they were in this file.
+            beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
         """
         self.path, self._config, self._beside = path, config, beside or path
         self.cluster: Cluster | None = None
@@ -217,11 +195,11 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_writer.merge`."""
+        """Merge the answers of other processes into this file; see :func:`shoe.llm.ledger_writer.merge`."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> Planned:
-        """Return what a run would ask, asking nobody."""
+        """Return the size of a run, without sending a question."""
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
@@ -238,28 +216,28 @@ class Answers:
         say: Callable[[str], None] = lambda line: None,
         probabilities: bool = True,
     ) -> Counter[str]:
-        """Ask what is not answered yet. The model is loaded if there is any such question.
+        """Ask all questions without an answer. The model is loaded only if there are such questions.
 
         Args:
-            questions: makes all of them.
-            budget: of the run; says afterwards why it ended early, if it did.
-            tally: what is shown of the run.
-            say: takes a line for the user.
-            probabilities: whether the first answer without any ends the run.
+            questions: callback that returns all questions.
+            budget: budget of the run; its ``reason`` is set if the run ends early.
+            tally: counts for the progress display.
+            say: callback that takes a line for the user.
+            probabilities: whether the first answer without token probabilities ends the run.
 
         Returns:
             Number of questions per state: "probabilities", "text", "refused", "unasked".
 
         Raises:
-            ShoeError: when no further question makes sense.
-            InputError: if the file cannot be read or written, or is another model's.
+            ShoeError: if no further question can succeed.
+            InputError: if the file cannot be read or written, or has answers of another model.
         """
         budget, tally = budget or Budget(), tally or Tally(self._config.model)
         self._ledger.refresh()
         keys = self._keys(questions)
         if not self._answered(keys).all() and not budget.stopping:
             if not self.cluster and not self.path.exists():
-                _ = self._backend  # one that cannot be opened leaves no file
+                _ = self._backend  # opened first, because an error must not leave an empty file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
                     self._ledger.refresh()
@@ -284,19 +262,19 @@ class Answers:
                     recorder.end()
                     self._ledger.refresh(writer.synced)
         states, counts = np.unique(self._ledger.states(keys), return_counts=True)
-        found = zip(states.tolist(), counts.tolist(), strict=True)
-        return Counter({_NAMES.get(state, "unasked"): count for state, count in found})
+        states_and_counts = zip(states.tolist(), counts.tolist(), strict=True)
+        return Counter({_NAMES.get(state, "unasked"): count for state, count in states_and_counts})
 
     def measure(
         self, questions: Questions, left: int, batch: int, budget: Budget, display: Progress, *, probabilities: bool
     ) -> tuple[float, int] | None:
-        """Ask a few questions and time them, except for the first batch, which loads and warms up the model.
+        """Ask a few questions and time them, after a first batch that loads and warms up the model.
 
-        ``left`` questions have no answer yet, and ``batch`` are asked at once; the rest as :meth:`ask_shown`.
+        ``left`` is the number of questions without an answer, and ``batch`` that of questions asked at once.
 
         Returns:
-            Seconds per question, and the number of questions timed, whose answers are kept. None where few questions
-            are left, or the budget ended the measurement.
+            Seconds per question, and number of timed questions, whose answers are recorded. None if few questions are
+            left, or the budget ended the measurement.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:
@@ -312,7 +290,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Ask as :meth:`ask` does, and show how it goes; an interruption ends the run as an exhausted budget does."""
+        """Ask questions as :meth:`ask` does, and show the progress; Ctrl-C ends the run like a used-up budget."""
         tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
 
@@ -331,7 +309,7 @@ class Answers:
         return counts
 
     def read(self) -> Iterator[Answer]:
-        """Yield all answers of the file, each question's first; refusals are among them, without text."""
+        """Yield the first answer to each question in the file; refusals, too."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):
@@ -341,23 +319,22 @@ class Answers:
                 yield answer_of(entry)
 
     def of(self, questions: Iterable[Question]) -> Iterator[Answer]:
-        """Yield the answers to questions, in their order; questions without an answer are left out."""
+        """Yield the answers to questions, in the order of the questions; unanswered questions are left out."""
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
             answer = by_key.get(Ask(question, self._identity).key.hex())
-            if answer is not None:  # it may have been asked of another name, or of detections with other scores
+            if answer is not None:  # recorded perhaps for another file name, or for detections with other scores
                 about = {name: question.about.get(name) for name in ("image", "pair")}
                 yield msgspec.structs.replace(answer, **about)
 
     def _keys(self, questions: Questions) -> Keys:
-        """(n, 2) keys of all questions, each once."""
         return as_keys(b"".join(dict.fromkeys(Ask(question, self._identity).key for question in questions())))
 
     def _answered(self, keys: Keys) -> Any:
         return self._ledger.states(keys) != State.UNRATED
 
     def unanswered(self, questions: Questions) -> Iterator[Ask]:
-        """Yield the distinct questions without an answer in what was read of the file so far."""
+        """Yield the distinct questions without an answer in the part of the file read so far."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)

@@ -1,12 +1,11 @@
-"""How sure a model was, from the probabilities that are kept of its answer: policies by name, no model needed.
+"""Confidence of a model in its answer, from the stored token probabilities, by the name of a policy.
 
-Of a phrase: ``first`` is the probability of its first token, ``product`` of all its tokens, ``mean`` their geometric
-mean (the product, normalised by length), ``minimum`` the least of them. ``yes`` is P(yes) / (P(yes) + P(no)) where an
-answer of yes or no begins, ``letter`` each option's share of all letters, averaged over the orders that were asked.
-``none`` is no confidence at all: what is scored without one.
+Policies for a phrase are ``first``, the probability of the first token; ``product`` of all tokens; ``mean``, their
+geometric mean; and ``minimum``. ``yes`` is P(yes) / (P(yes) + P(no)) at the beginning of an answer. ``letter`` is
+P(letter) divided by the sum over all letters, averaged over the orders of options. ``none`` gives no confidence.
 
-A word's probability is the sum over all kept tokens that are that word ("yes", " Yes"). A word that is not among the
-kept tokens, as endpoints tell of the 20 likeliest alone, counts as the least likely of those, which bounds it.
+The probability of a word is the sum over all stored tokens that spell it ("yes", " Yes"). If no stored token spells it,
+the probability of the least likely stored token is used, an upper bound: endpoints return only the likeliest tokens.
 """
 
 from __future__ import annotations
@@ -20,21 +19,13 @@ from shoe.llm.errors import REFUSALS
 from shoe.predict.questions import LETTERS, YES_NO
 from shoe.predict.records import Alternative, Answer, Token
 
-# Raw answers in the form of OpenAI's chat completions: written by the back ends of this machine, read from all.
-
 REFUSED = "refused"
 LEAST = -9999.0
-"""Written for the logarithm of 0, as endpoints do."""
+"""Value that stands for the logarithm of 0, as in the responses of endpoints."""
 
 
 class Said(NamedTuple):
-    """What a model said.
-
-    Attributes:
-        text: as it wrote it.
-        tokens: of the text, with the logarithms of their raw probabilities; None where none are told.
-        finish: why it ended: "stop", "length", "refused", or as an endpoint calls it.
-    """
+    """Text of an answer, its tokens if known, and the reason why it ended: "stop", "length", "refused", ..."""
 
     text: str
     tokens: tuple[Token, ...] | None
@@ -42,9 +33,9 @@ class Said(NamedTuple):
 
 
 def completion(said: Said, prompt_tokens: int) -> dict[str, Any]:
-    """Write an answer as a chat completion; tokens have an ``id`` beside what OpenAI's have."""
+    """Return an answer as a chat completion in OpenAI's form, whose tokens have an additional ``id``."""
     tokens = said.tokens or ()
-    content = [{**_written(token), "top_logprobs": [_written(other) for other in token.top]} for token in tokens]
+    content = [{**_token_json(token), "top_logprobs": [_token_json(other) for other in token.top]} for token in tokens]
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": said.text},
@@ -56,66 +47,57 @@ def completion(said: Said, prompt_tokens: int) -> dict[str, Any]:
 
 
 def read_completion(raw: Mapping[str, Any]) -> Said:
-    """Read the first choice of a chat completion; what is not in it is an empty text, and no tokens."""
-    choices = raw.get("choices")
+    """Return the first choice of a chat completion; missing parts become an empty text and no tokens."""
+    choices, error = raw.get("choices"), raw.get("error")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    found = choice.get("message")
-    message: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    if choice.get("finish_reason") == "content_filter" or message.get("refusal") or _is_filtered(raw.get("error")):
+    message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
+    is_filtered = isinstance(error, dict) and error.get("code") in REFUSALS
+    if choice.get("finish_reason") == "content_filter" or message.get("refusal") or is_filtered:
         return Said(_text(message.get("refusal")), None, REFUSED)
-    kept = choice.get("logprobs")
-    places = kept.get("content") if isinstance(kept, dict) else None
-    tokens = [_token(place) for place in places] if isinstance(places, list) else []
-    whole = None if not tokens or None in tokens else tuple(token for token in tokens if token is not None)
-    return Said(_text(message.get("content")), whole, str(choice.get("finish_reason") or "stop"))
+    logprobs = choice.get("logprobs")
+    items = logprobs.get("content") if isinstance(logprobs, dict) else None
+    parsed = [_token(item) for item in items] if isinstance(items, list) else []
+    tokens = tuple(token for token in parsed if token is not None)
+    finish = str(choice.get("finish_reason") or "stop")
+    is_complete = bool(tokens) and len(tokens) == len(parsed)
+    return Said(_text(message.get("content")), tokens if is_complete else None, finish)
 
 
 def of_text(said: Said) -> tuple[Token, ...]:
-    """Return the tokens that make the text: some endpoints tell the end token's probability, too, others do not."""
-    tokens = said.tokens or ()
-    text = said.text.strip()
-    if said.finish == "stop" and _joined(tokens) != text and _joined(tokens[:-1]) == text:
-        return tokens[:-1]
-    return tokens
+    """Return the tokens of the text, without an end token, whose probability only some endpoints return."""
+    tokens, text = said.tokens or (), said.text.strip()
+    complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
+    return tokens[:-1] if said.finish == "stop" and complete != text and shorter == text else tokens
 
 
-def _joined(tokens: Sequence[Token]) -> str:
-    return "".join(token.text for token in tokens).strip()
+def _token_json(token: Token | Alternative) -> dict[str, Any]:
+    number = {} if token.id < 0 else {"id": token.id}
+    return {"token": token.text, "logprob": token.logprob, **number}
 
 
-def _written(token: Token | Alternative) -> dict[str, Any]:
-    known = {} if token.id < 0 else {"id": token.id}
-    return {"token": token.text, "logprob": token.logprob, **known}
-
-
-def _token(place: Any) -> Token | None:
-    read = _alternative(place)
-    if read is None:
+def _token(item: Any) -> Token | None:
+    token = _alternative(item)
+    if token is None:
         return None
-    top = place.get("top_logprobs")
+    top = item.get("top_logprobs")
     others = [_alternative(other) for other in top] if isinstance(top, list) else []
-    return Token(read.text, read.logprob, read.id, tuple(other for other in others if other is not None))
+    return Token(token.text, token.logprob, token.id, tuple(other for other in others if other is not None))
 
 
-def _alternative(place: Any) -> Alternative | None:
-    """A token and the logarithm of its probability."""
-    if not isinstance(place, dict) or not isinstance(place.get("token"), str):
+def _alternative(item: Any) -> Alternative | None:
+    if not isinstance(item, dict) or not isinstance(item.get("token"), str):
         return None
-    logprob, number = place.get("logprob"), place.get("id", -1)
+    logprob, number = item.get("logprob"), item.get("id", -1)
     if isinstance(logprob, bool) or not isinstance(logprob, int | float):
         return None
-    return Alternative(place["token"], max(float(logprob), LEAST), number if isinstance(number, int) else -1)
+    return Alternative(item["token"], max(float(logprob), LEAST), number if isinstance(number, int) else -1)
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which may come in parts."""
+    """Return the text of a message, which may consist of several parts."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _is_filtered(error: Any) -> bool:
-    return isinstance(error, dict) and error.get("code") in REFUSALS
 
 
 NONE = "none"
@@ -129,24 +111,24 @@ PHRASES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda logprobs: sum(logprobs) / len(logprobs),
     "minimum": min,
 }
-"""Policies of free text: logarithm of the confidence, of those of the tokens' probabilities."""
+"""Policies for phrases: the logarithm of the confidence from the logarithms of the token probabilities."""
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "phrase": ("mean", "first", "product", "minimum", NONE),
     "yes-no": ("yes", NONE),
     "letters": ("letter", NONE),
     "image": (NONE,),
 }
-"""Policies by the way that was asked, the usual one first."""
+"""Policies by kind of question, the default first."""
 
 
 def check_policy(name: str, way: str) -> None:
-    """See that a policy is one of a way to ask."""
+    """Raise OptionError unless a policy exists for a kind of question."""
     if name not in POLICIES[way]:
         raise unknown_name(f"confidence for {way}", name, POLICIES[way])
 
 
 def phrase_confidence(answer: Answer, policy: str) -> float | None:
-    """How sure a model was of free text, 0 to 1; None where no probabilities are kept, or it said nothing.
+    """Return the confidence in a phrase, 0 to 1; None if there are no probabilities, or no text.
 
     >>> from math import log
     >>> tokens = (Token("rid", log(0.5)), Token("ing", log(0.98)))
@@ -159,58 +141,60 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
 
 
 def yes_confidence(answer: Answer) -> float | None:
-    """P(yes) among yes and no, where the answer begins; None where neither is among the kept tokens."""
+    """Return P(yes) / (P(yes) + P(no)) at the beginning of an answer; None if no stored token spells either."""
     shares = word_shares(answer, YES_NO)
     return None if shares is None else shares[0]
 
 
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
-    """Each option's share, averaged over the answers about one pair, whose options stand in different orders.
+    """Return the mean relative probability per option, over answers with different orders of options.
 
-    Returns:
-        By option; None where no answer begins with a letter that is among its kept tokens.
+    Answers that do not begin with a letter are left out; None if there are no others.
     """
     found: list[dict[str, float]] = []
     for answer in answers:
         shares = word_shares(answer, LETTERS[: len(answer.options)])
         if shares is not None:
             found.append(dict(zip(answer.options, shares, strict=True)))
-    return {option: sum(one[option] for one in found) / len(found) for option in found[0]} if found else None
+    return {option: sum(shares[option] for shares in found) / len(found) for option in found[0]} if found else None
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Shares of words, which are 1 together, where an answer begins; None where none of them is among its tokens."""
+    """Return relative probabilities of words, which sum to 1, at the beginning of an answer.
+
+    None if no stored token spells any of the words.
+    """
     token = beginning(answer)
     if token is None:
         return None
-    kept = {(other.text, other.id): other.logprob for other in token.top}
-    kept.setdefault((token.text, token.id), token.logprob)
-    masses = [sum(exp(value) for (text, _), value in kept.items() if spells(text, word)) for word in words]
+    logprobs = {(other.text, other.id): other.logprob for other in token.top}
+    logprobs.setdefault((token.text, token.id), token.logprob)
+    masses = [sum(exp(value) for (text, _), value in logprobs.items() if spells(text, word)) for word in words]
     if not any(masses):
         return None
-    least = exp(min(kept.values()))
+    least = exp(min(logprobs.values()))
     masses = [mass or least for mass in masses]
     return [mass / sum(masses) for mass in masses]
 
 
 def beginning(answer: Answer) -> Token | None:
-    """The first token of an answer that is no blank, quote or bracket; where there is none, its first token."""
+    """Return the first token of an answer that is not only blanks, quotes and brackets; else its first token."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 
 
 def spells(text: str, word: str) -> bool:
-    """Whether a token is a word, with whatever stands around it; case counts for single letters alone."""
+    """Return whether a token spells a word, apart from blanks and punctuation; only single letters must match case."""
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
 
 
 def needs_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
-    """See that answers hold what a policy reads."""
-    given = list(answers)
-    without = sum(answer.tokens is None for answer in given)
+    """Raise OptionError if a policy needs probabilities, and some of the answers have none."""
+    all_answers = list(answers)
+    without = sum(answer.tokens is None for answer in all_answers)
     if policy != NONE and without:
         raise OptionError(
-            f"{where}: {without:,} of {len(given):,} answers hold no probabilities of tokens, which confidence "
+            f"{where}: {without:,} of {len(all_answers):,} answers hold no probabilities of tokens, which confidence "
             f"{policy!r} reads: ask an endpoint that gives logprobs, or use confidence 'none'"
         )

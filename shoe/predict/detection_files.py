@@ -1,4 +1,4 @@
-"""Files of detections: COCO's results, YOLO's text, and our own lines; read by what they hold, not by their names."""
+"""Files of detections: COCO results, YOLO label files, and shoe's JSON Lines, recognised by their content."""
 
 from __future__ import annotations
 
@@ -22,17 +22,6 @@ from shoe.lexicon.resolve import match_labels
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Detection, Score, read_lines
 
-# What a detector's labels, and the numbers in its files, stand for: objects of a benchmark and pictures, by name.
-#
-# A number is never guessed at. Without a file of names numbers are those that the benchmark's own files have (HICO-DET
-# and V-COCO: COCO's ids from 1 to 90 with gaps, and its indices from 0 to 79). A file of names says it for any other
-# detector:
-#
-# - JSON in COCO's form: its ``categories`` (and ``images``, for files that give images numbers);
-# - ``data.yaml`` of a YOLO data set: its ``names``;
-# - text: the name of a class a line, from number 0 on;
-# - text of two columns with a tab between them: a label, and the object that it is.
-
 PERSON = "person"
 _TEXT = Annotated[str, Meta(extra={"expected": "text"})]
 _YAML = (".yaml", ".yml")
@@ -45,14 +34,14 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that files give numbers instead of.
+    """Names of the category and image IDs in files of detections.
 
     Attributes:
-        categories: name of each category id.
-        indices: names in the order of indices from 0.
-        images: file name of each image number.
-        renamed: object that a label is, by the label.
-        whose: whose numbers these are, for messages.
+        categories: class name by category ID.
+        indices: class names by index from 0.
+        images: file name by image ID.
+        renamed: object name by label of the detector.
+        whose: source of the IDs, for messages.
     """
 
     categories: Mapping[int, str]
@@ -63,14 +52,14 @@ class Names:
 
 
 class Named(Struct):
-    """A category or image of a file in COCO's form."""
+    """Category in a COCO file."""
 
     id: Whole
     name: _TEXT
 
 
 class NamedFile(Struct):
-    """An image of a file in COCO's form."""
+    """Image in a COCO file."""
 
     id: Whole | str
     file_name: _TEXT
@@ -82,12 +71,17 @@ class _Coco(Struct):
 
 
 def usual_names(benchmark: Benchmark) -> Names:
-    """The numbers that a benchmark's own files have."""
+    """Return the names of the IDs in the benchmark's own files (HICO-DET, V-COCO: COCO's IDs 1 to 90, with gaps)."""
     return Names(benchmark.object_ids, tuple(benchmark.object_ids.values()), benchmark.object_numbers)
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read a file of names; see the module."""
+    """Read the names of a detector's labels and IDs.
+
+    The file is one of these: JSON in COCO's form, of which ``categories`` and ``images`` are read; ``data.yaml`` of a
+    YOLO dataset, of which ``names`` is read; text with one class name per line, for indices from 0; or text with a
+    label, a tab and an object name per line.
+    """
     path = Path(path)
     data = read_bytes(path)
     if data.lstrip()[:1] in (b"{", b"["):
@@ -102,7 +96,7 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
     if path.suffix.lower() in _YAML:
         block = _NAMES.search(text)
         matches = list(_ITEM.finditer(block[1])) if block else []
-        if any(match[1] for match in matches):  # numbers with names, not a list
+        if any(match[1] for match in matches):  # a mapping of indices to names, not a list
             matches.sort(key=lambda match: int(match[1] or 0))
         lines = [(match[2] or match[3] or match[4]).strip() for match in matches]
     elif any("\t" in line for line in lines):
@@ -114,12 +108,12 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
 
 
 def images_of(images: Sequence[NamedFile]) -> dict[int | str, str]:
-    """File names of a COCO file's images, by their ids."""
+    """Return the file names of the images in a COCO file, by image ID."""
     return {image.id if isinstance(image.id, str) else int(image.id): image.file_name for image in images}
 
 
 def objects_of(labels: Sequence[str], names: Names, benchmark: Benchmark) -> list[str | None]:
-    """Find the object that each label of a detector is, in any case, spelling of blanks or number; None for no object.
+    """Return the object of each label, ignoring case, spelling of blanks and plurals; None if it is no object.
 
     >>> from shoe.benchmarks import benchmark
     >>> hico = benchmark("hico-det")
@@ -127,33 +121,33 @@ def objects_of(labels: Sequence[str], names: Names, benchmark: Benchmark) -> lis
     ['potted_plant', 'tv', None]
     """
     words = [names.renamed.get(label, label) for label in labels]
-    found = match_labels(words, benchmark.objects, "object")
-    return [benchmark.objects[i] if i >= 0 else None for i in found.tolist()]
+    indices = match_labels(words, benchmark.objects, "object")
+    return [benchmark.objects[i] if i >= 0 else None for i in indices.tolist()]
 
 
 def _renamed(path: Path, lines: Sequence[str], benchmark: Benchmark) -> dict[str, str]:
     renamed: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         label, _, name = (cell.strip() for cell in line.partition("\t"))
-        found = match_labels([name], benchmark.objects, "object")[0]
-        if found < 0:
+        index = match_labels([name], benchmark.objects, "object")[0]
+        if index < 0:
             expected, hint = f"an object of {benchmark.name}", meant(name, benchmark.objects)
             raise InputError(path, record=f"line {number}", found=quote(name), expected=expected, hint=hint)
-        renamed[label] = benchmark.objects[found]
+        renamed[label] = benchmark.objects[index]
     return renamed
 
 
 DETECTIONS = "shoe detections"
-"""What the first line of our own file says that it is."""
+"""Format name in the first line of shoe's own file."""
 _OUTSIDE = 2.0
-"""Pixels by which rounded boxes may lie over a picture's edge."""
+"""Pixels by which rounded boxes may extend beyond the image."""
 _NUMBER = re.compile(r"(\d+)\D*$")
 _MOST_NAMED = 5
 _FORMS = "COCO's results, a folder of YOLO's text files, or lines of shoe detections"
 
 
 class Found(NamedTuple):
-    """A box as a file has it: what the file calls the image, where in the file it stands, edges in pixels."""
+    """A detection in a file: image name in the file, position in the file, and box edges in pixels."""
 
     image: str
     place: str
@@ -164,13 +158,13 @@ class Found(NamedTuple):
 
 @dataclass(slots=True)
 class Detections:
-    """What a file or a detector says of pictures.
+    """Detections of images.
 
     Attributes:
-        pictures: the detections of each picture, by name; every picture that was looked at has an entry.
-        unknown: labels that are no objects of the benchmark, and how many boxes have them; these are left out.
-        other_images: boxes in pictures that were not asked about.
-        by: how they came about, JSON for the provenance of what is made of them.
+        pictures: detections by file name of the image; images without detections have an entry, too.
+        unknown: number of boxes, which are left out, by label that is no object of the benchmark.
+        other_images: number of boxes in other images.
+        by: settings of the detector, as JSON.
     """
 
     pictures: dict[str, Detected]
@@ -193,50 +187,43 @@ class _Dataset(Struct):
 
 
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
-    """Read the detections of pictures.
-
-    Args:
-        path: of the file, or of the folder of YOLO's text files.
-        pictures: those that were asked about.
-        names: what numbers and labels stand for.
-        benchmark: whose objects labels become.
+    """Read the detections of images from a file, or from a folder of YOLO label files.
 
     Raises:
-        InputError: for a file of no such form; naming what in it is of no picture, has a number that is no class, or
-            lies outside of its picture; and where no label is an object.
+        InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no
+            image is one of ``pictures``; or if no label is an object of the benchmark.
     """
     path = Path(path)
-    found, by, looked_at = _boxes(path, pictures, names)
-    boxes = list(found)
-    called = list(dict.fromkeys([*(box.image for box in boxes), *looked_at]))
-    index = dict(zip(called, image_index(called, [picture.name for picture in pictures]).tolist(), strict=True))
-    if called and max(index.values()) < 0:
+    boxes_in_file, by, seen_images = _boxes(path, pictures, names)
+    boxes = list(boxes_in_file)
+    images = list(dict.fromkeys([*(box.image for box in boxes), *seen_images]))
+    index = dict(zip(images, image_index(images, [picture.name for picture in pictures]).tolist(), strict=True))
+    if images and max(index.values()) < 0:
         expected = f"some of the pictures, as {quote(pictures[0].name)}"
-        raise InputError(path, found=f"images as {quote(called[0])}", expected=expected)
+        raise InputError(path, found=f"images as {quote(images[0])}", expected=expected)
     labels = list(dict.fromkeys(box.label for box in boxes))
     object_of = dict(zip(labels, objects_of(labels, names, benchmark), strict=True))
-    if labels and not any(object_of.values()) and "detector" not in by:  # one that was seen to know some object
+    if labels and not any(object_of.values()) and "detector" not in by:  # shoe's own detectors were checked already
         wrong, hint = f"no object, but {', '.join(map(quote, labels[:5]))}", meant(labels[0], benchmark.objects)
         raise InputError(path, field="labels", found=wrong, expected=f"objects of {benchmark.name}", hint=hint)
-    read = Detections({}, by=by)
-    of_picture: list[list[Detection]] = [[] for _ in pictures]
+    result = Detections({}, by=by)
+    of_image: list[list[Detection]] = [[] for _ in pictures]
     for box in boxes:
         number, object_ = index[box.image], object_of[box.label]
         if number < 0:
-            read.other_images += 1
+            result.other_images += 1
         elif object_ is None:
-            read.unknown[box.label] += 1
+            result.unknown[box.label] += 1
         else:
-            of_picture[number].append(Detection(inside(path, box.place, box.box, pictures[number]), object_, box.score))
-    for picture, mine in zip(pictures, of_picture, strict=True):
-        read.pictures[picture.name] = detected(picture, mine)
-    return read
+            of_image[number].append(Detection(inside(path, box.place, box.box, pictures[number]), object_, box.score))
+    result.pictures = {p.name: detected(p, boxes_) for p, boxes_ in zip(pictures, of_image, strict=True)}
+    return result
 
 
 def _boxes(
     path: Path, pictures: Sequence[Picture], names: Names
 ) -> tuple[Iterable[Found], Mapping[str, Any], Iterable[str]]:
-    """The boxes of a file, how they came about, and the images that it knows to be without boxes, too."""
+    """Return the boxes of a file, the settings of the detector, and all images that the detector has seen if known."""
     if path.is_dir():
         return _yolo(path, pictures, names), {"file": path.name, "format": "yolo"}, ()
     data = read_bytes(path)
@@ -256,9 +243,9 @@ def _boxes(
     for record in records:
         check_same(path, record, known.get(record.image))
     boxes = (
-        Found(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(one))
+        Found(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(detection))
         for record in records
-        for number, one in enumerate(record.detections)
+        for number, detection in enumerate(record.detections)
     )
     return boxes, by or {"file": path.name, "format": "jsonl"}, {record.image for record in records}
 
@@ -266,24 +253,24 @@ def _boxes(
 def boxes_of(
     pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
 ) -> Detections:
-    """Read detections as :func:`read_detections` does, and tell the user what in the file is of no use."""
-    found = read_detections(path, pictures, names, benchmark)
-    if found.unknown:
-        named = ", ".join(f"{label} ({count:,})" for label, count in found.unknown.most_common(_MOST_NAMED))
-        more = ", ..." if len(found.unknown) > _MOST_NAMED else ""
-        left_out = f"{found.unknown.total():,} boxes left out"
+    """Read detections as :func:`read_detections` does, and notify the user of boxes and images that are not used."""
+    boxes = read_detections(path, pictures, names, benchmark)
+    if boxes.unknown:
+        named = ", ".join(f"{label} ({count:,})" for label, count in boxes.unknown.most_common(_MOST_NAMED))
+        more = ", ..." if len(boxes.unknown) > _MOST_NAMED else ""
+        left_out = f"{boxes.unknown.total():,} boxes left out"
         say(f"{path}: {left_out}, whose labels are no objects of {benchmark.name}: {named}{more}")
-    if without := sum(not one.detections for one in found.pictures.values()):
+    if without := sum(not record.detections for record in boxes.pictures.values()):
         say(f"{path}: no box in {without:,} of {many(len(pictures), 'picture')}")
-    if found.other_images:
-        say(f"{path}: {found.other_images:,} boxes are of other pictures")
-    if not any(one.label == PERSON for of in found.pictures.values() for one in of.detections):
+    if boxes.other_images:
+        say(f"{path}: {boxes.other_images:,} boxes are of other pictures")
+    if not any(box.label == PERSON for record in boxes.pictures.values() for box in record.detections):
         say(f"{path}: no box is a person's, so that there is no pair")
-    return found
+    return boxes
 
 
 def _is_dataset(data: bytes) -> bool:
-    """Whether a file is one object with annotations, and not lines, of which the first is an object."""
+    """Return whether a file is one JSON object with annotations, and not JSON Lines."""
     try:
         return "annotations" in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:
@@ -291,27 +278,18 @@ def _is_dataset(data: bytes) -> bool:
 
 
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
-    """Check that what a file says of an image is about the picture that has its name now.
-
-    Args:
-        path: the file.
-        record: of the image; a digest "" and sizes of 0 are unknown.
-        picture: the picture of this name, if there is one.
-    """
+    """Raise InputError if a record has another digest or size than the image of its name; "" and 0 are unknown."""
     if picture is not None:
-        size = f"{record.width} x {record.height}" if record.width or record.height else None
+        size = f"{record.width} x {record.height}" if record.width or record.height else ""
         now = f"{picture.width} x {picture.height}"
-        for field_, found, expected in (
-            ("digest", record.digest or None, picture.digest),
-            ("width, height", size, now),
-        ):
-            if found not in (None, expected):
-                where, expected = f"image {quote(record.image)}", f"{expected}, as the picture has"
-                raise InputError(path, record=where, field=field_, found=str(found), expected=expected)
+        for field_, found, expected in (("digest", record.digest, picture.digest), ("width, height", size, now)):
+            if found not in ("", expected):
+                image, expected = f"image {quote(record.image)}", f"{expected}, as the picture has"
+                raise InputError(path, record=image, field=field_, found=found, expected=expected)
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[Found]:
-    """Name images by the file's own names, else by the number at the end of a picture's name, as COCO's files do."""
+    """Yield COCO results; an image ID is looked up in the file, else it is the number at the end of an image's name."""
     of_number: dict[int, str | None] = {}
     for picture in pictures:
         if match := _NUMBER.search(picture.path.stem):
@@ -328,11 +306,8 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
         else:
             name = names.images.get(int(image), "") if names.images else of_number.get(int(image), "")
         if name is None:
-            expected, hint = (
-                "one picture whose name ends with it",
-                "a file of names with COCO's images tells them apart",
-            )
-            found = f"{int(image)}, of two"
+            expected, found = "one picture whose name ends with it", f"{int(image)}, of two"
+            hint = "a file of names with COCO's images tells them apart"
             raise InputError(path, record=place, field="image_id", found=found, expected=expected, hint=hint)
         x, y, width, height = result.bbox
         yield Found(name, place, (x, y, x + width, y + height), names.categories[category], result.score)
@@ -344,7 +319,7 @@ def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[F
     if not files:
         raise InputError(folder, found="a folder without .txt files", expected="a file of YOLO's for each picture")
     for path in files:
-        if picture := by_stem.get(path.stem):  # others are classes.txt, and pictures that are not asked about
+        if picture := by_stem.get(path.stem):  # other files are classes.txt, and those of other images
             for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").splitlines(), 1):
                 if line.strip():
                     yield _yolo_line(path, f"line {number}", line.split(), picture, names)
@@ -368,24 +343,18 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
-    """The record of a picture's detections."""
-    return Detected(
-        image=picture.name,
-        digest=picture.digest,
-        width=picture.width,
-        height=picture.height,
-        detections=tuple(detections),
-    )
+    """Return the record of an image's detections."""
+    name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
+    return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
 
 
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Cut a box off at the picture's edges."""
+    """Return a box clipped to its image; raise InputError if it extends more than 2 pixels beyond the image."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
-    low, high = -_OUTSIDE, (width + _OUTSIDE, height + _OUTSIDE)
-    if not (low <= x1 < x2 <= high[0] and low <= y1 < y2 <= high[1]):
+    if not (-_OUTSIDE <= x1 < x2 <= width + _OUTSIDE and -_OUTSIDE <= y1 < y2 <= height + _OUTSIDE):
         found = ", ".join(f"{value:g}" for value in box)
         expected = f"x1 < x2, y1 < y2 inside of {picture.name}, {width} x {height} pixels as it is looked at"
         hint = "boxes are those of the picture turned as its EXIF data say"

@@ -1,8 +1,6 @@
-"""Pictures: found, looked at before anything is asked about them, and opened as they are to be looked at.
+"""Image files: they are listed, checked before a run, and opened as 8-bit RGB after the EXIF rotation.
 
-A camera writes how it was held into EXIF data, and viewers, detectors' training sets and people see the picture turned
-accordingly; so all boxes are those of the turned one. Whatever a file holds (CMYK, a palette, 16 bits, transparency)
-becomes 8-bit RGB here and nowhere else.
+All boxes refer to the rotated image, because viewers and the training sets of detectors apply the EXIF rotation, too.
 """
 
 from __future__ import annotations
@@ -27,27 +25,26 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-"""Endings of the files of a folder that are pictures."""
+"""File name extensions of images in a folder."""
 MOST_PIXELS = 100_000_000
-"""A larger picture is refused: opened, it would take 300 MB and more."""
+"""Largest number of pixels of an image, which then needs 300 MB of memory."""
 _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
 _DEEPEST = 65535
 _EIGHTH = 8
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError)
-"""What Pillow's readers raise for damaged files."""
+"""Exceptions of Pillow for damaged files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture's file, looked at.
+    """A checked image file.
 
     Attributes:
-        name: the file's, without folders.
-        path: the file.
-        digest: 32 hex digits of its content.
-        width, height: in pixels, turned as EXIF data say.
+        name: file name, without folders.
+        digest: 32 hex digits of a hash of the content.
+        width, height: size in pixels after the EXIF rotation.
     """
 
     name: str
@@ -58,8 +55,8 @@ class Picture:
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
-    """List picture files: those named, and of folders those with one of ``SUFFIXES``, by name."""
-    found: dict[str, Path] = {}
+    """Return the given image files, and for folders their files with one of ``SUFFIXES``, sorted by name."""
+    by_name: dict[str, Path] = {}
     for place in map(Path, places):
         if not place.exists():
             raise unreadable(place, FileNotFoundError())
@@ -69,19 +66,14 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
             if not files:
                 raise InputError(place, found="a folder without pictures", expected=f"files {' '.join(SUFFIXES)}")
         for path in files:
-            if path.name in found and found[path.name] != path:
-                hint = f"the other one is {found[path.name]}"
+            if by_name.setdefault(path.name, path) != path:
+                hint = f"the other one is {by_name[path.name]}"
                 raise InputError(path, found="a second picture of this name", expected="one name each", hint=hint)
-            found[path.name] = path
-    return list(found.values())
+    return list(by_name.values())
 
 
 def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
-    """Look at every file, to its end, with all processors; nothing needs to be asked about what cannot be read.
-
-    Returns:
-        The pictures, in order, and an error for each file that is none.
-    """
+    """Check files in parallel; return the images, in order, and an error for each file that cannot be read."""
 
     def look_or_error(path: Path) -> Picture | InputError:
         try:
@@ -89,20 +81,16 @@ def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
         except InputError as error:
             return error
 
-    with _unwarned(), ThreadPoolExecutor() as pool:
-        found = list(pool.map(look_or_error, files))
-    return [one for one in found if isinstance(one, Picture)], [one for one in found if isinstance(one, InputError)]
+    with _no_warnings(), ThreadPoolExecutor() as pool:
+        results = list(pool.map(look_or_error, files))
+    pictures = [result for result in results if isinstance(result, Picture)]
+    return pictures, [result for result in results if isinstance(result, InputError)]
 
 
 def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
-    """Look at all pictures of files and folders before anything is asked about them.
+    """Check all images in files and folders; return them with absolute paths, which workers need.
 
-    Args:
-        places: files and folders.
-        say: takes a line for each picture but the first that cannot be read.
-
-    Returns:
-        Pictures with absolute paths, by which workers elsewhere find them.
+    If images cannot be read, the first error is raised, and ``say`` takes one line for each other error.
     """
     pictures, errors = looked_at(picture_files(places))
     for error in errors[1:]:
@@ -113,30 +101,30 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Read a picture's size and see that it is whole."""
+    """Decode an image file, and return its size and digest; raise InputError if the file is damaged."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
-        image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # a JPEG is read faster so
+        image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # decodes a JPEG faster
         image.load()
-        if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # which loading a TIFF has seen to
+        if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # loading a TIFF has already rotated it
             width, height = height, width
     return Picture(path.name, path, digest, width, height)
 
 
 def opened(picture: Picture) -> Image:
-    """Open a picture as it is to be looked at: turned, 8-bit RGB."""
+    """Open an image as 8-bit RGB after the EXIF rotation; raise InputError if the file has changed."""
     from PIL import ImageOps
 
     data, digest = _content(picture.path)
     if digest != picture.digest:
         raise InputError(picture.path, found="another picture than at the start", expected="files that stay")
-    with _unwarned(), _opened(picture.path, data) as image:
+    with _no_warnings(), _opened(picture.path, data) as image:
         return rgb(ImageOps.exif_transpose(image))
 
 
 def rgb(image: Image) -> Image:
-    """Make a picture of any mode 8-bit RGB; what is transparent becomes white."""
+    """Convert an image of any mode to 8-bit RGB; transparent pixels become white."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":
@@ -145,15 +133,13 @@ def rgb(image: Image) -> Image:
             raise ValueError(f"pixels of the mode {image.mode} outside 0 to {_DEEPEST}, or with fractions")
         return Images.fromarray((values.astype(np.uint32) // 257).astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
-        seen = image.convert("RGBA")
         white = Images.new("RGBA", image.size, "white")
-        white.alpha_composite(seen)
+        white.alpha_composite(image.convert("RGBA"))
         return white.convert("RGB")
     return image.convert("RGB")
 
 
 def _content(path: Path) -> tuple[bytes, str]:
-    """The bytes of a file, and their digest."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -162,8 +148,8 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 
 @contextmanager
-def _unwarned() -> Iterator[None]:
-    """Keep Pillow's warnings to itself: of sizes, which are checked here, and of damaged EXIF data."""
+def _no_warnings() -> Iterator[None]:
+    """Suppress Pillow's warnings about sizes, which are checked here, and about damaged EXIF data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -171,7 +157,7 @@ def _unwarned() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path, data: bytes) -> Iterator[Any]:
-    """Open a picture's file; what Pillow says of it, then and within, becomes one line."""
+    """Open an image file; Pillow's exceptions, here and in the block, become an InputError."""
     try:
         from PIL import Image as Images
         from PIL import UnidentifiedImageError

@@ -1,7 +1,4 @@
-"""Pairs of a person and an object to ask about: made of detections by a named rule, or read from a file.
-
-A pair that is not asked about can never be right: :func:`ceiling` computes which true pairs a rule leaves within reach.
-"""
+"""Pairs of a person and an object to ask about: selected from detections by a rule, or read from a file."""
 
 from __future__ import annotations
 
@@ -41,18 +38,18 @@ _Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which detections make pairs; the defaults keep all.
+    """Rule that selects pairs of detections; by default, all pairs.
 
     Attributes:
-        nms: of two boxes with one label that overlap by more than this IoU, the one with the lower score goes first.
-        min_score: detections with a lower score make no pair.
-        at_least: so many persons, and so many others, with the best scores make pairs all the same.
-        persons: at most so many persons of a picture.
-        persons_by: which of them: those with the best scores, or the largest.
-        objects: at most so many others, by score.
-        person_objects: whether a person may be the object of another one.
-        gap: at most so many pixels between the two boxes, as a share of the person's longer side; 0: they touch.
-        pairs: at most so many pairs of a picture, by the product of both scores.
+        nms: IoU threshold of non-maximum suppression between boxes with equal labels, highest score first.
+        min_score: detections with a lower score are not used.
+        at_least: number of persons, and of other objects, with the best scores that are used in spite of min_score.
+        persons: largest number of persons per image.
+        persons_by: criterion for these persons: the best scores, or the largest boxes.
+        objects: largest number of other objects per image, by score.
+        person_objects: whether a person may be the object of another person.
+        gap: largest gap between the two boxes, as a fraction of the person's longer side; 0 if they must touch.
+        pairs: largest number of pairs per image, by the product of both scores.
     """
 
     nms: _Share = 1.0
@@ -73,7 +70,6 @@ RULES = {
     "few-large": PairRule(min_score=0.5, persons=3, persons_by="area", objects=10),
     "touching": PairRule(nms=0.5, min_score=0.2, at_least=3, persons=15, objects=15, gap=0.0),
 }
-"""Rules by name."""
 ABOUT = {
     "all": "every person with every other box",
     "upt": "as UPT, PViC and ADA-CM: NMS at 0.5, score of at least 0.2, 3 to 15 persons and 3 to 15 others, all pairs",
@@ -96,51 +92,38 @@ def rule_named(name: str) -> PairRule:
 
 
 def paired(detected: Detected, rule: PairRule) -> Paired:
-    """Make the pairs of a picture, those with the highest product of scores first.
-
-    Args:
-        detected: its detections, labels being objects.
-        rule: which of them make pairs.
-    """
+    """Return the pairs of an image by a rule, those with the highest product of scores first."""
     found = detected.detections
-    boxes = np.array([one.box for one in found], np.float64).reshape(-1, 4)
-    score = np.array([one.score for one in found], np.float64)
-    label = np.array([one.label for one in found], np.object_)
-    left = _not_suppressed(boxes, score, label, rule.nms)
+    boxes = np.array([detection.box for detection in found], np.float64).reshape(-1, 4)
+    score = np.array([detection.score for detection in found], np.float64)
+    label = np.array([detection.label for detection in found], np.object_)
+    keep = _not_suppressed(boxes, score, label, rule.nms)
     is_person = label == PERSON
     size = (boxes[:, 2:] - boxes[:, :2]).prod(axis=1) if rule.persons_by == "area" else score
-    persons = _best(np.flatnonzero(left & is_person), score, size, rule, rule.persons)
-    others = _best(np.flatnonzero(left & ~is_person), score, score, rule, rule.objects)
+    persons = _best(np.flatnonzero(keep & is_person), score, size, rule, rule.persons)
+    others = _best(np.flatnonzero(keep & ~is_person), score, score, rule, rule.objects)
     objects = np.concatenate([persons, others]) if rule.person_objects else others
     human, object_ = (index.ravel() for index in np.meshgrid(persons, objects, indexing="ij"))
-    near = human != object_
+    is_pair = human != object_
     if rule.gap is not None:
-        ours, theirs = boxes[human], boxes[object_]
-        apart = np.maximum(ours[:, :2], theirs[:, :2]) - np.minimum(ours[:, 2:], theirs[:, 2:])
-        longer = (ours[:, 2:] - ours[:, :2]).max(axis=1)
-        near &= np.maximum(apart.max(axis=1), 0) / longer <= rule.gap
-    human, object_ = human[near], object_[near]
+        human_boxes, object_boxes = boxes[human], boxes[object_]
+        gap = np.maximum(human_boxes[:, :2], object_boxes[:, :2]) - np.minimum(human_boxes[:, 2:], object_boxes[:, 2:])
+        longer = (human_boxes[:, 2:] - human_boxes[:, :2]).max(axis=1)
+        is_pair &= np.maximum(gap.max(axis=1), 0) / longer <= rule.gap
+    human, object_ = human[is_pair], object_[is_pair]
     best = np.argsort(-(score[human] * score[object_]), kind="stable")[: rule.pairs]
-    pairs = [
+    pairs = tuple(
         Pair(found[h].box, found[o].box, found[o].label, found[h].score, found[o].score)
         for h, o in zip(human[best].tolist(), object_[best].tolist(), strict=True)
-    ]
-    return Paired(
-        image=detected.image,
-        digest=detected.digest,
-        width=detected.width,
-        height=detected.height,
-        pairs=tuple(pairs),
     )
+    image, digest = detected.image, detected.digest
+    return Paired(image=image, digest=digest, width=detected.width, height=detected.height, pairs=pairs)
 
 
 def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index", "merged"] = "index") -> PairFigures:
-    """Say which true pairs are within reach: on the pictures that were paired, whatever is answered.
+    """Return the recall of ground-truth pairs in the images with pairs: an upper bound on the recall of predictions.
 
-    Args:
-        paired: the pairs of pictures.
-        truth: what is so.
-        pairs: when two pairs of the ground truth are one; see :class:`~shoe.diagnosis.localisation.PairRules`.
+    ``pairs`` defines which ground-truth pairs are the same; see :class:`~shoe.diagnosis.localisation.PairRules`.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -160,19 +143,19 @@ def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index"
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """(n,) boxes that lie over no other box of their label with a higher score that is left."""
+    """Return (n,) whether each box remains after greedy non-maximum suppression at an IoU above ``most``."""
     order = np.argsort(-score, kind="stable")
     later, earlier = np.tril_indices(len(order), -1)
     same = label[order[later]] == label[order[earlier]]
     later, earlier = later[same], earlier[same]
     close = iou(boxes[order[later]], boxes[order[earlier]], Overlap.CONTINUOUS) > most
-    left = np.zeros(len(order), bool)
-    left[order[greedily_kept(later[close], earlier[close], np.arange(len(order)))]] = True
-    return left
+    keep = np.zeros(len(order), bool)
+    keep[order[greedily_kept(later[close], earlier[close], np.arange(len(order)))]] = True
+    return keep
 
 
 def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
-    """The rows with a sufficient score, or the best of too few; of too many those that rank highest."""
+    """Return the rows with ``min_score``, at most ``most`` by rank; if too few, the ``at_least`` best by score."""
     enough = rows[score[rows] >= rule.min_score]
     if len(enough) < rule.at_least:
         return rows[np.argsort(-score[rows], kind="stable")[: rule.at_least]]
@@ -181,13 +164,12 @@ def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The pairs of pictures, and how they came about.
+    """Pairs of images, and the settings with which they were made.
 
     Attributes:
-        records: of each picture, in order.
-        boxes: how the boxes came about, JSON.
-        rule: name of the pair rule; "file" where pairs were given.
-        settings: of the rule.
+        records: pairs per image, in order.
+        boxes: settings of the detector, as JSON.
+        rule: name of the pair rule; "file" for pairs from a file.
     """
 
     records: Sequence[Paired]
@@ -197,7 +179,7 @@ class Pairs:
 
     @classmethod
     def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Pairs:
-        """Make the pairs of pictures by a rule, and write them where ``shoe diagnose`` reads them."""
+        """Return the pairs of images by a rule, and write them to ``out`` for ``shoe diagnose``."""
         records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
         write_lines(out, records)
         return cls(records, boxes.by, rule, settings)
@@ -209,7 +191,7 @@ class Pairs:
 
     @property
     def by(self) -> dict[str, Any]:
-        """All settings up to the pairs, JSON, and 16 hex digits of all pairs."""
+        """Settings of boxes and pairs, and 16 hex digits of a hash of all pairs, as JSON."""
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         for record in self.records:
             digest.update(canonical(msgspec.to_builtins(record)))
@@ -217,12 +199,12 @@ class Pairs:
         return {"boxes": dict(self.boxes), "pairs": pairs, "paired": digest.hexdigest()}
 
     def of(self, pictures: Iterable[Picture]) -> Pairs:
-        """Return those of some of the pictures."""
+        """Return the pairs of some images."""
         names = {picture.name for picture in pictures}
         return replace(self, records=[record for record in self.records if record.image in names])
 
     def check(self) -> None:
-        """Check that there is anything to ask about."""
+        """Raise OptionError if there is no pair."""
         if not self.count:
             pictures = many(len(self.records), "picture")
             raise OptionError(f"found no pair in {pictures}, expected some: try --pair-rule all, or another detector")
@@ -245,53 +227,47 @@ class _Image(Struct, gc=False):
 
 
 def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Pairs:
-    """Read the pairs of pictures from a file in the form of :mod:`shoe.predictions.pair_predictions`.
-
-    Args:
-        path: the file.
-        pictures: those that are asked about; pairs of others are left out.
-        names: what numbers and labels stand for.
-        benchmark: whose objects labels become.
+    """Read the pairs of images from a file in the format of :mod:`shoe.predictions.pair_predictions`.
 
     Returns:
-        One record per picture, in their order; without pairs for a picture that is not in the file.
+        One record per image of ``pictures``, in this order; an image that is not in the file has no pairs.
 
     Raises:
-        InputError: naming the image, pair and field that break the form, lie outside of the picture, or are no object.
+        InputError: if the format is invalid, a box is outside its image, or a label is no object of the benchmark.
     """
     path = Path(path)
     if path.is_dir():
         raise unreadable(path, IsADirectoryError())
     source = open_source(path, benchmark)
     records = source.typed(_Image)
-    found = image_names(source, (record.filename for record in records), "filename")
-    at = image_index(found, [picture.name for picture in pictures]).tolist()
-    if found and max(at) < 0:
+    images = image_names(source, (record.filename for record in records), "filename")
+    index = image_index(images, [picture.name for picture in pictures]).tolist()
+    if images and max(index) < 0:
         expected = f"some of the pictures, as {quote(pictures[0].name)}"
-        raise InputError(path, field="filename", found=f"images as {quote(found[0])}", expected=expected)
+        raise InputError(path, field="filename", found=f"images as {quote(images[0])}", expected=expected)
     pairs: list[list[Pair]] = [[] for _ in pictures]
     object_of: dict[float | str, str] = {}
-    for record, name, number in zip(records, found, at, strict=True):
+    for record, name, number in zip(records, images, index, strict=True):
         if number < 0:
             continue
         picture = pictures[number]
-        said = Detected(image=name, digest=record.digest, width=record.width, height=record.height, detections=())
-        check_same(path, said, picture)
-        for index, pair in enumerate(record.box_pairs):
-            place = f"image {quote(name)}: pair {index}"
+        image = Detected(image=name, digest=record.digest, width=record.width, height=record.height, detections=())
+        check_same(path, image, picture)
+        for i, pair in enumerate(record.box_pairs):
+            place = f"image {quote(name)}: pair {i}"
             human, thing = (inside(path, place, box, picture) for box in (pair.h_box, pair.o_box))
             if pair.o_label not in object_of:
                 object_of[pair.o_label] = _object(path, place, pair.o_label, names, benchmark)
             pairs[number].append(Pair(human, thing, object_of[pair.o_label], pair.h_score, pair.o_score))
-    paired_ = [
-        Paired(image=one.name, digest=one.digest, width=one.width, height=one.height, pairs=tuple(of))
-        for one, of in zip(pictures, pairs, strict=True)
+    of_image = [
+        Paired(image=picture.name, digest=picture.digest, width=picture.width, height=picture.height, pairs=tuple(some))
+        for picture, some in zip(pictures, pairs, strict=True)
     ]
-    return Pairs(paired_, {"file": path.name})
+    return Pairs(of_image, {"file": path.name})
 
 
 def _object(path: Path, place: str, label: float | str, names: Names, benchmark: Benchmark) -> str:
-    """The object that a pair's label is: a word, or an index from 0."""
+    """Return the object for a label, a word or an index from 0; raise InputError if it is none."""
     if not isinstance(label, str):
         if not 0 <= label < len(names.indices):
             expected = f"0 to {len(names.indices) - 1}, objects of {names.whose}"

@@ -1,9 +1,8 @@
-"""Where a run keeps its files; one part of the pictures, of which other processes do the others; and taking parts over.
+"""Files of a run, and its division into shards.
 
-Pictures are divided by a hash of their content, and with them their boxes, pairs and questions. A part keeps its files
-in a folder of its own (``predictions.parts/3-of-16`` for ``predictions.jsonl``). Taking over is a union by key, in any
-order and however often: boxes by picture, answers by question; pairs follow from boxes. A file is removed once all that
-it holds is on the disk elsewhere, so that an end at any moment loses nothing.
+Images are assigned to shards by a hash of their content, with their boxes, pairs and questions. Each shard has a folder
+for its files (``predictions.parts/3-of-16`` for ``predictions.jsonl``). A run without a shard merges the boxes by image
+and the answers by question. A file is removed once its content is on the disk elsewhere.
 """
 
 from __future__ import annotations
@@ -26,12 +25,11 @@ _NAMES = _DETECTIONS, _PAIRS, _ANSWERS = "detections.jsonl", "pairs.jsonl", "ans
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where a run, or one part of it, keeps what it makes.
+    """Paths of the files of a run or of one shard.
 
     Attributes:
-        detections, pairs, answers: its files.
-        folder: where parts, and the workers of a cluster, keep what this run takes over.
-        whole: of a part: the files of all, which it reads and does not write.
+        folder: folder with the files of shards, and of workers of a cluster, which this run merges.
+        whole: files of the run without shards, which a shard reads and does not write; None if this is no shard.
     """
 
     detections: Path
@@ -42,12 +40,12 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Files:
-        """Name the files of a run that writes ``out``, except those that are given."""
-        boxes, pairs, ours, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
-        return cls(detections or boxes, pairs, answers or ours, folder)
+        """Return the paths for a run that writes ``out``; given paths replace the default names."""
+        boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
+        return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
     def of_part(self, shard: Shard) -> Files:
-        """Name the files of one part, and make their folder."""
+        """Return the paths for one shard, and create its folder."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -57,31 +55,29 @@ class Files:
 
     @property
     def workers(self) -> Path:
-        """The path beside which other processes keep answers for this run."""
+        """Path beside which other processes write answers for this run."""
         return self.folder / _ANSWERS
 
     def boxes_elsewhere(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Read the boxes found by other runs: for a part its pictures in the file of all, else those of all parts.
+        """Return the detections of other runs: those of all shards, or for a shard those in the file of the whole run.
 
-        Args:
-            by: how the detector says that boxes came about.
-            pictures: of the run.
+        ``by`` are the settings of the detector, which must be equal, and ``pictures`` the images of this run.
         """
-        known, found = {picture.name: picture for picture in pictures}, []
+        known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
             for record in read_made(path, Detected, DETECTIONS, by) if path.exists() else ():
                 check_same(path, record, known.get(record.image))
                 if self.whole is None or record.image in known:
-                    found.append(record)
-        return found
+                    records.append(record)
+        return records
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove what was taken over of parts, boxes if ``boxes``; what a process still writes stays."""
+        """Remove the merged pairs of shards, and the detections if ``boxes``, except files that are being written."""
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:
                 remove(path)
             for folder in [*self.folder.glob("*"), self.folder]:
-                with suppress(OSError):  # there is none, or something in it
+                with suppress(OSError):  # it does not exist or is not empty
                     folder.rmdir()
 
     def _parts(self, name: str) -> list[Path]:
@@ -89,5 +85,5 @@ class Files:
 
 
 def of_part(pictures: Iterable[Picture], shard: Shard) -> list[Picture]:
-    """Return the pictures of one part; pictures with the same content are of the same part."""
+    """Return the images of one shard; images with equal content are in the same shard."""
     return [picture for picture in pictures if shard.holds_one(bytes.fromhex(picture.digest))]

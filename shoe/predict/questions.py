@@ -1,4 +1,4 @@
-"""A question about pictures: what is shown and said to a model, and the key under which its answer is kept."""
+"""Questions to a vision-language model about images: prompts, chats, and the keys of answers."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SCHEME = 1
-"""Version of keys."""
+"""Version of the computation of keys."""
 
 
 class Picture(Protocol):
-    """A picture as a model is to see it; nothing is read or drawn before it is opened."""
+    """Image as shown to a model; it is read and drawn only when it is opened."""
 
     @property
     def digest(self) -> str:
-        """Return hex digits that stand for what it shows: the file's content, and what is drawn on it or cut out."""
+        """Hex digits of a hash of the image file, and of the marks and crops."""
 
     def open(self) -> Image:
-        """Make the picture, of mode RGB."""
+        """Return the image in mode RGB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about one picture.
+    """A question about one image file.
 
     Attributes:
-        pictures: shown before the text, in this order.
-        text: of the user.
-        system: instructions; none if empty.
-        words: what the answer is to begin with, as ("yes", "no"): back ends that see all probabilities keep theirs.
-        prompt: digest of the prompt file that it was made of.
-        about: the fields of :class:`~shoe.predict.records.Answer` that say what was asked: image, pair, way, ...
+        pictures: images that are shown before the text, in this order.
+        text: text of the user.
+        system: instructions; "" for none.
+        words: expected first words, like ("yes", "no"). Local back ends record their probabilities.
+        prompt: digest of the prompt file.
+        about: fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, way, ...
     """
 
     pictures: Sequence[Picture]
@@ -61,67 +61,53 @@ class Question:
 
 
 class Ask(Request):
-    """A question to one model, as a request that a ledger keeps the answer of.
-
-    Its key stands for all that an answer depends on: pictures, boxes, prompt, model, decoding.
-
-    Attributes:
-        question: what is asked.
-    """
+    """Request with one question to one model; its key is a hash of everything that the answer depends on."""
 
     __slots__ = ("question",)
 
     def __init__(self, question: Question, identity: Mapping[str, Any]) -> None:
-        """Take a question.
-
-        Args:
-            question: what is asked.
-            identity: of the back end: model, revision, decoding.
-        """
-        shown = [one.digest for one in question.pictures]
-        parts = [SCHEME, identity, shown, question.prompt, question.system, question.text, question.words]
-        super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
+        """Create a request; ``identity`` holds model, revision and decoding settings of the back end."""
         self.question = question
+        parts = [SCHEME, identity, self.shown, question.prompt, question.system, question.text, question.words]
+        super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
 
     @property
     def shown(self) -> list[str]:
-        """Digests of its pictures."""
+        """Digests of the images."""
         return [picture.digest for picture in self.question.pictures]
 
     def payload(self) -> dict[str, Any]:
-        """Return the messages as OpenAI's chat completions have them; pictures are made now."""
-        return {"messages": messages_of(self.question, [url_of(one.open()) for one in self.question.pictures])}
+        """Return the messages in the form of OpenAI's chat completions; the images are opened and encoded here."""
+        urls = [url_of(picture.open()) for picture in self.question.pictures]
+        return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return how many characters the texts have; pictures count as :class:`Request` counts them."""
+        """Return :meth:`size`, an upper bound on the number of characters."""
         return self.size()
 
     def size(self) -> int:
-        """Return how many bytes the texts have, without making a picture."""
-        unseen = messages_of(self.question, ["" for _ in self.question.pictures])
-        return Request(self.key, {"messages": unseen}).size()
+        """Return the number of bytes of the texts, and of images as :class:`Request` counts them; opens no image."""
+        messages = messages_of(self.question, [""] * len(self.question.pictures))
+        return Request(self.key, {"messages": messages}).size()
 
 
 def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a chat in OpenAI's form: instructions if there are any, then pictures and text of the user."""
-    shown: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    user = {"role": "user", "content": [*shown, {"type": "text", "text": question.text}]}
+    """Return a chat in OpenAI's form: optional instructions, then the images and the text of the user."""
+    images: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    user = {"role": "user", "content": [*images, {"type": "text", "text": question.text}]}
     return [{"role": "system", "content": question.system}, user] if question.system else [user]
 
 
 def url_of(image: Image) -> str:
-    """Write a picture as an address that holds it, without loss."""
+    """Return a data URL with an image as PNG."""
     stream = BytesIO()
     image.save(stream, "PNG", compress_level=1)
     return f"data:image/png;base64,{b64encode(stream.getvalue()).decode()}"
 
 
-# Ways to ask about a picture: a free phrase, yes or no for each verb, letters for all verbs, or the whole picture.
-#
-# Each has a prompt, a text file with two sections, ``[instructions]`` and ``[question]``. In the question stand
-# ``$person`` and ``$thing``, the words by which the visual prompt refers to the two (:class:`Shown`); for yes and no
-# ``$action`` beside them, the verb's -ing form; for letters ``$options``, a line each. A dollar sign is written ``$$``.
-# For a whole picture the file is the question alone (``shoe prompt``).
+# A prompt file has the sections ``[instructions]`` and ``[question]``, with these fields in the latter: ``$person`` and
+# ``$thing``, the descriptions in ``Shown``; ``$action``, the -ing form of the verb (yes-no); ``$options``, one line per
+# verb (letters). ``$$`` is a dollar sign. For whole images, the file is the question itself (``shoe prompt``).
 
 YES_NO = ("yes", "no")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -131,23 +117,21 @@ _FIELDS = {
     "letters": ("person", "thing", "options"),
     "image": (),
 }
-_FILES = {"phrase": "predict/phrase.txt", "yes-no": "predict/yes-no.txt", "letters": "predict/letters.txt"}
-_PROMPT_OF_WHOLE = "detection.txt"
 WHOLE = "image"
-"""The way to ask that needs no pairs."""
+"""Kind of question about a whole image, without pairs."""
 WAYS = tuple(_FIELDS)
-"""Names of the ways to ask."""
+"""Names of the kinds of questions."""
 TOKENS = {"phrase": 24, "yes-no": 1, "letters": 1, "image": 2048}
-"""Most tokens of an answer, by way, unless something else is asked for."""
+"""Default limit of tokens per answer, by kind of question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A pair as a model is to see it.
+    """Visual prompt of one pair.
 
     Attributes:
-        pictures: in the order in which they are shown.
-        person, thing: how a text refers to the two: "the person in the red box", "the bicycle at [10, 20, 90, 80]".
+        pictures: images in the order in which they are shown.
+        person, thing: descriptions of the two: "the person in the red box", "the bicycle at [10, 20, 90, 80]".
     """
 
     pictures: Sequence[Picture]
@@ -157,15 +141,15 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to ask, with its prompt.
+    """One kind of question, with its prompt.
 
     Attributes:
         name: one of ``WAYS``.
-        digest: 16 hex digits of the prompt.
-        instructions: for the system; empty for none.
-        question: of the user, with fields.
-        rounds: of letters, how many orders of the options are asked for and averaged.
-        seed: of these orders.
+        digest: 16 hex digits of a hash of the prompt.
+        instructions: system prompt; "" for none.
+        question: text of the user, with fields.
+        rounds: number of orders of the options over which letters are averaged.
+        seed: random seed for these orders.
     """
 
     name: str
@@ -177,10 +161,10 @@ class Way:
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
-        """Read a way's prompt: the shipped one, or a file."""
+        """Read the prompt of a kind of question, from ``path`` or from the prompts in the package."""
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
-        path = path or shipped("prompts") / _FILES.get(name, _PROMPT_OF_WHOLE)
+        path = path or shipped("prompts") / ("detection.txt" if name == WHOLE else f"predict/{name}.txt")
         text, digest, bodies = read_prompt(path, () if name == WHOLE else ("instructions", "question"))
         if name == WHOLE:
             return cls(name, digest, "", Template(text.strip().replace("$", "$$")))
@@ -189,18 +173,18 @@ class Way:
         return cls(name, digest, bodies["instructions"].strip(), question, rounds, seed)
 
     def about_image(self, image: str, picture: Picture) -> Question:
-        """Ask about a whole picture."""
+        """Return the question about a whole image."""
         about = {"image": image, "way": self.name}
         return Question([picture], self.question.substitute(), self.instructions, (), self.digest, about)
 
     def about_pair(self, image: str, pair: Pair, shown: Shown, benchmark: Benchmark) -> Iterator[Question]:
-        """Ask about a pair: once, for each verb that the benchmark has for the object, or for each order of letters."""
+        """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters)."""
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": shown.person, "thing": shown.thing}
 
-        def question(more: Mapping[str, str], expected: tuple[str, ...], **asked: Any) -> Question:
-            text = self.question.substitute(words, **more)
-            return Question(shown.pictures, text, self.instructions, expected, self.digest, {**about, **asked})
+        def question(fields: Mapping[str, str], expected: tuple[str, ...], **more: Any) -> Question:
+            text = self.question.substitute(words, **fields)
+            return Question(shown.pictures, text, self.instructions, expected, self.digest, {**about, **more})
 
         if self.name == "phrase":
             yield question({}, ())
@@ -223,22 +207,22 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """The verbs that a benchmark has for an object, each with what is asked of it: its -ing form, in words."""
+    """Return the verbs of the benchmark's classes with an object, each with its -ing form for a question."""
     classes = benchmark.classes
     if object_ not in classes.objects:
         raise unknown_name("object", object_, classes.objects)
     column = classes.of[:, classes.objects.index(object_)]
-    found = {verb: classes.gerunds[i] for i, verb in enumerate(classes.verbs) if column[i] >= 0}
     return {
         verb: "doing nothing with it" if verb == NO_INTERACTION else gerund.replace("_", " ")
-        for verb, gerund in found.items()
+        for verb, gerund, number in zip(classes.verbs, classes.gerunds, column.tolist(), strict=True)
+        if number >= 0
     }
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Orders of options: one that is drawn, then turned on so that an option's places are far apart."""
-    drawn = list(options)
-    Random(f"{seed} {' '.join(options)}").shuffle(drawn)  # noqa: S311 - nothing secret
-    rounds = min(rounds, len(drawn))
-    steps = [number * len(drawn) // rounds for number in range(rounds)]
-    return [drawn[step:] + drawn[:step] for step in steps]
+    """Return orders of options: a random order, and rotations of it by equal steps."""
+    order = list(options)
+    Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
+    rounds = min(rounds, len(order))
+    steps = [number * len(order) // rounds for number in range(rounds)]
+    return [order[step:] + order[:step] for step in steps]

@@ -1,6 +1,6 @@
-"""Records of the files of a prediction, one per line: detections, pairs, answers.
+"""Records of detections, pairs and answers, and the JSON Lines files that hold them.
 
-Boxes are x1, y1, x2, y2: edges in pixels from the top-left corner, after the rotation that EXIF data ask for.
+Boxes are (x1, y1, x2, y2) in pixels from the top-left corner, after the EXIF rotation.
 """
 
 from __future__ import annotations
@@ -19,29 +19,26 @@ from shoe.core.io.files import read_bytes, replacing
 from shoe.core.io.json import Box, Finite, explained, parse_json
 from shoe.llm.ledger_writer import locked_lines, write_all
 
-# Files of JSON Lines: an optional first line that says how the rest was made, then one record per line.
-#
-# A file that grows is whole after a kill, except for a last line, which readers skip and the next writer cuts off.
-# Files
-# from elsewhere have no first line.
+# The optional first line holds the format and the settings. A killed process leaves at most an incomplete last line,
+# which readers skip and the next writer cuts off.
 
 T = TypeVar("T")
 VERSION = 1
 
 
 def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
-    """Return the line that says what a file is, and by which settings its records were made."""
+    """Return the first line of a file: its format, and the settings with which its records were made."""
     return msgspec.json.encode({"format": form, "version": VERSION, **more, "by": by}) + b"\n"
 
 
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
-    """Read a file of lines; a last line that a kill left torn is skipped.
+    """Read a file of lines; an incomplete last line is skipped.
 
     Returns:
-        Settings by which its records were made ({} without a first line), and the records.
+        Settings with which the records were made ({} without a first line), and the records.
 
     Raises:
-        InputError: for a file of another form, and naming the line and field that break the type.
+        InputError: if the file has another format, or a line is not a valid record.
     """
     lines = read_bytes(path).split(b"\n")
     by: dict[str, Any] = {}
@@ -67,7 +64,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
 
 
 def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
-    """Read the records of a file that was made by these settings; none if a kill left nothing but its first line."""
+    """Read the records of a file; raise InputError if it has records that were made with other settings."""
     found, records = read_lines(path, kind, form)
     if records:
         _check_settings(path, first_line(form, found), first_line(form, by))
@@ -77,7 +74,7 @@ def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any])
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write a file of lines as a whole, with a first line if the file has a form."""
+    """Write a complete file of lines, with a first line if ``by`` is given."""
     with replacing(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))
@@ -86,12 +83,12 @@ def write_lines(
 
 @contextmanager
 def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
-    """Open a file of lines, new or unfinished, and yield the function that appends a record to it.
+    """Open a new or unfinished file of lines, and yield a function that appends a record.
 
-    What was appended is on the disk when the block ends.
+    The records are on the disk when the block ends.
 
     Raises:
-        InputError: if it cannot be written, another process writes it, or it was made by other settings.
+        InputError: if the file cannot be written, is written by another process, or was made with other settings.
     """
     path, first = Path(path), first_line(form, by)
     with locked_lines(
@@ -112,10 +109,10 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
 
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
-    """Compare the first line of a file with the one that would be written now."""
+    """Raise InputError if the first line of a file differs from ``first``."""
     if line != first:
         try:
-            before, now = (msgspec.json.decode(one)["by"] for one in (line, first))
+            before, now = (msgspec.json.decode(text)["by"] for text in (line, first))
             names = [name for name in now if before.get(name) != now[name]]
             shown = [f"{name} {before.get(name)}, not {now[name]}" for name in names]
         except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
@@ -137,12 +134,10 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """A box that a detector found.
+    """A box found by a detector.
 
     Attributes:
-        box: edges in pixels.
-        label: what is in it: in a file as the detector has it, once read a name of the benchmark's objects.
-        score: the detector's, 0 to 1.
+        label: label of the detector in a file; name of a benchmark object after reading.
     """
 
     box: Box
@@ -151,13 +146,12 @@ class Detection(Struct, frozen=True, gc=False):
 
 
 class Detected(Struct, frozen=True, kw_only=True, gc=False):
-    """The detections of one picture; a line of a file of detections.
+    """Detections of one image; a line of a file of detections.
 
     Attributes:
-        image: its file name, without folders.
-        digest: 32 hex digits that stand for the content of its file; "" where a file from elsewhere does not say.
-        width, height: in pixels, after the rotation that EXIF data ask for; 0 where a file does not say.
-        detections: those that the detector kept, in its order.
+        image: file name, without folders.
+        digest: 32 hex digits of a hash of the image file; "" if unknown.
+        width, height: size in pixels after the EXIF rotation; 0 if unknown.
     """
 
     image: str
@@ -168,13 +162,7 @@ class Detected(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Pair(Struct, frozen=True, gc=False, rename=_KEYS):
-    """A person and an object of one picture, in the keys of a file of pairs.
-
-    Attributes:
-        human_box, object_box: edges in pixels.
-        object: name of the object among the benchmark's.
-        human_score, object_score: of the two detections, 0 to 1.
-    """
+    """A person and an object in one image, with the keys of a file of pairs."""
 
     human_box: Box
     object_box: Box
@@ -184,12 +172,7 @@ class Pair(Struct, frozen=True, gc=False, rename=_KEYS):
 
 
 class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "filename", "pairs": "box_pairs"}):
-    """The pairs of one picture; a line of a file of pairs, as ``shoe diagnose`` reads them.
-
-    Attributes:
-        image, digest, width, height: as in :class:`Detected`.
-        pairs: in the order in which they are asked about.
-    """
+    """Pairs of one image, in the order of their questions; a line of a file of pairs, as ``shoe diagnose`` reads it."""
 
     image: str
     digest: str = ""
@@ -199,12 +182,11 @@ class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "file
 
 
 class Alternative(Struct, frozen=True, array_like=True, gc=False):
-    """A token that a model may have said at one place.
+    """A possible token at one position of an answer.
 
     Attributes:
-        text: as it decodes.
-        logprob: natural logarithm of its raw probability: before temperature, penalties and cuts.
-        id: in the model's vocabulary; -1 where the endpoint does not say.
+        logprob: natural logarithm of the raw probability, before temperature, penalties and truncation.
+        id: index in the model's vocabulary; -1 if unknown.
     """
 
     text: str
@@ -213,12 +195,7 @@ class Alternative(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Token(Struct, frozen=True, array_like=True, gc=False):
-    """A token that a model said.
-
-    Attributes:
-        text, logprob, id: as in :class:`Alternative`.
-        top: the likeliest tokens at this place, the likeliest first; it may be among them.
-    """
+    """A generated token, with ``top``: the likeliest tokens at its position, the likeliest first."""
 
     text: str
     logprob: Finite
@@ -227,18 +204,18 @@ class Token(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """Answer of a model to one question about a pair, or about a whole picture, as read from a line of the ledger.
+    """Answer of a model to one question about a pair or a whole image, as read from a line of the ledger.
 
     Attributes:
-        key: 32 hex digits that stand for all that the answer depends on: picture, boxes, prompt, model, decoding.
-        image: the picture's file name.
-        pair: the pair in the keys of a file of pairs; None where the whole picture was asked about.
-        way: name of the way to ask, as "phrase", "yes-no", "letters".
-        verb: what a question of yes or no asks about.
-        options: what letters stand for, from A on.
-        text: as the model wrote it, before anything reads it.
-        tokens: of the text, in order, the end token among them if it was said; None where the endpoint gives none.
-        finish: why the text ended: "stop", "length", or as an endpoint calls it.
+        key: 32 hex digits of a hash of everything that the answer depends on: image, boxes, prompt, model, decoding.
+        image: file name of the image.
+        pair: the pair; None for a question about the whole image.
+        way: kind of question: "phrase", "yes-no", "letters" or "image".
+        verb: verb in a yes-no question.
+        options: verb per letter, from A on.
+        text: text of the model, unchanged.
+        tokens: generated tokens, possibly with the end token; None if the endpoint returns none.
+        finish: reason why the text ended: "stop", "length", or another word of the endpoint.
     """
 
     key: str

@@ -1,4 +1,4 @@
-"""All settings of a prediction, checked before anything is looked at: named ones, and ``GROUP.NAME=VALUE`` of steps."""
+"""Settings of ``shoe predict``: its options, and ``GROUP.NAME=VALUE`` assignments for single steps."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ from shoe.predict.scored import Scoring
 from shoe.predict.visual import Visual, marks_named, shown, whole
 
 GROUPS = ("detector", "pairs", "visual", "ask", "vlm")
-"""Groups of settings."""
 _Settings = TypeVar("_Settings", bound=msgspec.Struct)
 _PLACE = re.compile(r"(?: - at `\$(?:\.(\w+))?.*`)?$")
 
 
 class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How letters are asked for.
+    """Settings of questions that are answered with letters.
 
     Attributes:
-        rounds: in how many orders of the options.
-        seed: of these orders.
+        rounds: number of orders of the options over which letters are averaged.
+        seed: random seed for these orders.
     """
 
     rounds: Annotated[int, msgspec.Meta(ge=1, le=26)] = 2
@@ -45,18 +44,16 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a prediction is made with.
+    """All settings of a prediction.
 
     Attributes:
-        benchmark: whose objects and verbs count.
-        names: what numbers and labels of boxes stand for.
-        detector: who finds boxes; None where a file has them, or none are needed.
+        names: names of the IDs and labels of boxes.
+        detector: settings of the detector; None if boxes or pairs are read from a file, or not needed.
         rule: name of the pair rule.
-        pairing: its settings.
-        visual: how a pair is shown.
-        way: what is asked.
-        model: who is asked.
-        scoring: how answers become scores.
+        pairing: settings of the pair rule.
+        visual: visual prompt of a pair.
+        way: kind of question.
+        model: settings of the vision-language model.
     """
 
     benchmark: Benchmark
@@ -71,7 +68,7 @@ class Choices:
 
     @property
     def by(self) -> dict[str, Any]:
-        """The settings from the prompt on, JSON."""
+        """All settings after the pairs, as JSON."""
         way = self.way
         return {
             "visual": msgspec.to_builtins(self.visual),
@@ -81,11 +78,9 @@ class Choices:
         }
 
     def questions(self, pictures: Sequence[Picture], paired: Mapping[str, Paired]) -> Iterator[Question]:
-        """Yield all questions, those about one picture one after the other, in the same order each time.
+        """Yield all questions about images, grouped by image, always in the same order.
 
-        Args:
-            pictures: those that are asked about.
-            paired: their pairs, by name; not looked at where whole pictures are asked about.
+        ``paired`` holds the pairs by file name; it is not used for questions about whole images.
         """
         for picture in pictures:
             if self.way.name == WHOLE:
@@ -93,8 +88,8 @@ class Choices:
                 continue
             pairs = paired[picture.name].pairs
             for pair in pairs:
-                seen = shown(picture, pair, pairs, self.visual)
-                yield from self.way.about_pair(picture.name, pair, seen, self.benchmark)
+                prompt = shown(picture, pair, pairs, self.visual)
+                yield from self.way.about_pair(picture.name, pair, prompt, self.benchmark)
 
 
 def chosen(
@@ -114,15 +109,15 @@ def chosen(
     power: float = 1.0,
     settings: Iterable[str] = (),
 ) -> Choices:
-    """Combine the options of ``shoe predict`` of the same names.
+    """Return the settings for options of ``shoe predict``, whose names are those of the arguments.
 
     Raises:
-        OptionError: for names, values and combinations that do not exist.
-        InputError: for a file of names, or a prompt, that is none.
+        OptionError: if a name, a value or a combination of options is invalid.
+        InputError: if the file of names or the prompt is invalid.
     """
     given = grouped(settings, GROUPS)
-    asking = configured(AskSettings, "ask", {}, given["ask"])
-    how = Way.read(way, prompt, asking.rounds, asking.seed)
+    ask = configured(AskSettings, "ask", {}, given["ask"])
+    questions = Way.read(way, prompt, ask.rounds, ask.seed)
     if way == WHOLE and (detector or detections or pairs):
         raise OptionError(
             "--way image asks for boxes and words at once: leave out --detector, --detections and --pairs"
@@ -136,48 +131,48 @@ def chosen(
     policy = confidence or POLICIES[way][0]
     check_policy(policy, way)
     words = [PERSON, *(name for name in benchmark.objects if name != PERSON)]
-    usual_detector = {"model": detector, "words": [word.replace("_", " ") for word in words]}
-    asked = configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"])
-    asked.check()
+    defaults = {"model": detector, "words": [word.replace("_", " ") for word in words]}
+    config = configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"])
+    config.check()
     return Choices(
         benchmark=benchmark,
         names=read_names(labels, benchmark) if labels else usual_names(benchmark),
-        detector=configured(DetectorConfig, "detector", usual_detector, given["detector"]) if detector else None,
+        detector=configured(DetectorConfig, "detector", defaults, given["detector"]) if detector else None,
         rule=rule,
         pairing=configured(PairRule, "pairs", msgspec.to_builtins(rule_named(rule)), given["pairs"]),
         visual=configured(Visual, "visual", {"marks": marks_named(visual)}, given["visual"]),
-        way=how,
-        model=asked,
+        way=questions,
+        model=config,
         scoring=Scoring(policy, power),
     )
 
 
 def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Sort assignments by group; each group has an entry.
+    """Return the values of assignments by group and name; each group has an entry.
 
     >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
     {'detector': {}, 'pairs': {'min_score': '0.3'}}
     """
-    found: dict[str, dict[str, str]] = {group: {} for group in groups}
+    values: dict[str, dict[str, str]] = {group: {} for group in groups}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
         group, dot, field = name.strip().partition(".")
         if not equals or not dot:
             raise OptionError(f"--set {quote(assignment)}: expected GROUP.NAME=VALUE, as pairs.min_score=0.3")
-        if group not in found:
-            raise unknown_name("group of settings", group, found)
-        found[group][field] = value.strip()
-    return found
+        if group not in values:
+            raise unknown_name("group of settings", group, values)
+        values[group][field] = value.strip()
+    return values
 
 
 def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> _Settings:
-    """Make settings of a step.
+    """Return the settings of a step.
 
     Args:
-        kind: their type.
-        group: what users call the step.
-        usual: values that are not the type's defaults.
-        given: values as text; lists and objects as JSON.
+        kind: type of the settings.
+        group: name of the step for users.
+        usual: values that replace the defaults of the type.
+        given: values of the user as text; lists and objects as JSON.
     """
     for name in given:
         if name not in kind.__struct_fields__:
@@ -192,8 +187,8 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
         message = str(error)
         place = _PLACE.search(message)
         name = (place[1] if place else None) or ""
-        said = message[: place.start() if place else None].partition(", got")[0].replace("`", "")
-        wrong = f"expected {said.removeprefix('Expected ')}" if said.startswith("Expected ") else said
-        names = get_args(get_type_hints(kind)[name]) if said.startswith("Invalid enum") else ()
+        problem = message[: place.start() if place else None].partition(", got")[0].replace("`", "")
+        wrong = f"expected {problem.removeprefix('Expected ')}" if problem.startswith("Expected ") else problem
+        names = get_args(get_type_hints(kind)[name]) if problem.startswith("Invalid enum") else ()
         wrong = f"expected {' or '.join(map(str, names))}" if names else f"{wrong[:1].lower()}{wrong[1:]}"
         raise OptionError(f"--set {group}.{name}: found {quote(given.get(name, usual.get(name)))}, {wrong}") from None

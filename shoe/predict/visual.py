@@ -1,8 +1,7 @@
-"""Visual prompts: how a model is told which person and which object of a picture are meant.
+"""Visual prompts, which show a model the person and the object of a pair in an image.
 
-Marks are joined by ``+``, in any order, as ``boxes+crop``; they are applied in the order of :data:`MARKS`. What is done
-to a picture is data, and its digest follows from that: pictures to which nothing is done are the same for all pairs,
-and are sent through a model once.
+A visual prompt consists of marks, joined by ``+`` in any order (``boxes+crop``) and applied in the order of ``MARKS``.
+The digest of an image depends on its marks, so that unmarked images are encoded only once for all pairs.
 """
 
 from __future__ import annotations
@@ -40,27 +39,27 @@ MARKS = {
     "crops": "the person and the object are shown once more, each alone",
     "text": "coordinates stand in the text",
 }
-"""What may be done to a picture, in this order."""
+"""Marks by name, in the order in which they are applied."""
 USUAL = "boxes"
 _PERSON_COLOUR, _OBJECT_COLOUR = (0, 0, 255), (255, 0, 0)
 _THICKNESS = 1 / 200
 _BLUR = 1 / 40
 _SMALLEST = 32
-"""Pixels: what is cut out has at least this width and height, where the picture has."""
+"""Smallest width and height of a crop in pixels, if the image is large enough."""
 _DIGEST_BYTES = 16
 _KEPT_OPEN = 2
 
 
 class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A visual prompt; the defaults leave a picture in its size.
+    """Settings of a visual prompt; by default, images are not scaled.
 
     Attributes:
         marks: names of ``MARKS``, in their order.
-        margin: of a crop, on each side, as a share of the longer side of what is cut out.
-        coordinates: of ``text``: pixels of the picture as it is shown, or thousandths or fractions of its sides.
-        max_pixels, min_pixels: a larger or smaller picture is scaled to about so many.
-        multiple: sides become multiples of so many pixels. With what a processor does itself (Qwen2.5-VL: 28), it does
-            nothing more, and pixels in a text are the model's.
+        margin: margin of a crop on each side, as a fraction of the longer side of the two boxes together.
+        coordinates: unit of ``text``: pixels of the shown image, or thousandths or fractions of its sides.
+        max_pixels, min_pixels: a larger or smaller image is scaled to about this number of pixels.
+        multiple: sides are rounded to multiples of this number of pixels. With the number of the model's processor
+            (Qwen2.5-VL: 28), the processor does not scale again, and coordinates in pixels are those of the model.
     """
 
     marks: tuple[str, ...] = (USUAL,)
@@ -72,7 +71,7 @@ class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def marks_named(text: str) -> tuple[str, ...]:
-    """Read the name of a visual prompt, as "boxes+crop"; "none" for no mark."""
+    """Return the marks in the name of a visual prompt, as "boxes+crop"; "none" for no mark."""
     names = [] if text == "none" else text.split("+")
     if "none" in names:
         raise OptionError(f"visual prompt {quote(text)}: found 'none' beside others, expected it alone")
@@ -84,46 +83,34 @@ def marks_named(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A picture, and what is done to it before it is shown.
-
-    Attributes:
-        picture: the file.
-        steps: each a name of what :func:`_done` knows, and its numbers.
-    """
+    """An image file, and the steps that are applied to it: each the name of a step of ``_applied``, and its values."""
 
     picture: Picture
     steps: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def digest(self) -> str:
-        """32 hex digits that stand for what is shown."""
+        """32 hex digits of a hash of the file and the steps."""
         if not self.steps:
             return self.picture.digest
-        done = self.picture.digest.encode() + canonical(self.steps)
-        return hashlib.blake2b(done, digest_size=_DIGEST_BYTES).hexdigest()
+        data = self.picture.digest.encode() + canonical(self.steps)
+        return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
     def open(self) -> Image:
-        """Make the picture, RGB."""
+        """Return the image in mode RGB, after all steps."""
         image = _opened_once(self.picture)
-        for name, *numbers in self.steps:
-            image = _done(image, name, numbers)
+        for name, *values in self.steps:
+            image = _applied(image, name, values)
         return image
 
 
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
-    """Show a pair.
-
-    Args:
-        picture: the picture.
-        pair: which person and object are meant.
-        others: the pairs of the picture, whose boxes are those of others.
-        visual: how.
-    """
+    """Return the visual prompt of a pair; ``others`` are all pairs of the image, for "others-black"."""
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)
     steps: list[tuple[Any, ...]] = []
     if "others-black" in marks:
-        boxes = {_pixels(box, picture) for one in others for box in (one.human_box, one.object_box)}
+        boxes = {_pixels(box, picture) for other in others for box in (other.human_box, other.object_box)}
         steps.append(("black", sorted(boxes - {human, thing}), [human, thing]))
     if "black" in marks:
         steps.append(("black", [(0, 0, picture.width, picture.height)], [human, thing]))
@@ -155,67 +142,65 @@ def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) 
 
 
 def whole(picture: Picture, visual: Visual) -> View:
-    """Show a whole picture without a mark, in the size that a visual prompt asks for."""
+    """Return a whole image without marks, scaled to the size in the settings."""
     size = fitted((picture.width, picture.height), visual)
     return View(picture, () if size == (picture.width, picture.height) else (("scale", *size),))
 
 
 def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
-    """The width and height in which a picture of a size is shown; as Qwen's processors choose theirs."""
-    width, height = size
+    """Return the width and height in which an image is shown, computed as in Qwen's processors."""
     multiple = visual.multiple
     sides = [max(multiple, round(side / multiple) * multiple) for side in size]
     pixels = sides[0] * sides[1]
     if visual.max_pixels and pixels > visual.max_pixels:
-        factor = math.sqrt(width * height / visual.max_pixels)
+        factor = math.sqrt(size[0] * size[1] / visual.max_pixels)
         sides = [max(multiple, math.floor(side / factor / multiple) * multiple) for side in size]
     elif visual.min_pixels and pixels < visual.min_pixels:
-        factor = math.sqrt(visual.min_pixels / (width * height))
+        factor = math.sqrt(visual.min_pixels / (size[0] * size[1]))
         sides = [math.ceil(side * factor / multiple) * multiple for side in size]
     return sides[0], sides[1]
 
 
 @lru_cache(maxsize=_KEPT_OPEN)
 def _opened_once(picture: Picture) -> Image:
-    """A picture's pixels, which nobody changes: the pairs of a picture come one after the other."""
+    # Must not be modified. The cache is small because the pairs of an image come one after the other.
     return opened(picture)
 
 
-def _done(image: Image, name: str, numbers: Sequence[Any]) -> Image:
-    """Do one step, on a copy."""
+def _applied(image: Image, name: str, values: Sequence[Any]) -> Image:
     from PIL import ImageDraw, ImageFilter
     from PIL.Image import Resampling
 
     if name == "crop":
-        return image.crop(numbers[0])
+        return image.crop(values[0])
     if name == "scale":
-        return image.resize((numbers[0], numbers[1]), resample=Resampling.BICUBIC)
+        return image.resize((values[0], values[1]), resample=Resampling.BICUBIC)
     if name == "boxes":
         changed = image.copy()
         pen, width = ImageDraw.Draw(changed), max(1, round(min(image.size) * _THICKNESS))
-        for (x1, y1, x2, y2), colour in zip(numbers, (_PERSON_COLOUR, _OBJECT_COLOUR), strict=True):
+        for (x1, y1, x2, y2), colour in zip(values, (_PERSON_COLOUR, _OBJECT_COLOUR), strict=True):
             pen.rectangle((x1, y1, x2 - 1, y2 - 1), outline=colour, width=width)
         return changed
     if name == "blur":
-        changed, kept = image.filter(ImageFilter.GaussianBlur(_BLUR * min(image.size))), numbers[0]
+        changed, unchanged_boxes = image.filter(ImageFilter.GaussianBlur(_BLUR * min(image.size))), values[0]
     else:
-        changed, kept = image.copy(), numbers[1]
-        for box in numbers[0]:
+        changed, unchanged_boxes = image.copy(), values[1]
+        for box in values[0]:
             changed.paste((0, 0, 0), box)
-    for box in kept:
+    for box in unchanged_boxes:
         changed.paste(image.crop(box), box)
     return changed
 
 
 def _pixels(box: Box, picture: Picture) -> Edges:
-    """The smallest edges in whole pixels around a box."""
+    """Return a box with its edges rounded outwards to whole pixels, within the image."""
     x1, y1 = (math.floor(value) for value in box[:2])
     x2, y2 = max(math.ceil(box[2]), x1 + 1), max(math.ceil(box[3]), y1 + 1)
     return x1, y1, min(x2, picture.width), min(y2, picture.height)
 
 
 def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
-    """A box with a margin, no smaller than ``_SMALLEST``, inside of the picture."""
+    """Return a box with a margin, at least ``_SMALLEST`` pixels wide and high, within the image."""
     more = round(margin * max(box[2] - box[0], box[3] - box[1]))
     edges = []
     for low, high, most in ((box[0], box[2], picture.width), (box[1], box[3], picture.height)):
@@ -227,11 +212,9 @@ def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
 
 
 def _coordinates(box: Box, part: Edges, size: tuple[int, int], visual: Visual) -> str:
-    """A box's coordinates in words, in the part of the picture that is shown, in its size."""
-    shares = [
-        (value - part[axis]) / (part[axis + 2] - part[axis]) for value, axis in zip(box, (0, 1, 0, 1), strict=True)
-    ]
-    inside = np.clip(shares, 0, 1)
+    """Return the text for a box in a part of the image that is shown in ``size``, as "[10, 20, 90, 80]"."""
+    low, high = np.array(part[:2] * 2), np.array(part[2:] * 2)
+    inside = np.clip((np.array(box) - low) / (high - low), 0, 1)
     if visual.coordinates == "fractions":
         return f"[{', '.join(f'{value:.3f}' for value in inside)}]"
     scale = (1000, 1000) if visual.coordinates == "thousandths" else size
