@@ -45,7 +45,6 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     """Compute the keys of names that stand inside a file.
 
     Args:
-        text: the whole file.
         starts: (n,) where each name begins.
         lengths: (n,) bytes of each name, at most 128; what is longer is cut (no synset name is).
 
@@ -136,7 +135,6 @@ class Lexicon:
         nouns: number of noun synsets, and of the first verb synset.
         keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.compiled`.
         caches: what functions of the words keep; see :func:`per_lexicon`.
-        content: of its file.
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:

@@ -26,7 +26,6 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
     """Compare the spatial relations in verbs: "standing near" says half of what stand_under says.
 
     Args:
-        classes: C labels of verbs.
         verbs: W predicted verbs; of alternatives the closest counts.
 
     Returns:

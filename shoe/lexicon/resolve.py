@@ -359,7 +359,6 @@ class Candidate:
 
     Attributes:
         synset: its number in the lexicon.
-        name: its name there.
         lemma: the lemma that led to it.
         reason: how, in a few words.
         weight: how much of its meaning the word says: 1, and less where it names a kind or a part of it.

@@ -77,7 +77,6 @@ def explanations(
 
     Args:
         similarity: a map, or a WordNet measure.
-        classes: of the dataset.
         a: a class: a sense (ride.v.01), a class's word (ride), or an interaction (ride horse).
         b: what was predicted: a word (straddling), or an interaction (straddle pony).
         part: "verb" or "object", for a word that is both; then neither is an interaction.

@@ -117,12 +117,7 @@ Learned = Mapping[Part, LearnedPart]
 
 @dataclass(frozen=True)
 class LearnedFile:
-    """A map's table of predictions, read when first asked for.
-
-    Attributes:
-        path: of the file.
-        sha256: of its content.
-    """
+    """A map's table of predictions, read when first asked for."""
 
     path: Path
     sha256: str

@@ -182,8 +182,6 @@ class SimilarityMap(Similarity):
     """Ratings of one dataset's class senses against other senses.
 
     Attributes:
-        name: the map's name.
-        dataset: whose classes were rated.
         raters: in the order of the columns.
         tables: rated pairs per part of speech, sorted by name.
         digests: SHA-256 of each table.
@@ -400,7 +398,6 @@ def write_map(
 
     Args:
         folder: where to; made if absent, with the folders above it.
-        dataset: whose classes were rated.
         raters: R raters, in the order of the ratings.
         pairs: per part of speech, rated pairs in any order.
         ensemble: how :meth:`SimilarityMap.load` combines raters unless told otherwise.
@@ -408,7 +405,6 @@ def write_map(
         name: the map's name; the folder's if absent.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and what map.json is to
             say of them.
-        whole: rated whole interactions.
         extends: a shipped map whose raters and ratings the new one is to have, too; they are not written again.
 
     Raises:

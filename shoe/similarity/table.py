@@ -261,7 +261,6 @@ def word_senses(
 
     Args:
         part: "verb" or "object".
-        words: as predicted.
         options: what a word of several parts becomes.
         most: how many senses of each word; all if absent.
 

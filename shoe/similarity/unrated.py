@@ -78,11 +78,7 @@ class Lookups:
 
 
 class Filled(Similarity):
-    """A map in which something was put for what nobody rated; what identifies it is the map's.
-
-    Attributes:
-        source: the map.
-    """
+    """A map in which something was put for what nobody rated; what identifies it is the map's."""
 
     source: Similarity
 
@@ -106,7 +102,6 @@ class Imputed(Filled):
     exceed, and no less than in a bin below: a measured expectation, not a bound.
 
     Attributes:
-        source: a map.
         classes: ids of the class senses whose pairs are imputed.
         value: 0..1, for all of them; None for the cautious value.
     """

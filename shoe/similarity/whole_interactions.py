@@ -43,7 +43,6 @@ class WholeRatings:
     """m rated pairs of a class and a predicted verb and object, each pair once.
 
     Attributes:
-        rows: of the table, sorted.
         ratings: (m, R) int8, 0..4; -1 where the rater has not rated the pair.
     """
 
@@ -66,9 +65,6 @@ class WholeFile:
     """A map's table of whole interactions, read when first asked for.
 
     Attributes:
-        path: of the file.
-        sha256: of its content.
-        raters: names of its columns.
         kept: indices of those that count, in the order of the map's raters.
     """
 

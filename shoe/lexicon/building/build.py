@@ -112,8 +112,6 @@ class Finding:
     """Concepts that have something in common that one may want to know.
 
     Attributes:
-        what: in a few words.
-        count: how many have it.
         examples: some of their ids, or names.
     """
 
@@ -242,8 +240,6 @@ class Built:
     """A compiled lexicon.
 
     Attributes:
-        content: of the file.
-        concepts: how many it has.
         left_out: how many records of each sort are not in it.
     """
 

@@ -112,12 +112,10 @@ class Contents:
     """What a lexicon holds.
 
     Attributes:
-        nouns, verbs: concepts of each.
         words: names, each part of speech by itself.
         named: concepts that have a word.
         glosses: concepts with a definition in the file.
         linked: concepts that other lexicons know by an id.
-        relations: to parents.
         kinds: the most frequent sorts of concepts, with how many there are.
     """
 
@@ -171,7 +169,6 @@ class Difference:
     """What two lexicons do not share, by id.
 
     Attributes:
-        what: in a few words.
         ids: that it is so of.
     """
 

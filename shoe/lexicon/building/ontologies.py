@@ -28,7 +28,6 @@ def parse_xml(
 
     Args:
         path: of the file, for messages.
-        data: its content.
         start: called with name, attributes and line of an element that begins; if absent, reading ends at the first.
         end: called with name and text, without that of elements inside, of one that ends.
 

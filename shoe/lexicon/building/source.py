@@ -20,7 +20,6 @@ class Concept(NamedTuple):
     Attributes:
         id: what the source calls it; the name of the concept in maps.
         names: as words have it, the preferred one first.
-        pos: of its names.
         gloss: its definition; "" where it has none.
         parents: ids of what it is a kind of.
         kind: what sort of thing it is, in the source's words: a lexicographer file, a semantic type; "" for none.
@@ -45,7 +44,6 @@ class Source:
     Attributes:
         path: of the file, for messages.
         title: of the lexicon, with version.
-        concepts: in the file's order.
         language: of the words, as the file has it.
         licence: what may be done with it; "" if the file does not say.
         forms: inflected forms by part of speech, each with its bases.

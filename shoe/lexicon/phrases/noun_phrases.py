@@ -103,16 +103,13 @@ class Clause:
     Attributes:
         verb: the verb as it is written; its particles and the preposition that leads to its object follow it.
         kind: what holds it in the sentence.
-        subject: the noun before it.
         object: the noun after it, directly or by a preposition.
         direct: whether the object follows without a preposition.
         second: a second noun right after the object ("giving the dog a bath").
         attached: further nouns with their prepositions.
         dangling: a preposition that has no noun: after the object ("hits the ball with"), before "by" ("typed on by").
-        negated: whether it is denied.
         passive: whether its subject undergoes it.
         linked: "and", "or", "but" or a comma where that joins it to the clause before.
-        sentence: number of its sentence.
         apart: whether it begins another sentence, or says what happens meanwhile.
         topic: the thing that it tells something of ("the bike that he rides").
         use: what its object is used for ("using a knife to cut a cake").

@@ -223,9 +223,7 @@ class Place(NamedTuple):
 
     Attributes:
         words: all words of the phrase.
-        i: index of this one.
         tags: letters of the words before it.
-        known: what it can be.
         before: letter before it, adverbs aside.
         after: letter that the next word has by itself.
         noun: its letter if it is a noun.
