@@ -69,7 +69,6 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         Args:
             truth: what predictions are scored against.
             verbs: the words that the model's numbers stand for; the dataset's, in its order, if absent.
-            objects: likewise.
             coordinates: what the numbers of boxes count.
             similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
             protocols: names of protocols; the benchmark's defaults if none.

@@ -90,7 +90,6 @@ class Action:
 
     Attributes:
         name: as the official files have it.
-        gerund: its -ing form.
         roles: "instr" and "obj" in the official order; none for what a person does without an object.
         instruments: objects that are the instrument where there are two roles.
     """
@@ -252,9 +251,7 @@ class Benchmark:
         subsets: functions that find the images of a named part, (m,) True.
         read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
         protocols: its strict protocols by name.
-        about: one line a protocol.
         default_protocols: the protocols of triplets that are scored where none is named.
-        load_published: published sizes by split.
         load_card: what the dataset is in words, and where its files are to be had; use ``card``.
         similarity: the shipped map that semantic scores take where none is named.
         load_actions: loads what persons do, for a benchmark that scores by person; use ``actions``.

@@ -140,7 +140,6 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     Args:
         text: the lines: verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none),
             and "rare", "unseen" (in training), "unscored" (nor in the test set) or "".
-        name: the benchmark's.
         source: where the text is from, for messages.
 
     Raises:

@@ -24,8 +24,6 @@ class BoxLists:
 
     Attributes:
         offsets: (m + 1,) the boxes of image i are entries offsets[i] to offsets[i + 1] of the lists.
-        boxes: four numbers each.
-        labels: a number each.
         human, object: (n,) index of each triplet's boxes among those of its image.
     """
 

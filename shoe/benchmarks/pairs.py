@@ -19,7 +19,6 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
     """Find the triplets that overlap an earlier one of their image and label.
 
     Args:
-        table: n triplets.
         label: (n,) only triplets of one label are compared.
         iou: both the human and the object boxes overlap at least this much, 0 to 1.
 

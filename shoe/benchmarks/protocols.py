@@ -132,7 +132,6 @@ def choose(
         names: protocols, at most one of them semantic; ``all`` means every other one and ``shoe``.
         assignments: ``NAME=VALUE`` settings that change the protocols' choices.
         strict: the benchmark's exact-label protocols by name.
-        roles: its protocols by person.
         image_labels: whether the ground truth says which objects an image shows; without it, protocols that want to
             know take it from the boxes.
 
@@ -202,7 +201,6 @@ class Signature:
     """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``.
 
     Attributes:
-        items: the pairs.
         protocols: the benchmark's exact-label protocols and those by person, by name, for :meth:`short`; no part of
             what is signed.
     """

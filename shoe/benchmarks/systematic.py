@@ -466,7 +466,6 @@ def split_files(
     """Split ground truth files, write both parts and a card into a folder, and return the card.
 
     Args:
-        read: files of one benchmark.
         seed: first random seed to try.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.

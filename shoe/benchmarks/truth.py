@@ -36,7 +36,6 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     Args:
         path: a class on each line, as "ride horse"; or JSON with a list ``held_out`` of such, as ``shoe dataset split``
             writes it.
-        classes: of the dataset.
 
     Raises:
         InputError: naming the entry that is no class.
@@ -81,7 +80,6 @@ class GroundTruth:
 
     Attributes:
         interactions: the triplets; their vocabularies are those of ``classes``.
-        classes: the HOI classes.
         split: "test2015", "train2015", or the name of the file where it cannot be told.
         image_labels: (K, images) int8 ``ImageLabel``, whether a class is in an image; absent where only boxes are at
             hand.

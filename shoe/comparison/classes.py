@@ -42,7 +42,6 @@ def means_apart(
     """Compare the means of two models over groups of classes, by falling gain of the second model.
 
     Args:
-        names: names of the groups.
         group: (K,) group of each class.
         truths: (K,) number of ground truths of each class.
         before: (K,) figures of the first model; NaN for classes outside the mean.

@@ -325,7 +325,6 @@ def compare(
         runs: at least two, of the same images and ground truth.
         resamples: how many times images are drawn; 0 for no intervals and tests, None for 1,000 or, with
             many models, as many as their tests need.
-        seed: of the draws.
         allow_different: whether signatures may differ; protocols that not all have are left out then, and lists that
             hold entries of two models are ranked by the rules of the first.
         engine: who draws, which changes nothing.

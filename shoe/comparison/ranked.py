@@ -142,7 +142,6 @@ class Ranked:
         """Average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts.
 
         Args:
-            weights: of images.
             batch: how many times BATCH weights come before these, which random orders of ties follow from.
         """
         starts = range(0, weights.shape[1], BATCH)

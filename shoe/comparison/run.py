@@ -71,7 +71,6 @@ class SemanticRun:
     """What SHOE measured.
 
     Attributes:
-        entries: what SHOE-mAP ranked.
         f1: the matching behind SHOE-mF1 and the miss rates.
         above_delta: that matching where a match must be more similar than delta.
     """

@@ -121,7 +121,6 @@ class StoredColumn(msgspec.Struct):
 
     Attributes:
         type: NumPy's name of its numbers, or of its codes where it has a table.
-        length: how many it has.
         table: distinct values of 64 bits, in ascending order, that its codes number; None for a column of numbers.
     """
 

@@ -50,7 +50,6 @@ def converted(boxes: NDArray[np.float64], coordinates: NDArray[np.uint8], to: Co
     Args:
         boxes: (n, 4) numbers as their file has them.
         coordinates: (n,) or (1,) ``Coordinates`` of each box.
-        to: the coordinates wanted.
 
     Returns:
         (n, 4) boxes; the same array, not a copy, where nothing has to move.
@@ -106,7 +105,6 @@ def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | N
     Args:
         a: (n, 4) boxes x1, y1, x2, y2.
         b: (n, 4) boxes in the same coordinates.
-        overlap: the convention.
         areas: (n,) areas of ``a`` and of ``b``, where they are known already.
 
     Returns:

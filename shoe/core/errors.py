@@ -35,11 +35,7 @@ def _as_it_was(kind: type[ShoeError], args: tuple[object, ...], more: dict[str, 
 
 
 class InputError(ShoeError):
-    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``.
-
-    Attributes:
-        source: the file.
-    """
+    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``."""
 
     source: str
 
@@ -133,8 +129,6 @@ def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) 
 
     Args:
         name: as the user wrote it.
-        known: the names there are.
-        most: how many to return.
         likeness: how similar they have to be, 0 to 1.
 
     Returns:

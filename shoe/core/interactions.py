@@ -210,14 +210,11 @@ class Interactions:
         (1, [0, 1])
 
         Args:
-            images: m distinct names.
             image: (n,) index of each row's image.
             human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= where coordinates count pixels).
             object_boxes: as ``human_boxes``.
             verb: (n,) indices into ``verbs``.
             object: (n,) indices into ``objects``.
-            verbs: verb words.
-            objects: object words.
             score: (n,) finite numbers; 1 everywhere if absent.
             sizes: (m, 2) width and height; unknown if absent.
             coordinates: one kind for all images, or (m,) kinds.

@@ -93,7 +93,6 @@ class RolePredictions:
     """What a model says of n persons, who may be one person n times, on m images; b boxes.
 
     Attributes:
-        images: m names.
         image: (n,) index into ``images``.
         person_boxes: (n, 4) single-precision x1, y1, x2, y2.
         agent: (n, A) how sure the model is that the person does it; NaN where it does not say.
@@ -129,7 +128,6 @@ class RolePredictions:
         """Gather n triplets into records: those of one pair of boxes are one, with its best score for each action.
 
         Args:
-            images: names.
             record: (n,) number of each triplet's pair, the same for the same two boxes of an image, in any order.
             image: (n,) index into ``images``.
             human_boxes: (n, 4).
@@ -137,7 +135,6 @@ class RolePredictions:
             action: (n,) what is done.
             entry: (n,) action and role; -1 for what needs no object.
             score: (n,) how sure.
-            size: A and R.
         """
         _, first, number = np.unique(record, return_index=True, return_inverse=True)
         by_file = np.argsort(first)

@@ -26,7 +26,6 @@ class Rows:
     """The triplets of one file in file order, boxes as the file has them; n triplets, m images.
 
     Attributes:
-        images: m names.
         image: (n,) index into ``images``.
         human_boxes, object_boxes: (n, 4) four numbers each, whatever they mean.
         verbs, objects: words, or the names that the file means by its numbers.

@@ -167,8 +167,6 @@ class PairSums(NamedTuple):
     """(R, R) sums over the items that both of two raters rated, the row's beside the column's.
 
     Attributes:
-        items: number of items.
-        number: sum of their weights.
         total, squares: sum of the row's ratings, and of their squares.
         products: sum of the products of both raters' ratings.
     """
@@ -340,7 +338,6 @@ def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples:
     Args:
         closeness: (N, K) 1 - absolute difference from people, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
-        resamples: number of draws.
 
     Returns:
         (K,) weighted mean closeness, and (K,) whether the measure cannot be told from the best one.

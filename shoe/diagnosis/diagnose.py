@@ -168,9 +168,7 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     Attributes:
         similarity: the map by which words are read for their meaning; None where they are not.
-        options: the semantic protocol.
         pair_file: the model's pairs from a file of their own; None where they are those of the triplets.
-        rules: how pairs are counted.
         action_scores: (n,) interaction scores of the triplets; None where they are not known.
         read: how the predictions were read.
     """
@@ -296,7 +294,6 @@ def diagnose(
 
     Args:
         predictions: n triplets of a model; words may be any.
-        truth: the ground truth.
         variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.error_types``).
         choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``), or a
             ground truth that nothing finds yet, else the one whose true positive scores least (``greedy``).

@@ -331,8 +331,6 @@ class Error:
 
     Attributes:
         name: in files, as "human_box".
-        label: in tables and figures.
-        meaning: what is wrong.
         fix: its oracle: the state after it.
     """
 

@@ -120,7 +120,6 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     the ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
 
     Args:
-        analysis: of n triplets.
         scores: (n,) score of interaction of each; NaN where there is none, which only predictions that leave may have.
 
     Raises:

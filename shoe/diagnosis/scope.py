@@ -99,7 +99,6 @@ class Scope:
         """Leave out images without ground truth, and what says that a person does nothing (protocols.md 8.1).
 
         Args:
-            task: both tables.
             no_interaction: ``exclude``, with its boxes and the images that have nothing else, or ``keep``.
         """
         table, classes = task.truth.interactions, task.truth.classes

@@ -101,9 +101,7 @@ def wrong_words(
     first.
 
     Args:
-        analysis: of the predictions.
         verbs: similarities and relations of all verbs.
-        objects: of all objects.
 
     Returns:
         Interaction errors, and object-class errors.

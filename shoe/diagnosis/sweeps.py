@@ -40,7 +40,6 @@ class SweepPoint(_PairsAndMap, frozen=True):
     """The figures of the pairs that are left at one threshold.
 
     Attributes:
-        threshold: which one.
         map, map_rare, map_non_rare: mAP of the triplets that are left, under the variant of the analysis; None without
             one.
     """

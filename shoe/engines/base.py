@@ -44,8 +44,6 @@ class Engine(Protocol):
         An exception in the work is raised here and ends the iteration. The keys of a worker that dies are done again.
 
         Args:
-            work: function to call.
-            keys: distinct, picklable.
             shared: data that all calls get, sent to each worker once; it must not be changed.
 
         Raises:
@@ -85,7 +83,6 @@ class Shard:
 
     Attributes:
         number: which one, 1 to ``count``.
-        count: of all parts.
     """
 
     number: int

@@ -69,7 +69,6 @@ class _Worker:
     """A process that works on one key after the other.
 
     Attributes:
-        connection: pipe to the process.
         key: key that was sent last.
         sent: number of keys that were sent.
     """

@@ -139,7 +139,6 @@ class Cluster:
     """A cluster on which long-lived workers (actors) are started.
 
     Attributes:
-        connection: to the cluster.
         gpus: GPUs, or fraction of a GPU, that each worker with a local model has to itself.
         models: number of models that share the cluster at the same time.
     """

@@ -138,7 +138,6 @@ class Ablation:
     """All subsets of a map's raters.
 
     Attributes:
-        similarity: the map.
         correlations: of every two raters, per part of speech.
         subsets: by size, then by the map's order of raters; the last is the whole map.
         report: the score under the whole map; None where nothing was scored.
@@ -197,7 +196,6 @@ def ablate(
     """Measure every subset of a map's raters.
 
     Args:
-        similarity: the map.
         report: a score under the whole map, to be repeated under each subset.
         human: human ratings to compare each subset with.
         track: wraps the list of subsets to show progress.

@@ -53,8 +53,6 @@ def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome
         folder: where to; an earlier map there is replaced.
         similarity: the map whose verbs, objects and predictions are taken over.
         raters: who was asked; columns of their own unless the map has them.
-        outcome: what they answered.
-        planned: what they were asked.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -185,7 +183,6 @@ def check_place(folder: Path, mark: str = MARK) -> None:
     """See that a map may be written: where there is nothing, or a map that an earlier run of this job wrote.
 
     Args:
-        folder: where to.
         mark: what such a map.json has.
 
     Raises:
@@ -216,9 +213,6 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
 
     Args:
         folder: where to; an earlier map there is replaced.
-        dataset: whose classes were rated.
-        raters: all of them.
-        outcome: what they answered.
         rules: per part of speech, in words, which pairs were planned.
 
     Raises:

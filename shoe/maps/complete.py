@@ -56,7 +56,6 @@ class Round:
     """The state after a round; number 0 is the beginning.
 
     Attributes:
-        number: of the round.
         score: SHOE-mAP under the map as it is then.
         interval: its bounds, each unmatched prediction a false positive of today's class or of the other possible one.
         matches: its bounds, each a false positive of today's class: what is open about credit and matches.
@@ -143,7 +142,6 @@ class MapCompleted(Document, frozen=True, kw_only=True):
         """Return the last state of a completion, its rounds, and the number of pairs that other ways would ask about.
 
         Args:
-            completion: the completion.
             tolerance: width of the interval at which the completion ends.
             whole_build: number of questions about the whole dataset.
             looked_up: number of questions about all that the predictions look up.
@@ -201,7 +199,6 @@ def complete(
     Args:
         similarity: the map to begin with; its raters are combined as it is loaded.
         task: predictions and what they are scored against.
-        rate: has pairs rated.
         raters: whose ratings it returns, in their order.
         out: folder of the completed map, written after every round; not at all if nothing is rated.
         tolerance: width of the interval that will do, in fractions of SHOE-mAP.
@@ -265,7 +262,6 @@ class Look(NamedTuple):
     """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing.
 
     Attributes:
-        score: SHOE-mAP.
         open_score: what it may come to.
         interval, matches: as :class:`Round` has them.
         today: (K,) lowest and highest average precisions, each a false positive of today's class.

@@ -23,7 +23,6 @@ def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: An
     """Describe a field of raters.toml that a kind has for itself.
 
     Args:
-        meaning: one line.
         key: whether it takes part in the key under which answers are kept.
         reads: whether it says how answers become ratings: two such raters can share their answers.
         bounds: on its values, as ``msgspec.Meta`` has them.
@@ -54,7 +53,6 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     Attributes:
         kind: what raters.toml calls the class.
-        prompted: whether it reads prompts.
         interactions: whether it answers about whole interactions, though it reads none.
         chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may ask it at the same time.
@@ -65,8 +63,6 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         pairs_per_request: 1 is the paper's way.
         repeats: how often each pair is asked; more than one makes columns NAME-1, NAME-2, ...
         sampling: passed on as they are (temperature, max_tokens, seed, ...).
-        price: of tokens.
-        limits: of the endpoint.
     """
 
     kind: ClassVar[str]
@@ -140,7 +136,6 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         prefilter: parts of speech where pairs that the first rater rates 0 go no further.
         sample: how many of those zeros the others are shown all the same, to measure how far they disagree.
-        seed: of that sample.
     """
 
     prefilter: tuple[Part, ...] = ("verb",)

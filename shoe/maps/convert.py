@@ -100,8 +100,6 @@ class Carried:
     """What became of the pairs of a table.
 
     Attributes:
-        pairs: there were.
-        kept: of them.
         without_class: whose class's sense has no counterpart.
         without_sense: whose other sense has none.
         met: that became a pair which another one had become before: two senses there are one here.
@@ -124,9 +122,6 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
 
     Args:
         similarity: of the lexicon in use.
-        to: the other one.
-        folder: where to.
-        classes: of the map's dataset.
 
     Raises:
         OptionError: if both have the same concepts, or share none.

@@ -172,9 +172,7 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
 
     Args:
         predictions: file, in any format that is recognised by content, boxes in its format's own convention.
-        ground_truth: annotation file.
         map_name: shipped name or folder of the map.
-        dataset: whose classes both have.
 
     Raises:
         InputError: if a file is broken, has scores outside 0..1, or the two have no image in common.

@@ -171,8 +171,6 @@ def estimate(
 
     Args:
         plans: what is to be rated.
-        raters: who rates.
-        prompts: what raters are asked.
         describe: lemmas and glosses of senses, by name.
         progress: what is known of raters from earlier runs, by name.
     """

@@ -73,8 +73,6 @@ class Draft:
         """Begin with a map, or go on with one that the same raters completed for the same purpose.
 
         Args:
-            similarity: the map.
-            raters: who is asked.
             purpose: what map.json is to say the map was completed for.
             known: where pairs without a valid answer may be asked for again: says which of them are to stay so.
 

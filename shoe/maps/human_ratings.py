@@ -33,10 +33,8 @@ class HumanRatings:
     """How people rated N pairs of senses, or of whole interactions.
 
     Attributes:
-        kind: of what was rated.
         pairs: per part of speech that plays a part, (N, 2) ids of the class's sense and of the other.
         values: (N,) mean rating 0..4 over the lines of each pair, divided by 4.
-        lines: ratings in all.
     """
 
     kind: HumanKind
@@ -99,13 +97,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
 
 def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
-    """(N,) what the ensemble of some raters of a map says of each pair; NaN where none of them rated it.
-
-    Args:
-        human: N pairs.
-        similarity: the map.
-        columns: indices of its raters.
-    """
+    """(N,) what the ensemble of some raters of a map says of each pair; NaN where none of them rated it."""
     of_parts, voices = [], similarity.voices.of(columns)
     for part, pairs in human.pairs.items():
         table = similarity.tables[part]

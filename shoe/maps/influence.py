@@ -62,7 +62,6 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     """Choose pairs that credit and matches depend on.
 
     Args:
-        open_score: of the evaluation.
         bounds: (K,) lowest and highest average precision of each class, unmatched predictions counted as today.
         askable: unrated pairs that a rater may answer.
         most: how many pairs to choose, or a few more.

@@ -62,7 +62,6 @@ class Rated:
     """What is known of one plan.
 
     Attributes:
-        plan: its n questions.
         states: (n, C) per column of the map.
         asked: (n, C) whether the column's rater is to be asked at all: the prefilter spares it the rest.
         sampled: rows of the plan that the first rater rated 0 and the others are shown all the same; None without
@@ -84,7 +83,6 @@ class Outcome:
     """What a run came to.
 
     Attributes:
-        parts: per part of speech.
         tallies: what each rater did in this run.
     """
 
@@ -105,10 +103,6 @@ def rate(
     Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
 
     Args:
-        raters: all of them, ready.
-        plans: per part of speech.
-        budget: of the run.
-        display: shows how it goes.
         sample: how many of the first rater's zeros the others are shown; as raters.toml says if None.
 
     Returns:
@@ -144,10 +138,8 @@ def rate_pairs(
     """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
 
     Args:
-        raters: all of them, ready.
         pairs: per part of speech (class synset, synset), by name; a synset with itself is not rated.
         budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
-        display: shows how it goes.
 
     Returns:
         Per part, the ratings of ``raters.columns``. A pair without any is left out if a later run may have it answered.
@@ -273,10 +265,7 @@ def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
     """Draw some of the zeros, at random by the seed and the pairs' names alone: each pair has a rank of its own.
 
     Args:
-        plan: the pairs.
         zeros: rows of the plan, ascending.
-        count: of pairs to draw.
-        seed: of the draw.
 
     Returns:
         Rows of the plan, ascending.

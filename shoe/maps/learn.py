@@ -307,12 +307,10 @@ class Lesson:
     """The ratings of one part of speech as a grid, m pairs of C class senses and S senses.
 
     Attributes:
-        pairs: of the map.
         values: (m,) ensemble's rating 0..4 of each.
         shares: (m, 5) share of each rating among those that count of a pair.
         classes, senses: (C,) and (S,) ids.
         row, column: (m,) of each pair.
-        features: of the grid.
     """
 
     pairs: RatedPairs
@@ -379,10 +377,6 @@ class Lesson:
 
 def learn(similarity: SimilarityMap, progress: Callable[[str], None] = lambda _: None) -> dict[Part, Taught]:
     """Learn from a map's ratings, and measure how well.
-
-    Args:
-        similarity: the map.
-        progress: is told what begins.
 
     Raises:
         OptionError: for a map without ratings of verbs, or of objects.
@@ -522,7 +516,6 @@ def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLear
 
     Args:
         map: a shipped map's name, or a map's folder.
-        progress: is told what begins.
 
     Returns:
         For verbs and objects the size of the table and how well ratings were predicted, as map.json says it.

@@ -43,7 +43,6 @@ class LocalModel:
 
     Attributes:
         name: beginning of messages about the model.
-        torch, transformers: the two libraries.
         device: "cpu" or "cuda".
     """
 

@@ -216,7 +216,6 @@ def plan_needed(
     """Plan what scoring given predictions looks up (``NEEDED_RULE``).
 
     Args:
-        classes: of the dataset.
         predictions: of one or more models.
         object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`.
 
@@ -314,7 +313,6 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
     """Plan the pairs that can matter: of each predicted verb and object with the classes that its parts resemble.
 
     Args:
-        classes: of the dataset.
         predictions: of one or more models.
         similarity: says by its components, under protocol ``shoe``, which classes those are, and which sense of a word
             is meant.

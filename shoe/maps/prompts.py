@@ -49,12 +49,7 @@ class SenseText:
 
 @dataclass(frozen=True, slots=True)
 class Interaction(SenseText):
-    """A whole interaction; its name, words and definition are those of its two senses.
-
-    Attributes:
-        verb: what is done.
-        object: and with what.
-    """
+    """A whole interaction; its name, words and definition are those of its two senses."""
 
     verb: SenseText
     object: SenseText
@@ -79,7 +74,6 @@ class Question:
         key: 16 bytes that stand for everything that can change the answer.
         part: "verb", "object" or "interaction".
         first: the sense whose name comes first in the alphabet; of interactions, the class.
-        second: the other.
         attempt: 1, or 2 where the answer to the first held no rating; the same for all of a group.
     """
 
@@ -247,11 +241,7 @@ class Prompts:
 
 
 class Group(Request):
-    """The questions of one request, all of one part. Answers are joined to them by id, never by index.
-
-    Attributes:
-        questions: one or more.
-    """
+    """The questions of one request, all of one part. Answers are joined to them by id, never by index."""
 
     __slots__ = ("_prompts", "_several", "questions")
 

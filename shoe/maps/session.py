@@ -60,7 +60,6 @@ class RaterSession:
     """One rater at work.
 
     Attributes:
-        config: of the rater.
         columns: its columns in the map.
         cluster: whose workers ask, if it can be divided; None for this process alone.
         ledger: of its answers; two rounds of one rater never run at the same time.
@@ -70,10 +69,7 @@ class RaterSession:
         """Make a rater ready; of one part of the questions, its ledger is one of its own, beside that of all.
 
         Args:
-            config: of the rater.
             start: its first column in the map.
-            prompts: what raters are asked.
-            folder: of the ledgers.
             shard: the part of the questions.
         """
         if shard and not config.divisible:
@@ -150,7 +146,6 @@ class RaterSession:
 
         Args:
             wanted: plans, and the rows of each that are asked about.
-            budget: of the run.
             tally: of the rater in the run.
             say: takes a line for the user.
 
@@ -264,9 +259,6 @@ class Raters:
     """All raters, in the order of raters.toml.
 
     Attributes:
-        file: as read.
-        prompts: what they are asked.
-        sessions: one for each.
         shard: the part of the questions that is asked; None for all.
     """
 

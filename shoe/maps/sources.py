@@ -37,7 +37,6 @@ class RatingSource:
 
     Attributes:
         name: the file or map, for messages.
-        raters: R raters.
         pairs: what they rated, R columns.
         lines: per part of speech, (m,) line of the file that each pair stands on.
         origin: what a map made from them should say about where they are from.
@@ -66,7 +65,6 @@ def import_tables(
     Args:
         folder: where to; must be new.
         paths: tables, see :func:`read_source`; verbs and objects may stand in any of them.
-        dataset: whose classes were rated.
         models: who or what is behind raters, by name; "table FILE" for the others.
         prose: what else map.json should say: provenance, licence.
         extends: name of a shipped map that has the other ratings, which the new one refers to.

@@ -141,7 +141,6 @@ def average_precision(
             infinity with label 0.
         label: (lists, positives) credit of the entry at each rank, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
-        interpolation: the rule.
         epsilon: added to the denominators by the rules that integrate; what recall may miss a threshold by, in the
             rules with a grid: sums of fractional credit differ in their last digits by order.
 
@@ -299,7 +298,6 @@ class FixedRanking:
         Args:
             category: (p,) class of each; -1 for none.
             by_rank: (p,) the entries by descending score.
-            classes: K.
         """
         rank = np.empty(len(by_rank), np.int64)
         rank[by_rank] = np.arange(len(by_rank))

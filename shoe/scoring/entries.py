@@ -117,10 +117,8 @@ class ClassScores(RankedLists):
         """Decide which classes are in the means: the one place where that is done.
 
         Args:
-            lists: of every class.
             truths: (K,) ground truths per class.
             counted: (K,) classes that take part at all.
-            rule: how entries become figures.
             unseen: (K,) classes without a training pair.
         """
         in_mean = rule.in_mean(truths, counted)

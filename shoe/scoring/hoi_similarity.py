@@ -47,11 +47,7 @@ class WholeSimilarity:
         """Prepare the look-up of predicted words; a class and its own labels are left out, which are the same.
 
         Args:
-            rated: the pairs.
             values: (m,) the ensemble's of each; NaN for none.
-            classes: of the dataset.
-            verbs: predicted words.
-            objects: likewise.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
@@ -220,7 +216,6 @@ class HoiSimilarity:
         Args:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
-            allowed: classes, ascending.
             known: (n,) an allowed class, and (n,) its sigma whatever the tables say; the same for equal words.
 
         Returns:

@@ -136,7 +136,6 @@ class Report:
         strict_results: one result a protocol, in the order asked for.
         role_results: one result a protocol by person, in the order asked for.
         semantic: the semantic result; None when not asked for, or not measurable.
-        similarities: those behind it.
         absent: for each part that could not be measured, why.
         notes: how the predictions were read; None for tables that were made otherwise.
     """
@@ -265,7 +264,6 @@ def score(
 
     Args:
         predictions: what a model said; words may be any.
-        truth: what is so.
         similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map; or one
             that is loaded, whose raters are combined as the options say.
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``,

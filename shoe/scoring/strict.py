@@ -155,7 +155,6 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     Where that passes the rule, the prediction with the highest score is the true positive; there is no second choice.
 
     Args:
-        task: predictions and ground truth.
         entries: (e,) rows of the predictions that compete, in the order that decides between equal scores; a row may
             stand there twice.
         options: the protocol: coordinates, overlap, and which of equally scored predictions goes first.

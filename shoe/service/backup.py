@@ -48,8 +48,6 @@ class Finding:
     """Something that is not as it should be.
 
     Attributes:
-        what: is wrong.
-        advice: what to do.
         harmful: whether something is lost or broken; else it is only to be known.
     """
 

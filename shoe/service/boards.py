@@ -40,7 +40,6 @@ def add_board(
     """Open a leaderboard.
 
     Args:
-        folder: of the service.
         name: by which submissions name it.
         request: its ground truth, and how its runs are scored.
         title: what people read; the name unless given.

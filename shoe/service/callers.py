@@ -30,7 +30,6 @@ class Buckets:
 
     Args:
         rate: tokens per second, and the size of a bucket.
-        clock: monotonic clock, in seconds.
     """
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
@@ -95,10 +94,6 @@ class AppState:
     """State shared by all requests.
 
     Attributes:
-        folder: folder of the service.
-        settings: settings of the server.
-        place: executor that runs jobs.
-        uploads: unfinished uploads.
         changes: notifies waiters when the database changes.
         streams: number of open event streams, by caller.
         coming: bytes of single-request uploads in progress, by team.

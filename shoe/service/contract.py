@@ -68,11 +68,7 @@ class Refused(Exception):  # noqa: N818 - said of the request
     """A request is refused.
 
     Attributes:
-        status: of HTTP.
-        message: one line.
         field: of the request, that is wrong.
-        hint: what to do.
-        headers: of the answer.
     """
 
     def __init__(
@@ -199,7 +195,6 @@ def contract(
         gives: type of the answer's JSON.
         takes: type of the body's JSON.
         media: of an answer that is no JSON.
-        status: of the answer.
         also: types of answers of other statuses.
         raw: media types of a body that is no JSON.
         open_to: "all" where no token is needed.

@@ -141,11 +141,7 @@ class Store:
 
 
 class Receiver:
-    """A file that is coming in.
-
-    Attributes:
-        size: decoded bytes so far.
-    """
+    """A file that is coming in."""
 
     def __init__(
         self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int
@@ -277,9 +273,7 @@ class Folder:
     """Everything that one service keeps.
 
     Attributes:
-        path: the folder, resolved.
         database: ``shoe.sqlite``.
-        files: content by its hash.
         uploads: parts of uploads that are not whole yet.
         jobs: scratch folders of jobs under way.
         maps: copies of registered similarity maps.
@@ -301,7 +295,6 @@ class Folder:
         """Open a folder.
 
         Args:
-            path: of the folder.
             create: whether to make it, and what belongs into it, where there is none.
 
         Raises:

@@ -52,7 +52,6 @@ def do(task: Task, folder: Path) -> Done:
     """Do a job.
 
     Args:
-        task: what it is.
         folder: to write in; files go to ``out`` in it.
 
     Raises:

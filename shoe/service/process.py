@@ -29,8 +29,6 @@ class Limits:
     """Resource limits of one job.
 
     Attributes:
-        memory: address space, in bytes.
-        cpu: processor time, in seconds.
         file_size: size of each file that the job writes, in bytes.
         wall: seconds until the job is killed.
     """
@@ -69,7 +67,6 @@ class End(msgspec.Struct, frozen=True):
     """End of an attempt that has written no result.
 
     Attributes:
-        reason: why it ended.
         then: "fail" if it would end so again; "retry" a few times; "requeue", without a limit, if the job is not the
             cause.
         last_words: last lines of the child's output that follow no known format.

@@ -15,7 +15,6 @@ class Scoring(msgspec.Struct, kw_only=True):
     """How predictions are scored: hashes of files, and the options of ``shoe score``.
 
     Attributes:
-        name: name of the model.
         file: name of the client's file.
         shown: whether the ground truth may be shown.
     """
@@ -65,8 +64,6 @@ def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> s
     """Return the command that prints the JSON of a job of kind score, page or compare.
 
     Args:
-        kind: kind of the job.
-        request: its request.
         file: name of the prediction file; the one in the request unless given.
     """
     if kind == "compare":

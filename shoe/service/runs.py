@@ -47,10 +47,8 @@ def runs(
     """Return runs, the latest first.
 
     Args:
-        folder: of the service.
         team: team whose runs are listed beside public ones; None for all runs.
         after: ID of the last run of the list before.
-        limit: maximum number of runs.
         state: only runs in this state.
         name: only runs whose name contains this text.
         truth: only runs scored on this ground truth.

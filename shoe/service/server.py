@@ -53,10 +53,8 @@ def serve(
     """Serve a folder until a signal ends it; jobs under way are done again by the next server.
 
     Args:
-        folder: of the service.
         settings: where it listens and what it takes.
         children: jobs at once; one unless given, on a cluster one for each core.
-        limits: of each job.
         cluster: address of the one of Ray that does the jobs, as ``ray.init`` has it; None for this machine.
         tell: hears where the server is, and the first token.
 

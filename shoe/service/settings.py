@@ -22,16 +22,13 @@ class Settings:
     """Where a server listens and what it takes; bytes, seconds and counts.
 
     Attributes:
-        host: address to listen on.
         port: 0 takes a free one.
         names: host names under which browsers and programs reach the server, as behind a proxy. A server with a name
             demands tokens, as whoever reaches the proxy reaches it.
         always_tokens: whether to demand tokens on the loopback address, too.
         largest_upload: of one prediction file, as sent and as decoded.
-        largest_json: of any other request.
         free_below: disk space that no upload may touch.
         disk_per_team: sum of a team's prediction files.
-        uploads_per_team: that are unfinished.
         queue_per_team: runs that wait or are running.
         reads: requests of one token; of one address where none is needed.
         submissions: requests that make or change something, likewise.
@@ -39,7 +36,6 @@ class Settings:
         events_per_caller: streams of events open at once.
         patience: seconds for the next piece of a request.
         slowest: bytes a second that a long request must keep up.
-        connections: open at once.
         session: seconds that a login lasts.
         upload_kept: seconds that an unfinished upload is kept without a new piece.
     """

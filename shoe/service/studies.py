@@ -48,8 +48,6 @@ def publish(
     """Put a study into a service; of one that is there, texts are taken over, and what raters are asked stays.
 
     Args:
-        folder: of the service.
-        id_: of the study.
         shown: what the page shows every rater.
         levels: how many ratings there are, from 0.
         raters: what each is asked, by name.

@@ -39,13 +39,8 @@ def submit(
     """Ask for predictions to be scored; asked again for the same, the same run.
 
     Args:
-        folder: of the service.
-        team: that gave the predictions.
         name: what to call the run; the name of the file unless given.
-        prediction_sha256: of the file.
         request: how to score; for a leaderboard, its own takes the place of all but how the file is read.
-        visibility: who may see it.
-        board: leaderboard to stand on.
         most_waiting: runs of the team that may wait or be under way; None for any number.
 
     Raises:
@@ -118,13 +113,8 @@ def compare(
     """Ask for finished runs to be compared.
 
     Args:
-        folder: of the service.
-        team: that asks.
         ids: of 2 to 20 runs of one ground truth.
         resamples: how often images are drawn.
-        seed: of the draws.
-        allow_different: whether signatures may differ.
-        visibility: who may see it.
         most_waiting: as of :func:`submit`.
 
     Raises:

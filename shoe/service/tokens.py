@@ -66,8 +66,6 @@ class Identity:
 
     Attributes:
         team: None for who has shown nothing.
-        scopes: what they may do.
-        name: of the token.
         key: what their requests are counted under; None where they are not counted.
     """
 
@@ -87,10 +85,7 @@ def new_token(
     """Make a token of 256 random bits.
 
     Args:
-        folder: of the service.
-        name: what it is for.
         team: whose it is; a team is made where there is none of this name.
-        scopes: what it allows.
         days: until it expires; None for never.
 
     Returns:

@@ -47,8 +47,6 @@ class Truth(msgspec.Struct, frozen=True):
 
     Attributes:
         name: name by which runs refer to it.
-        reading: how it is read.
-        facts: metadata that signatures contain.
         shown: whether its boxes and labels may leave the server.
         created: seconds since 1970.
     """
@@ -89,14 +87,10 @@ def add_truth(
     """Register a ground truth; its files are copied.
 
     Args:
-        folder: of the service.
         name: that requests name it by.
-        path: the annotation file.
-        dataset: whose classes it has.
         shown: whether its boxes and labels may leave the server, in reports with examples.
         split: which one of a file that holds several, or the name of a split of the classes.
         classes: class table that replaces the packaged one.
-        image_labels: official image-level labels.
 
     Raises:
         InputError: for a file that cannot be read.

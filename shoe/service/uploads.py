@@ -25,8 +25,6 @@ class Upload(msgspec.Struct, frozen=True):
 
     Attributes:
         id: by which parts are sent.
-        team: that sends it.
-        name: of the file.
         size: of the whole, in bytes.
         sha256: that the whole has to have; None where nobody said.
     """

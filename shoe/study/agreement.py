@@ -165,7 +165,6 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     narrow. Where items stand for several of a population, the statistic weights those that are left.
 
     Args:
-        statistic: the figure.
         shape: (items, raters), how many there are.
         scale: on which the figure is nearly normal.
         level: share of studies whose interval is to hold what all people would give.

@@ -148,13 +148,11 @@ class Analysis:
     """What ``shoe study report`` says.
 
     Attributes:
-        study: the ratings.
         whole: agreement of all raters over all items but gold ones.
         parts: likewise by stratum, where the table has several.
         levels: (R, 5) how often each rater gave each rating.
         by_majority: (5, 5) ratings of the items whose most frequent rating is the row's.
         kappas: (R, R) of pairs of raters; NaN where undefined.
-        ceilings: per rater.
         retest, picture: where there are repeats, or a second phase.
         excluded: raters that the rules exclude, and why.
         kept: agreement without them; None where nobody is excluded, or nobody is left.

@@ -30,8 +30,6 @@ def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) ->
     """Write a study into a folder, made if it is not there.
 
     Args:
-        folder: where to.
-        study: the study.
         pictures: by file name, those that it names.
 
     Raises:

@@ -44,8 +44,6 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         raters: how many pages there are.
         testers: how many of them are asked each problem.
         files: names of the problem files, in the order of the problems.
-        digest: of the problems.
-        problems: all of them.
         examples: shown first with their answers.
     """
 
@@ -92,7 +90,6 @@ def new_problem_study(
     """Plan a study of problems.
 
     Args:
-        problems: those of the files.
         files: as they were read, in this order.
         raters: how many pages there are.
         testers: how many of them are asked each problem; the field had three.

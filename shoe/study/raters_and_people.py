@@ -266,7 +266,6 @@ def ensembles_of(
     """Find the agreement of every subset, and which could be the best; see :func:`nearest_measures`.
 
     Args:
-        names: of all raters.
         subsets: K subsets of their indices.
         values: (N, K) what each says of each item, 0..1.
         people: (N,) what people say.

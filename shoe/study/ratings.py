@@ -67,7 +67,6 @@ class StudyRatings:
 
     Attributes:
         items: their names; the four senses with spaces between them where the table names items so.
-        raters: their names.
         first: (N, R) first rating of each; MISSING where there is none.
         again: (N, R) second rating of the same item by the same rater, a silent repeat.
         picture: (N, R) the rating after the picture was shown.
@@ -75,7 +74,6 @@ class StudyRatings:
         part: per item, the stratum it belongs to, as "verb", "object" or "both"; "" where the table does not say.
         reference: (N,) another measure of the same items 0..1, as a map's similarity; NaN where there is none.
         gold: (N,) the rating that an attentive rater gives; MISSING for items that have none.
-        holes: lines without a rating.
         weights: how many of a population items stand for; None where the table does not say, or they shall not count.
     """
 
@@ -139,9 +137,7 @@ def read_study(
     rating is empty is a hole.
 
     Args:
-        path: the table.
         named_by: which columns of a header name an item.
-        expected: these in words.
         between: what stands between several in the name of an item.
 
     Raises:

@@ -36,7 +36,6 @@ class Influential:
     """N distinct pairs of a class and a predicted interaction whose similarity a score depends on.
 
     Attributes:
-        senses: of each pair.
         words: verb and object of the class, and as they were predicted.
         influence: (N,) share of what SHOE-mAP would leave open were nothing rated; the mean over prediction files.
         similarity: (N,) under the map, 0..1.

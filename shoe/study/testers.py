@@ -38,7 +38,6 @@ class Trials:
     """Answers of R testers about the queries of N problems.
 
     Attributes:
-        problems, raters: their names.
         groups, group: names of groups, and (N,) the index of each problem's.
         right: (N, 2, R) whether each was right about the positive and the negative query; MISSING where not asked.
         seconds: (N, R) time taken for both queries; NaN where the table does not say.

@@ -1,4 +1,4 @@
-"""scripts/_environment, as far as it needs no installation: the pip of these environments is a note of its call."""
+"""scripts/_environment without installing: the pip of its environments only notes calls, and npm does nothing."""
 
 import os
 import shutil
@@ -31,12 +31,16 @@ def checkout(tmp_path: Path) -> Path:
     python = home / ".venv" / "bin" / "python"
     python.write_text(_VENV.format(python=sys.executable))
     python.chmod(0o755)
+    npm = home / "bin" / "npm"
+    npm.parent.mkdir()
+    npm.symlink_to("/bin/true")
     return home
 
 
 def environment(checkout: Path, kind: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
     command = ["/bin/sh", "-euc", f". scripts/_environment; environment {kind}"]
-    variables = os.environ if path is None else {"PATH": path}
+    path = path or f"{checkout / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path}
     return subprocess.run(command, cwd=checkout, env=variables, capture_output=True, text=True)
 
 

@@ -141,7 +141,6 @@ def read_image_labels(
     Args:
         path: ``anno.mat``.
         images: names of the m images wanted.
-        classes: the K classes wanted.
         benchmark: whose own class table has the order of the file.
 
     Returns:

@@ -39,7 +39,6 @@ class AnnotatedPersons:
     """The boxes of m images, b in all, and what q annotations say of them.
 
     Attributes:
-        images: m names.
         sizes: (m, 2) width and height; 0 where the file does not say.
         counts: (m,) boxes of each image, which follow each other.
         boxes: (b, 4) x1, y1, x1 + width, y1 + height.

@@ -44,9 +44,6 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     """Parse JSON of a type; see :mod:`shoe.core.io.json`.
 
     Args:
-        path: the file, for messages.
-        data: its content.
-        kind: the type.
         place: names a record of a list, given the document, the record's number and its content.
 
     Raises:
@@ -141,10 +138,8 @@ def explained(
     """Say where a document breaks its type: record, field, what was found, what was expected.
 
     Args:
-        path: the file.
         error: what msgspec said; only where is taken from it.
         document: the document, as plain values.
-        kind: the type.
         place: names a record of a list, given its number and its content.
         record: the document's own place in its file, if it is part of a record.
         field: what the document is called in its file, if it is a field or a column.

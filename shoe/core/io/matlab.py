@@ -232,7 +232,6 @@ def cell_file(
     one multiplication.
 
     Args:
-        name: the variable's.
         shape: rows and columns of the array.
         filled: (c,) ascending indices of the cells that are not empty, counted down each column.
         matrices: c matrices, one for each of these.

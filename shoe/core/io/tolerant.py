@@ -53,8 +53,6 @@ class Found:
     """A dict or list in a text.
 
     Attributes:
-        value: what it holds, plain.
-        start, end: where it stands.
         is_whole: whether the text closes it.
         lost: dicts inside it that the text breaks off, and that are left out.
     """

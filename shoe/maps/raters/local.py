@@ -54,7 +54,6 @@ class Model(LocalModel):
         """Load a model.
 
         Args:
-            config: of the rater.
             kind: transformers' class for models of its kind.
             more: further arguments of ``from_pretrained`` that find the model.
         """
@@ -99,8 +98,6 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
 
     Args:
         sequences: 1 to ``size`` sequences of tokens; further rows repeat the first.
-        size: rows.
-        length: columns.
         padding: the token to fill up with.
         side: "left" or "right", where to fill up.
 

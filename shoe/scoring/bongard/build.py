@@ -356,9 +356,7 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
 
     Args:
         concept: its name, which with the seed decides on the draws.
-        positives: regions that show it.
         negatives: regions that do not; no image is in both.
-        how: seed and limits.
 
     Returns:
         (problems, 2, 7) regions, positives first; none where a side has fewer than seven images.
@@ -498,7 +496,6 @@ class Built:
     """Problems, and how they came about.
 
     Attributes:
-        problems: all of them.
         steps: what each step of the curation left.
         merged: concepts of several actions, as (action, object).
         too_few: concepts with pictures, but with fewer than seven images on a side.

@@ -62,7 +62,6 @@ class Problems:
     """P problems.
 
     Attributes:
-        regions: their pictures.
         positives: (P, 7) regions that show the concept; the last is a query.
         negatives: (P, 7) regions with the concept's object and another action; the last is a query.
         group: (P,) index into ``groups``.
@@ -188,9 +187,7 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
     Boxes are widened to whole pixels, as the field's have them.
 
     Args:
-        problems: what to write.
         folder: where to, made if it is not there.
-        name: how file names begin.
         images: folder of the images, which stands before their names.
 
     Returns:

@@ -78,7 +78,6 @@ class Detections:
         region: (d,) region of each detection, ascending.
         interaction: (d,) index into the pairs of words.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        verbs, objects: words as predicted.
         named: (n,) whether the predictions name the region's image at all.
     """
 
@@ -104,7 +103,6 @@ def detections(predictions: Interactions, problems: Problems, how: Counting) -> 
     Args:
         predictions: of any detector; images are found by name, as they stand or without folder and ending.
         problems: whose pictures are looked at.
-        how: which predictions count.
     """
     regions = problems.regions
     at = image_index(regions.images, predictions.images)[regions.image]
@@ -376,8 +374,6 @@ class BongardReport:
         problems: how many were answered; a problem asks two questions.
         concepts, images: how many these are about.
         named_images: images that the predictions name, of those.
-        oracle: by the paper's model.
-        soft_oracle: by meaning.
         signature: how the figures came about.
         notes: what was noted in reading the predictions.
     """

@@ -162,8 +162,6 @@ def audit(
     """Make each attack of :data:`ATTACKS` on predictions, and score the outcome.
 
     Args:
-        predictions: what a model said.
-        truth: what is so.
         similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
         watch: called with the steps, and iterated over in their place: a progress bar.
 

@@ -161,8 +161,6 @@ def best_pairs_first(
         certain: (c,) pairs that are similar enough in any case.
         rank: (c,) decides between equal sigma, the higher first; no two pairs share one.
         kind: (c,) equal for pairs of one class and the same words.
-        truths: t.
-        predictions: n.
     """
     every = _Open(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
     least, taken = np.full(truths, -np.inf), np.zeros(predictions, bool)
@@ -317,7 +315,6 @@ class OpenScore:
 
     Attributes:
         scorer: with similarities whose unrated pairs are 0.
-        imputation: the similarities.
         matches: who may be matched with whom.
         today, other: what unmatched predictions are false positives of by today's map, and what else they may be.
     """

@@ -156,7 +156,6 @@ def best_first(
         prediction: (c,) its prediction.
         merits: (c,) numbers that say which pair is better, the higher; the first that differs decides.
         truth_order: rank of ground truths of one image, by which pairs of one prediction differ that have equal merits.
-        prediction_order: the same for predictions.
 
     Returns:
         Ascending indices of the chosen pairs.

@@ -32,7 +32,6 @@ def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
     """Drop predictions that lie on a better one with the same words; see :class:`Suppression`.
 
     Args:
-        table: the predictions.
         rows: (r,) rows that take part.
         threshold: 0 to 1.
 
@@ -54,7 +53,6 @@ class Suppression:
         """Compare boxes.
 
         Args:
-            table: the predictions.
             rows: (r,) rows that take part.
             lowest: lowest threshold that will be asked for, 0 to 1.
         """
@@ -117,7 +115,6 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     Of equal triplets the one with the highest score is the original, then the first.
 
     Args:
-        table: the predictions.
         rows: (r,) ascending rows.
 
     Returns:
@@ -152,7 +149,6 @@ def near_repeats(
     Better is a higher score, of ties what comes first by words and boxes; and the better row is no repeat itself.
 
     Args:
-        table: the predictions.
         rows: (r,) ascending rows.
         wanted: (n,) of which rows to know.
         verb_meaning: (verb words,) a number that is equal for words that mean the same.

@@ -83,7 +83,6 @@ def overlaps(
 
     Args:
         truth: boxes of the ground truth, grouped by its m images.
-        predictions: boxes of the predictions.
         first: (m,) first row of the predictions on each image of the truth.
         count: (m,) their number.
         rule: the overlap that both boxes must reach.

@@ -99,7 +99,6 @@ def render(template: str, places: Places, values: Mapping[str, Any]) -> str:
     Args:
         template: file name below ``templates``.
         places: how it leads to other pages.
-        values: values of the template.
     """
     found = environment(Path(__file__).parent / "templates").get_template(template)
     return found.render(values, link=places.link, live=places.live, version=__version__)

@@ -101,8 +101,6 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
     """Collect what ``run.html`` shows.
 
     Args:
-        folder: of the service.
-        run: the run.
         truth: that it is held against; None where that is gone.
         all_files: whether files may be had that tell what a hidden ground truth holds.
     """

@@ -116,7 +116,6 @@ class Viewer:
     Attributes:
         team: whose runs they see beside public ones; None for nobody in particular.
         admin: whether they run the service.
-        reader, submitter: what else they may.
         session: whether they have logged in.
     """
 

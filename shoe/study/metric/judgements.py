@@ -28,7 +28,6 @@ class Judgements:
     """Ratings 0..4 of N predictions by R raters.
 
     Attributes:
-        source: the table.
         ratings: what they said; items are predictions.
         columns: of each, by the name of the column that says it: model, image, prediction, verb, object, both boxes.
     """
@@ -128,10 +127,6 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
     That is said by ``prediction``, its number among the file's predictions on the image, from 0; or by ``verb`` and
     ``object``, and ``human_box`` and ``object_box`` (four numbers each) where several have these words. ``model`` names
     the file; without it, words speak of every model that says them. More columns: :func:`read_study`.
-
-    Args:
-        path: the table.
-        models: names of the models.
 
     Raises:
         InputError: for what is no such table, or a model that is none of these.

@@ -33,13 +33,7 @@ _APART = ("similarity=", "protocol=")
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A way to score.
-
-    Attributes:
-        name: what it is called.
-        options: of one protocol.
-        similarity: the map.
-    """
+    """A way to score."""
 
     name: str
     options: Options
@@ -67,7 +61,6 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     """The measures that a command line asks for.
 
     Args:
-        truth: what is scored against.
         protocols: names; the benchmark's usual ones that score triplets if none.
         similarity: the map, for protocols by meaning.
         varied: ``NAME=VALUE`` settings, several with spaces or commas between them, that change the first protocol that
@@ -112,7 +105,6 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
     """Score a model.
 
     Args:
-        measure: by what.
         task: its predictions, and the ground truth.
         notes: how the predictions were read.
         weights: (m, B) how often each image of the ground truth is drawn.
@@ -154,11 +146,6 @@ class Gathered:
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
         """Prepare.
-
-        Args:
-            judgements: what people said.
-            measures: ways to score.
-            images: of the ground truth.
 
         Raises:
             InputError: for an image that the ground truth has not.

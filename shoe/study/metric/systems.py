@@ -182,8 +182,6 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
     """Mean over judged images of what people, and K measures, say of a model's judged predictions on each.
 
     Args:
-        judged: the predictions.
-        models: M.
         weights: (images, B) how often each judged image is drawn.
 
     Returns:
@@ -316,8 +314,6 @@ def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: in
     Args:
         people: their scores under drawn images and other raters.
         by_images: the same under drawn images alone, which say how sure people are of an order.
-        measure: a measure's.
-        raters: how many there are.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}

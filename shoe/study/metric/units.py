@@ -74,7 +74,6 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
 
     Args:
         values: (n,) of the measure.
-        pairs: P pairs.
         people: (P,) how people order them, as :func:`pair_order`.
         known: (P,) pairs that people judged.
     """
