@@ -72,7 +72,7 @@ class RatedPairs:
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
     def beside(self, other: RatedPairs) -> RatedPairs:
-        """Return the pairs of both tables, by name, with the raters of both: first these R, then the other's S columns."""
+        """Return the pairs of both tables, by name, with the raters of both: these R columns, then the other's S."""
         keys = np.unique(np.concatenate([self.keys, other.keys]))
         class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
         raters = self.ratings.shape[1]

@@ -284,7 +284,7 @@ def _weight(candidate: Candidate, options: SemanticOptions) -> float:
 def _pair_values(
     similarity: Similarity, part: Part, class_senses: Ints, synsets: Ints, options: SemanticOptions
 ) -> tuple[Floats, Mask]:
-    """Return (S, C) value of each pair of senses, _UNRATED or _IDENTICAL where it is that; and whether it is a rating."""
+    """Return (S, C) value of each pair of senses (or _UNRATED, _IDENTICAL), and whether it is a rating."""
     value = similarity.values(part, class_senses, synsets).T
     if options.direction == "symmetric":
         known = class_senses >= 0

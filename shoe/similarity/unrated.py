@@ -98,8 +98,8 @@ class Imputed(Filled):
     """A map whose unrated pairs have an imputed value.
 
     The cautious value is one that few of them will exceed. Pairs with about the same Wu-Palmer similarity (by tenths)
-    form a bin. The cautious value is the 95 % quantile of a bin's ratings, and at least that of the bin below: a measured
-    expectation, not a bound.
+    form a bin. The cautious value is the 95 % quantile of a bin's ratings, and at least that of the bin below: a
+    measured expectation, not a bound.
 
     Attributes:
         classes: ids of the class senses whose pairs are imputed.

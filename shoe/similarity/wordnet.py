@@ -59,7 +59,7 @@ def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 
 def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
-    """Compute Wu-Palmer with the common hypernym that is deepest by its shortest path to a root, its depth by its longest."""
+    """Compute Wu-Palmer: the deepest common hypernym by shortest paths to a root, its depth by the longest."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
     meeting_depth = np.full((len(classes), len(synsets)), -1)
