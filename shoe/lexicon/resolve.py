@@ -181,7 +181,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Find the verb senses whose definition equals a predicate in any form of its verb; then those that share a noun."""
+    """Find the verb senses whose definition equals a predicate in any form of its verb; then those sharing a noun."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
