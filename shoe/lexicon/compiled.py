@@ -1,8 +1,7 @@
-"""A lexicon: words, their concepts, and what is known of these, compiled into one file that loads in milliseconds.
+"""A lexicon: lemmas, senses, hypernyms and inflection, compiled into one file that loads in milliseconds.
 
-A concept, WordNet's synset, is a number: the nouns first, then the verbs, in the order of the source. The file is
-mapped into memory and read where it is asked; lemmas are found by hash bucket, not by a table of all of them in memory.
-``scripts/build-lexicon`` writes WordNet's, ``shoe lexicon build`` others.
+A synset is a number: the nouns first, then the verbs, in the order of the source. The file is mapped into memory and
+read on use; lemmas are found by hash bucket. ``scripts/build-lexicon`` writes WordNet's, ``shoe lexicon build`` others.
 """
 
 from __future__ import annotations
@@ -83,10 +82,10 @@ def keys_of(names: Sequence[str]) -> Keys:
 
 
 class KeyTable:
-    """Finds among fixed keys, all different, thousands at once: several times faster than a search in sorted ones."""
+    """A hash table of fixed, distinct keys that finds thousands at once, several times faster than a binary search."""
 
     def __init__(self, keys: Keys) -> None:
-        """Spread (n,) keys over slots; what finds its slot taken goes to the next table."""
+        """Put (n,) keys into slots; a key whose slot is taken goes to the next table."""
         self._keys = keys
         self._tables: list[NDArray[np.int32]] = []
         left = np.arange(len(keys), dtype=np.int32)
@@ -98,7 +97,7 @@ class KeyTable:
             self._tables.append(table)
 
     def find(self, wanted: Keys) -> NDArray[np.int32]:
-        """(m,) index of each key among the n; -1 where it is none of them."""
+        """Return (m,) index of each wanted key among the n; -1 where it is not among them."""
         found = np.full(len(wanted), -1, np.int32)
         left = np.arange(len(wanted))
         for level, table in enumerate(self._tables):
@@ -124,21 +123,21 @@ class Lexicon:
     Lemmas are lower-case with underscores ("hot_dog"). Synset numbers run from 0 to ``len(lexicon) - 1``.
 
     Attributes:
-        label: what signatures and messages call it.
-        title: its name in full, with version.
-        language: of its words, as a code of two letters or three.
-        about: what else is known of it: source, licence, what was left out.
+        label: short name for signatures and messages.
+        title: full name with version.
+        language: code of two or three letters.
+        about: source, licence, and what was left out.
         digest: 8 hex digits of the content.
-        spaced: whether blanks stand between its words.
-        passed_over: words that say nothing by themselves.
-        concepts: the lexicon whose concepts the words have: itself, or WordNet 3.0 for other words to its synsets.
+        spaced: whether blanks separate words in this language.
+        passed_over: words without a meaning of their own, as articles.
+        concepts: the lexicon that numbers the concepts: itself, or WordNet 3.0 for other words for its synsets.
         nouns: number of noun synsets, and of the first verb synset.
         keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.compiled`.
-        caches: what functions of the words keep; see :func:`per_lexicon`.
+        caches: results of functions decorated with :func:`per_lexicon`.
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
-        """Take a compiled file's content; its words have WordNet's concepts where the file has words alone."""
+        """Open the content of a compiled file; a file of words alone uses WordNet's concepts."""
         self.content = content
         start = 16 + int.from_bytes(content[8:16], "little")
         header = msgspec.json.decode(content[16:start])
@@ -184,15 +183,14 @@ class Lexicon:
 
     @property
     def is_wordnet(self) -> bool:
-        """Whether its concepts are those of WordNet 3.0, whose names, glosses and relations are known."""
+        """Whether the concepts are those of WordNet 3.0, with its names, definitions and relations."""
         return "name_text" not in self.arrays
 
     def __len__(self) -> int:
-        """Number of synsets."""
         return len(self._lexname)
 
     def has(self, lemma: str, pos: Pos) -> bool:
-        """Whether WordNet has the lemma as that part of speech."""
+        """Return whether the lexicon has a lemma as that part of speech."""
         group = 2 * self._find(lemma) + (pos == "v")
         return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
 
@@ -202,13 +200,13 @@ class Lexicon:
         return self._sense[:0] if number < 0 else self._sense[self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Per sense of a lemma, in sense order: how often WordNet's tagged texts use it."""
+        """Return, per sense of a lemma, how often WordNet's tagged texts use it."""
         number = self._find(lemma)
         counts = self._tag_count[:0] if number < 0 else self._tag_count[self._group(number, pos)]
         return counts.astype(np.int32)
 
     def adjective_first(self, lemma: str) -> bool:
-        """Whether WordNet's tagged texts use the lemma as an adjective at least as often as as a noun ("brown")."""
+        """Return whether a lemma is an adjective at least as often as a noun in WordNet's tagged texts ("brown")."""
         number = self._find(lemma)
         return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
 
@@ -221,17 +219,17 @@ class Lexicon:
         return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
 
     def hypernyms(self, synset: int) -> NDArray[np.int32]:
-        """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
+        """Return the direct hypernyms of a synset; for an instance (a person, a place), its classes."""
         return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
 
     def verbs_of(self, noun: str) -> list[str]:
-        """Return the verbs that a noun for a doing is derived from ("conversation": "converse")."""
+        """Return the verbs that an action noun is derived from ("conversation": "converse")."""
         number, doings = self._find(noun), self._doing
         found = range(bisect_left(doings, number), bisect_right(doings, number)) if number >= 0 else ()
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the verb synsets whose definition has an expression, or a noun, in its canonical words."""
+        """Return the verb synsets whose definition contains an expression or a noun, in canonical words."""
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
         return [self._definition_sense[place] for place in found]
@@ -241,7 +239,7 @@ class Lexicon:
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:
-        """Name of a synset: its id in the source; in WordNet first lemma, part of speech and number, "ride.v.01"."""
+        """Return the name of a synset: its id in the source; in WordNet "ride.v.01" (lemma, part of speech, number)."""
         if synset not in self._names and self.concepts is not self:
             self._names[synset] = self.concepts.name(synset)
         elif synset not in self._names and not self.is_wordnet:
@@ -254,7 +252,7 @@ class Lexicon:
         return self._names[synset]
 
     def example(self, pos: Pos = "v") -> str:
-        """Name of a synset, for messages."""
+        """Return some name of a synset, for messages."""
         if self.is_wordnet:
             return "ride.v.01" if pos == "v" else "horse.n.01"
         return self.name(min(self.nouns, len(self) - 1) if pos == "v" else 0)
@@ -278,13 +276,13 @@ class Lexicon:
         return self._texts("gloss")(synset) if "gloss_text" in self.arrays else None
 
     def links(self, synset: int) -> list[str]:
-        """Ids that other lexicons know a synset by, each with what it is an id of ("ili:i35545")."""
+        """Return the ids of a synset in other lexicons, each with its kind ("ili:i35545")."""
         return self._texts("link")(synset).split() if "link_text" in self.arrays else []
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:
-        """Return every lemma that a word can be a form of, by the rules of WordNet's morphy, or those of the file.
+        """Return every lemma that a word can be a form of, by WordNet's morphy or the rules of the file.
 
-        The word itself comes first, then its irregular bases; the suffix rules apply to words without such.
+        The word itself comes first, then its irregular bases; suffix rules apply only to words without irregular bases.
         """
         if not word:
             return []
@@ -303,7 +301,7 @@ class Lexicon:
 
     @cached_property
     def key_table(self) -> KeyTable:
-        """Finds synsets by the keys of their names."""
+        """Table of the keys of synset names."""
         return KeyTable(self.keys)
 
     def _texts(self, kind: str) -> Callable[[int], str]:
@@ -331,7 +329,7 @@ class Lexicon:
 
 
 def definition_key(phrase: str) -> int:
-    """The 64 bits by which an expression in WordNet's definitions is found."""
+    """Return the 64-bit key of an expression in WordNet's definitions."""
     return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 

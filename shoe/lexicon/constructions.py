@@ -1,9 +1,8 @@
-"""What verbs say by what stands with them: "stepping off" is a way of leaving, "drying with" one of using.
+"""Constructions: meanings of a verb with its preposition or noun, as "stepping off" (leave) or "drying with" (use).
 
-The table ``data/constructions.tsv`` has a row for each, all of whose parts have to be there. Verbs are lemmas, senses
-that the verb is a way of, or nouns' senses for verbs of motion that are named for such a thing ("skateboard"); nouns
-are senses of what one of the words has to be a kind of; prepositions are words, and spatial relations ("on" of "on top
-of"). "*" is any or none.
+Each row of ``data/constructions.tsv`` is one; all of its parts must be present. Verbs are lemmas, senses of which the
+verb is a kind, or senses of nouns that verbs of motion are named for ("skateboard"). Nouns are senses of which one of
+the words is a kind. Prepositions are words, or spatial relations ("on" of "on top of"). "*" stands for any or none.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from shoe.lexicon.store import lexicon, per_lexicon
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Compare the spatial relations in verbs: "standing near" says half of what stand_under says.
+    """Compare the spatial relations of classes and verbs: "standing near" has half the meaning of stand_under.
 
     Args:
         verbs: W predicted verbs; of alternatives the closest counts.
@@ -42,13 +41,13 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
 
 
 def done_with(classes: Sequence[str]) -> Mask:
-    """(C,) whether a class is to do something with its object, as cut_with is: to use it says most of that."""
+    """Return (C,) whether a class uses its object as a tool, as cut_with does."""
     return np.array([text.tokens(label)[-1:] == ["with"] for label in classes], bool)
 
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """The first spatial relation that the words after a verb name: "on" of "sitting on top of", "" for none."""
+    """Return the first spatial relation after a verb: "on" for "sitting on top of", "" for none."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
     for start in range(1, len(words)):
         for end in (start + 3, start + 2, start + 1):
@@ -85,7 +84,7 @@ class _Construction(NamedTuple):
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Find what a predicate, in lower case, says by its construction; one that begins with a preposition has "be"."""
+    """Find the constructions of a predicate in lower case; one that begins with a preposition has the verb "be"."""
     if not words:
         return []
     if words[0] in text.PREPOSITIONS:
@@ -103,7 +102,7 @@ def constructions(words: Sequence[str]) -> list[Sense]:
 
 
 def _is_verb(word: str, verb: str) -> bool:
-    """Whether a word is a form of a verb, or what it means first is a way of one, or named for a noun's sense."""
+    """Return whether a word is a form of a verb, a kind of it in its first sense, or named for a noun's sense."""
     lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
         return verb in lemmas
@@ -115,7 +114,7 @@ def _is_verb(word: str, verb: str) -> bool:
 
 
 def is_kind(word: str, noun: str) -> bool:
-    """Whether a noun, in one of its first senses, is a kind of a sense."""
+    """Return whether one of a noun's first senses is a kind of a sense."""
     store = lexicon()
     found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]
     return any(store.synset(noun) in _above(sense) for senses in found for sense in senses)

@@ -1,4 +1,4 @@
-"""Finding one expression, of one or several words, in WordNet or among the aliases: every way of spelling it."""
+"""Look-up of one expression of one or several words in WordNet and the aliases, in every spelling."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RARE_SHARE = 0.05
 
 
 class Sense(NamedTuple):
-    """A synset that an expression may mean, the lemma that led to it, how, and how much of its meaning is said."""
+    """A synset that an expression may mean, the lemma and the rule that led to it, and its weight 0..1."""
 
     synset: int
     lemma: str
@@ -42,9 +42,9 @@ class Sense(NamedTuple):
 
 
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
-    """Return the senses of an expression: its aliases' first, then WordNet's of each spelling and base form.
+    """Return the senses of an expression: those of its aliases, then WordNet's of each spelling and base form.
 
-    ``spelled``, the expression as it was written with underscores for blanks, is tried before other spellings.
+    ``spelled``, the expression as written with underscores for blanks, is tried before other spellings.
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
@@ -69,8 +69,8 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
 def bases(word: str, part: Part) -> tuple[str, ...]:
     """Return the lemmas that a single word may be a form of.
 
-    WordNet's morphy, less the verbs that English would inflect otherwise ("hoping" is no form of hop, "bed" none of
-    be), and with those whose doubled consonant or spelling morphy does not know ("blogging", "practising").
+    These are morphy's, without verbs that English inflects otherwise ("hoping" is no form of hop, "bed" none of be),
+    and with doubled consonants and spellings that morphy does not know ("blogging", "practising").
     """
     store = lexicon()
     found = store.base_forms(word, POS[part])
@@ -102,7 +102,7 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
 
 
 def distinct(senses: Iterable[Sense]) -> list[Sense]:
-    """Keep each sense once, at its first place, as it counts most: a common sense of a lemma before a rare one."""
+    """Return each sense once, at its first place, with its largest weight; common senses come before rare ones."""
     best: dict[int, Sense] = {}
     for sense in senses:
         other = best.setdefault(sense.synset, sense)
@@ -116,7 +116,7 @@ def _counts(sense: Sense) -> tuple[float, bool]:
 
 
 def is_rare(lemma: str, synset: int) -> bool:
-    """Whether WordNet's tagged texts use a lemma, but hardly ever in this sense ("squeeze" as hug)."""
+    """Return whether WordNet's tagged texts use a lemma, but hardly ever in this sense ("squeeze" as hug)."""
     return synset in _rare_senses(lemma, lexicon().pos(synset))
 
 
@@ -142,7 +142,7 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Put another form of its head into an expression: the last word of a noun, the first of a verb."""
+    """Replace the head of an expression by another form: the last word of a noun, the first of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 
@@ -155,7 +155,7 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 
 @cache
 def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
-    """Alias to its synsets: name, weight and reason."""
+    """Return, for each alias, its synsets: name, weight and reason."""
     return {
         word: [(name, WEIGHTS[relation], why) for name in names.split()]
         for where, word, names, relation, why in table_rows("aliases.tsv")

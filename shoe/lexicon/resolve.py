@@ -30,18 +30,18 @@ _IRREGULAR_PLURALS = {"person": ["people"]}
 
 
 def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDArray[np.int32]:
-    """Find the label that each word is an inflection of; synonyms are other words.
+    """Find the label that each word is an inflection of; synonyms do not count.
 
     "Riding", "is riding" and "rode" are ride, "sitting on" is sit_on, "TVs" is tv, "a ski" is skis; "sitting" is not
     sit_on, "sofa" is not couch. Of a word's alternatives the first that is a label counts.
 
     Args:
-        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` joins readings of one.
+        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives of one.
         labels: L labels of the dataset.
-        part: whether they are verbs or objects.
+        part: "verb" or "object".
 
     Returns:
-        (W,) index of the label, -1 where the word is none. A label as written comes before another's inflection.
+        (W,) index of the label, -1 for a word that is no label. An exact match comes before an inflection.
     """
     known = _known(tuple(labels), part)
     found = [[_match(reading, known, part) for reading in text.alternatives(word)] for word in words]
@@ -80,7 +80,7 @@ def _match(word: str, known: dict[str, int], part: Part) -> int:
 
 
 def _forms(label: list[str], part: Part) -> list[str]:
-    """The regular inflections of a label: of its first word for a verb, of its last for an object."""
+    """Return the regular inflections of a label: of the first word of a verb, of the last word of an object."""
     if not label or text.says_no_interaction(label):
         return []
     if part == "verb":
@@ -101,10 +101,10 @@ ENGLISH = "en"
 
 
 def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
-    """List the senses of words: those of the whole, else those of the longest expressions in it.
+    """List the senses of a whole expression, else those of the longest known expressions in it.
 
-    Of an object all of its expressions are pooled, as SHOE's paper does with words; of a verb the first one counts.
-    What the lexicon lists as saying nothing (articles, auxiliaries) is passed over, unless it is part of an expression.
+    The senses of all expressions of an object are pooled, as in SHOE's paper; of a verb the first one counts. Words
+    without meaning (articles, auxiliaries) are skipped unless they are part of an expression.
     """
     store = lexicon()
     whole = _of(spelled, part)
@@ -128,13 +128,13 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
 
 
 def _parts(word: str) -> list[str]:
-    """A word without one that says nothing and is elided before it: "s'asseoir"."""
+    """Split an elided word without meaning off a word: "s'asseoir"."""
     first, mark, rest = word.partition("'")
     return [rest] if mark and rest and first in lexicon().passed_over else [word]
 
 
 def _of(written: str, part: Part) -> list[Sense]:
-    """The senses of one expression and of what it may be a form of; inflected as a whole, or on its first word."""
+    """Return the senses of one expression and of its base forms; it is inflected as a whole, or on its first word."""
     store, pos = lexicon(), POS[part]
     first, blank, rest = written.partition("_")
     forms = [*store.base_forms(written, pos), *(base + blank + rest for base in store.base_forms(first, pos) if blank)]
@@ -161,7 +161,7 @@ _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | tex
 
 
 def singular(word: str) -> str:
-    """Take the plural's -s off a word, if it has one: alike for definitions and what is looked up in them."""
+    """Remove a plural's -s, in definitions and in what is looked up in them alike."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -171,7 +171,7 @@ def is_content(word: str) -> bool:
 
 
 def canonical(words: Sequence[str]) -> list[str]:
-    """Leave out what differs between a definition and its use: "put one's lips onto" is put, on, lip."""
+    """Remove words in which a definition and its use may differ: "put one's lips onto" is put, on, lip."""
     kept = [EQUAL_PREPOSITIONS.get(word, word) for word in words[1:] if word not in _SKIPPED]
     kept = [singular(word) for word in kept if not word.endswith("ly")]
     # A preposition at the end waits for its object, which is not part of the expression.
@@ -181,7 +181,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Find the verb senses whose definition a predicate is, in any form of its verb; then those that share a noun."""
+    """Find the verb senses whose definition equals a predicate in any form of its verb; then those sharing a noun."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -207,7 +207,7 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """List the senses that a verb of one or several words may mean, best first; ``spelled`` is it as written."""
+    """List the senses of a verb of one or several words, best first; ``spelled`` is the verb as written."""
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
@@ -235,9 +235,9 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
 
 
 def without_auxiliaries(words: list[str]) -> list[str]:
-    """Drop what stands before the verb: "is slowly picking up a" leaves "picking up a".
+    """Remove auxiliaries and adverbs before the verb: "is slowly picking up a" becomes "picking up a".
 
-    What looks like an auxiliary is the verb where none follows: "being on", "having in her hand".
+    An auxiliary without a verb after it is the verb itself: "being on", "having in her hand".
     """
     start, verb = 0, 0
     while start < len(words) - 1 and (words[start] in text.AUXILIARIES | text.FILLERS or is_adverb(words[start])):
@@ -248,14 +248,14 @@ def without_auxiliaries(words: list[str]) -> list[str]:
 
 
 def _begins_a_verb(word: str) -> bool:
-    """Whether an auxiliary may stand before a word; forms of verbs that WordNet lacks are told by their endings."""
+    """Return whether a word can follow an auxiliary as a verb; verbs unknown to WordNet are recognised by endings."""
     if word in text.PREPOSITIONS | text.DETERMINERS:
         return False
     return bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
 
 
 def is_adverb(word: str) -> bool:
-    """Whether a word only tells how: "slowly", unlike "rely"."""
+    """Return whether a word is an adverb of manner: "slowly", unlike "rely"."""
     return word.endswith("ly") and not bases(word, "verb")
 
 
@@ -264,9 +264,9 @@ def _essential(words: list[str]) -> list[str]:
 
 
 def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
-    """The senses of a compound that begins some words, and these from its head on.
+    """Return the senses of a compound at the start of some words, and the words from its head on.
 
-    WordNet has deep-fry; "hand-feeding a" is feeding a. A compound in its base form is found like any expression.
+    WordNet has deep-fry; "hand-feeding a" becomes feeding a. A compound in its base form is found like any expression.
     """
     for parts in map(text.tokens, spelled.split("_")):
         heads = [head for head in bases(parts[-1], "verb") if head != parts[-1]] if len(parts) > 1 else []
@@ -278,7 +278,7 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
 
 
 def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
-    """The verb that a light verb's noun comes from: "taking a close look at" is looking, "taking for a run" running."""
+    """Return the verb of a light verb's noun: "taking a close look at" is looking, "taking for a run" running."""
     if len(words) < 3 or not light.intersection(bases(words[0], "verb")):
         return []
     start = 2 if words[1] == "for" else 1
@@ -297,7 +297,7 @@ def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
 
 
 def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
-    """Words but for what something is done for, and the senses of that, as far as it is done: "bending to pick up"."""
+    """Return the words without their purpose, and the senses of the purpose with its weight: "bending to pick up"."""
     for place in (place for place in range(1, len(words) - 1) if words[place] == "to"):
         verb, uses = words[place + 1], lexicon().tag_count
         if verb in bases(verb, "verb") and uses(verb, "v").sum() > uses(verb, "n").sum():
@@ -308,9 +308,9 @@ def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
 
 
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
-    """The longest expression that WordNet has from the first word on, and whether only a preposition is left.
+    """Return the longest known expression from the first word on, and whether only a preposition is left.
 
-    What follows a verb may be no part of its meaning ("wiping out", "flying high"): the verb alone follows.
+    Words after a verb may not belong to its meaning ("wiping out", "flying high"): the senses of the verb alone follow.
     """
     for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
         senses = find(words[:end], "verb", spelled if end == len(words) else "")
@@ -329,7 +329,7 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
 
 
 def _may_be_literal(words: list[str], lemma: str) -> bool:
-    """Whether a verb with a particle, which WordNet has as a lemma, may be no idiom: "wiping out the oven"."""
+    """Return whether a verb with a particle that WordNet has may be meant literally: "wiping out the oven"."""
     if len(words) < 2 or lemma in _PHRASAL or _LIGHT.intersection(bases(words[0], "verb")):
         return False
     if words[-1] in _ADVERBIAL or lexicon().adjective_first(words[-1]):
@@ -338,7 +338,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Put a reason before those of some senses."""
+    """Put a text before the reasons of some senses."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 
@@ -360,8 +360,8 @@ class Candidate:
     Attributes:
         synset: its number in the lexicon.
         lemma: the lemma that led to it.
-        reason: how, in a few words.
-        weight: how much of its meaning the word says: 1, and less where it names a kind or a part of it.
+        reason: the rule that led to it, in a few words.
+        weight: share of the sense's meaning that the word has: 1, or less where it names a kind or a part of it.
     """
 
     synset: int
@@ -373,7 +373,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a word may mean: candidates in order of preference, none if the lexicon does not know it."""
+    """Candidate synsets of a word in order of preference; none if the lexicon does not know it."""
 
     word: str
     part: Part
@@ -386,14 +386,14 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
     >>> [candidate.name for candidate in resolve("hot dogs", "object").candidates]
     ['hotdog.n.01', 'hotdog.n.02', 'frank.n.02']
 
-    "no interaction" resolves to nothing, as does a negated verb.
+    "no interaction" has no synset, and neither has a negated verb.
 
     Args:
-        word: as predicted: any case, inflected, with underscores, hyphens or blanks, with particle or modifiers; of
+        word: predicted word in any case, inflected, with underscores, hyphens or blanks, with particle or modifiers; of
             alternatives ("laptop / desk") the candidates of each, in order.
-        part: whether it is the verb or the object of an interaction.
-        object_words: what is asked of an object of several words: "phrase-first" (the whole, else its nouns pooled),
-            "pooled" (each word, as SHOE's paper), "head" (the last word), "phrase" (the whole or nothing).
+        part: "verb" or "object".
+        object_words: rule for an object of several words: "phrase-first" (the whole, else its nouns pooled), "pooled"
+            (each word, as in SHOE's paper), "head" (the last word), "phrase" (the whole or nothing).
 
     Raises:
         OptionError: if ``object_words`` is none of these.
@@ -430,7 +430,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 
 
 def lexicon_facts() -> dict[str, str]:
-    """What signatures say of the lexicon in use: its name, unless it is WordNet, and its digest."""
+    """Return the lexicon's entries in signatures: its name, unless it is WordNet, and its digest."""
     used = lexicon()
     named = {} if used is wordnet() else {"lexicon": used.label}
     return named | {"lexicon-sha": lexicon_digest()}
@@ -438,7 +438,7 @@ def lexicon_facts() -> dict[str, str]:
 
 @per_lexicon(None)
 def lexicon_digest() -> str:
-    """8 hex digits of the compiled lexicon and the tables: what they resolve a word to can move a semantic figure."""
+    """Return 8 hex digits of the lexicon and the tables, which decide what a word resolves to."""
     digest = hashlib.sha256(lexicon().digest.encode())
     for path in sorted([*_TABLES.glob("*.tsv"), _TABLES / "word_classes.txt"]):
         digest.update(path.read_bytes())
@@ -468,7 +468,7 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
 
 
 def _owner(word: str) -> str:
-    """A thing or animal without the possessive ending of what it has as a part: "horse" of "horse's reins"."""
+    """Remove the possessive ending of an owner: "horse" of "horse's reins"."""
     owner, store = word.removesuffix("'s"), lexicon()
     senses = [store.senses(base, "n").tolist()[0] for base in bases(owner, "object")] if owner != word else []
     return owner if senses and store.lexname(senses[0]) != "noun.person" else word
@@ -479,7 +479,7 @@ def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
 
 
 def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
-    """Pool the longest known expressions of a noun group, from its head leftwards, without what only describes."""
+    """Pool the senses of the longest known expressions of a noun group, from its head leftwards, without modifiers."""
     end = len(group)
     while end > 0:
         for start in range(max(0, end - LONGEST_EXPRESSION), end):
@@ -497,7 +497,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
 
 
 def describes(words: list[str]) -> bool:
-    """Whether words before a noun tell of it what it is like, not what it is."""
+    """Return whether words before a noun describe it rather than name it."""
     if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
         return True
     if len(words) > 1:
@@ -510,14 +510,14 @@ def describes(words: list[str]) -> bool:
 
 
 def _without_joined(words: list[str], spelled: str) -> list[str]:
-    """Drop a modifier that hyphens join to a preposition, which brings in nothing: "carry-on" of "carry-on bag"."""
+    """Remove a modifier that hyphens join to a preposition: "carry-on" of "carry-on bag"."""
     *before, last = spelled.split("_") if "-" in spelled else [""]
     joined = [parts for parts in map(text.tokens, before) if len(parts) == 1 or text.PREPOSITIONS.isdisjoint(parts)]
     return [*(word for parts in joined for word in parts), *text.tokens(last)] if before else words
 
 
 def without_determiners(words: list[str]) -> list[str]:
-    """Drop articles, possessives and numbers before a noun; a last word stays."""
+    """Remove articles, possessives and numbers before a noun; a last word stays."""
     start = 0
     while start < len(words) - 1 and (words[start] in text.DETERMINERS or words[start].isdigit()):
         start += 1
@@ -525,7 +525,7 @@ def without_determiners(words: list[str]) -> list[str]:
 
 
 def _noun_groups(phrase: list[str]) -> list[list[str]]:
-    """Split a noun phrase at "of", without what only measures and what another preposition brings in.
+    """Split a noun phrase at "of", without measures and without nouns of other prepositions.
 
     "bowl of soup on a table" is bowl, soup; "slice of pizza" is pizza.
     """

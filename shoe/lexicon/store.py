@@ -42,7 +42,7 @@ def lexicon() -> Lexicon:
 
 @cache
 def wordnet() -> Lexicon:
-    """Load the lexicon shipped with the package, once."""
+    """Load the lexicon that is shipped with the package, once."""
     return load_lexicon(_FILE)
 
 
@@ -50,7 +50,7 @@ def load_lexicon(path: str | Path) -> Lexicon:
     """Load a compiled lexicon.
 
     Raises:
-        InputError: for a file that is none, or not as it was built: its digest stands for its content in signatures.
+        InputError: for another kind of file, or a changed one: the digest in signatures must stand for the content.
     """
     try:
         with open(path, "rb") as file:
@@ -66,12 +66,12 @@ def load_lexicon(path: str | Path) -> Lexicon:
 
 
 def sealed(content: bytes) -> bytes:
-    """A compiled lexicon, and after it what tells whether it was cut off or changed."""
+    """Append a checksum to a compiled lexicon, which shows whether it was cut off or changed."""
     return content + hashlib.sha256(content).digest()
 
 
 def _pickled(of: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
-    """What another process, maybe without the file, makes the same lexicon of; what is shipped, it has."""
+    """Reduce a lexicon for another process, which may lack its file; a shipped one is loaded there by name."""
     return (wordnet, ()) if of is wordnet() else (_unpickled, (np.frombuffer(of.content, np.uint8),))
 
 
@@ -84,7 +84,7 @@ copyreg.pickle(Lexicon, _pickled)
 
 @contextmanager
 def using(used: Lexicon) -> Iterator[Lexicon]:
-    """Have words looked up in a lexicon, by all that this process does meanwhile."""
+    """Look words up in a lexicon in all of this process, inside a ``with`` block."""
     global _in_use
     before = _in_use
     _in_use = used
@@ -95,7 +95,7 @@ def using(used: Lexicon) -> Iterator[Lexicon]:
 
 
 def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Keep what a function returned, for each lexicon by itself: its last results, all of them for None."""
+    """Cache the last results of a function separately for each lexicon; all results for None."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
@@ -113,7 +113,7 @@ def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P
 
 
 def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Have a function that reads English look words up in WordNet, whatever lexicon is in use."""
+    """Decorate a function that reads English so that it uses WordNet whatever lexicon is in use."""
 
     @wraps(function)
     def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
@@ -131,10 +131,10 @@ def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def ids_of(names: Iterable[str]) -> Ints:
-    """Look up names of senses, by any of their lemmas: those that WordNet lists first all at once, others one by one.
+    """Look up names of senses by any of their lemmas: first names all at once, others one by one.
 
     Returns:
-        (n,) ids in the compiled lexicon; -1 for what is no such name, as "".
+        (n,) ids in the compiled lexicon; -1 for other texts, as "".
 
     Example:
         >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
@@ -150,12 +150,12 @@ def ids_of(names: Iterable[str]) -> Ints:
 
 @per_lexicon(64)
 def listed_ids(names: tuple[str, ...]) -> Ints:
-    """(n,) ids of names that are asked for again and again, as those of a dataset's classes; see :func:`ids_of`."""
+    """Return (n,) ids of names that are looked up again and again, as a dataset's classes; see :func:`ids_of`."""
     return ids_of(names)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Look up names that stand in a text from (n,) starts to (n,) ends, tens of thousands at once.
+    """Look up tens of thousands of names at once, which stand in a text from (n,) starts to (n,) ends.
 
     Returns:
         (n,) ids in the compiled lexicon; -1 for what is not WordNet's first name of a sense.
@@ -171,7 +171,7 @@ def names_of(ids: NDArray[np.integer] | Sequence[int]) -> list[str]:
 
 
 def name_ranks(ids: Ints) -> Indices:
-    """(n,) numbers that sort and compare as the names of some senses do."""
+    """Return (n,) numbers that sort and compare as the senses' names do."""
     distinct = np.flatnonzero(np.bincount(ids, minlength=1))
     rank = np.zeros(len(lexicon()), np.int64)
     rank[sorted(distinct.tolist(), key=lexicon().name)] = np.arange(len(distinct))

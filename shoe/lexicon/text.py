@@ -1,4 +1,4 @@
-"""From raw text to words: case, separators, quotes; and the words that say nothing about verb or object."""
+"""Normalisation of raw text: case, separators, quotes, spelling and inflected forms."""
 
 import re
 import unicodedata
@@ -47,7 +47,7 @@ _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
 
 
 def alternatives(word: str) -> list[str]:
-    """Return the readings of a verb or object, the best first, three at most; most words have one, themselves."""
+    """Return the alternatives in a verb or object, the best first, at most three; most words have only themselves."""
     return word.split(ALTERNATIVES)[:_MOST_ALTERNATIVES]
 
 
@@ -65,7 +65,7 @@ def spelled(text: str) -> str:
 
 
 def at_capitals(text: str) -> str:
-    """Return text with a blank before each capital that follows a small letter: "holdingOnto" is "holding Onto"."""
+    """Insert a blank before each capital that follows a small letter: "holdingOnto" becomes "holding Onto"."""
     return _CAMEL.sub(" ", text)
 
 
@@ -75,7 +75,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Whether words begin with the datasets' "no interaction", which is no verb."""
+    """Return whether words begin with the datasets' "no interaction", which is no verb."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
@@ -104,7 +104,7 @@ _AMERICAN = [
 
 
 def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
-    """Return what each suffix rule of morphy makes of a form, whether or not such a word exists."""
+    """Return the results of morphy's suffix rules for a form, whether or not such words exist."""
     return [form.removesuffix(old) + new for old, new in _SUBSTITUTIONS[pos] if form.endswith(old)]
 
 
@@ -118,7 +118,7 @@ def undoubled(form: str) -> str:
 def verb_forms(base: str) -> list[str]:
     """Return the regular forms of a verb: the base, -s, -ing and -ed, with the spelling changes of English.
 
-    Both spellings where usage differs ("travelling", "traveling"). Irregular forms are in WordNet's exception lists.
+    Both spellings are included where usage differs ("travelling", "traveling"). Irregular forms are in WordNet's lists.
     """
     past = [base + "d"]
     if base.endswith("ie"):
@@ -144,7 +144,7 @@ def noun_forms(base: str) -> list[str]:
 
 
 def _s_forms(base: str) -> list[str]:
-    """Return a word with the ending -s, as a plural or a third person takes it."""
+    """Return a word with the ending -s of a plural or a third person."""
     if base.endswith(("s", "x", "z", "ch", "sh")):
         return [base + "es"]
     if _ends_in(base, "y"):
@@ -168,7 +168,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return the American spellings that a word may have, without asking whether they exist; () if none differs."""
+    """Return possible American spellings of a word, whether or not they exist; () if none differs."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

@@ -1,4 +1,4 @@
-"""WordNet's own files, in whose order the compiled lexicon numbers synsets, for what it leaves out: definitions."""
+"""WordNet's own files, read for the definitions that the compiled lexicon leaves out."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class MissingWordNetError(MissingExtraError):
 
 
 def glosses(names: list[str], what: str) -> dict[str, str]:
-    """Return the definition of each synset, by name: the lexicon's own, or WordNet's.
+    """Return the definition of each synset, from the lexicon or from WordNet's files.
 
-    For WordNet's, looks where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where
+    WordNet's files are looked for where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where
     ``scripts/setup-wordnet`` puts the files of a checkout.
 
     Args:
-        names: of nouns and verbs, as "ride.v.01".
-        what: what the user asked for; begins the message if it cannot be had.
+        names: names of nouns and verbs, as "ride.v.01".
+        what: the user's request, which begins the message if definitions are missing.
 
     Raises:
         MissingWordNetError: if WordNet's files are not there.
@@ -69,7 +69,7 @@ def _lines(folder: Path | zipfile.Path) -> list[bytes]:
 
 
 def folders() -> Iterator[Path | zipfile.Path]:
-    """Where WordNet's files are, the place that counts most first."""
+    """Yield the folders of WordNet's files, the preferred one first."""
     prefix = Path(sys.prefix)
     named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     usual = [Path.home(), prefix, prefix / "share", prefix / "lib"]

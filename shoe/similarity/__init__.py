@@ -1,4 +1,4 @@
-"""How similar a class and a predicted word are: maps rated by LLMs, WordNet measures, and their combination."""
+"""Similarity of a class and a predicted word: from maps rated by LLMs, WordNet measures, or both."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OF_DATASET = "dataset"
 
 @dataclass(frozen=True, slots=True)
 class WordNetSimilarity(Similarity):
-    """One of WordNet's measures; see :func:`shoe.similarity.wordnet.wordnet_values`.
+    """A measure on WordNet's graph; see :func:`shoe.similarity.wordnet.wordnet_values`.
 
     Attributes:
         name: "identity", "path" or "wup".
@@ -55,13 +55,13 @@ class WordNetSimilarity(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits that stand for the measure and its WordNet."""
+        """8 hex digits that identify the measure and its WordNet."""
         graph = lexicon().concepts
         whole = graph.title if graph.is_wordnet else f"{graph.title} {graph.digest}"
         return hashlib.sha256(f"{self.name} of {whole}".encode()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Compute C class senses against S senses; NaN only where a class has no sense."""
+        """Compare C class senses with S senses; NaN only where a class has no sense."""
         return wordnet_values(self.name, part, class_senses, senses)
 
 
@@ -90,9 +90,9 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
 
 
 def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity, ensemble: str) -> Similarity:
-    """Load what a benchmark is scored by: its own map where the name is "dataset", else as :func:`load_similarity`.
+    """Load a benchmark's similarity: its own map for the name "dataset", else as :func:`load_similarity`.
 
-    One that is loaded has its raters combined by the ensemble, if it has raters.
+    A similarity that is loaded already is returned with the ensemble, if it has raters.
     """
     if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:
         return replace(name_or_folder, ensemble=check_ensemble(ensemble))

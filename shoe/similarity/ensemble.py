@@ -29,11 +29,11 @@ Ratings = NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Voices:
-    """How R raters count.
+    """Weights of R raters, and how their zeros count.
 
     Attributes:
-        weights: what each counts in a mean, and in a vote; above 0.
-        omits: whether a 0 of each may be an omission: it counts only where no other rating says more.
+        weights: weight of each rater in a mean and in a vote; above 0.
+        omits: whether a 0 of each rater may be an omission. Such a 0 counts only where no other rating says more.
     """
 
     weights: tuple[float, ...]
@@ -41,15 +41,15 @@ class Voices:
 
     @classmethod
     def equal(cls, raters: int) -> Voices:
-        """All count the same, and a 0 is a 0."""
+        """Return voices of raters with equal weights whose zeros all count."""
         return cls((1.0,) * raters, (False,) * raters)
 
     def of(self, columns: Sequence[int]) -> Voices:
-        """Those of some of the raters."""
+        """Return the voices of some of the raters."""
         return Voices(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
 
     def heard(self, ratings: Ratings) -> Ratings:
-        """(n, R) ratings without zeros that are omissions: there, another rater looked, or gave more than 0."""
+        """Return (n, R) ratings, -1 for zeros that are omissions: another rater looked, or gave more than 0."""
         if not any(self.omits):
             return ratings
         columns = list(zip(ratings.T, self.omits, strict=True))
@@ -59,13 +59,13 @@ class Voices:
 
 
 def ensemble_values(ratings: Ratings, how: str, voices: Voices | None = None) -> Floats:
-    """Combine raters.
+    """Combine the ratings of each pair into one value.
 
     Args:
         ratings: (n, R) 0..4, -1 where a rater has not rated the pair; raters in the map's order.
-        how: "mean"; "median"; "majority", the most frequent rating, and of equally frequent ones that of the rater
-            named first; or "majority-mean", of equally frequent ones their mean.
-        voices: how the raters count; all the same if absent. The median knows no weights.
+        how: "mean"; "median"; "majority", the most frequent rating (of equally frequent ones, that of the first
+            rater); or "majority-mean" (of equally frequent ones, their mean).
+        voices: weights of the raters; equal if absent. The median ignores weights.
 
     Returns:
         (n,) values 0..1, the rating divided by 4; NaN where nobody rated.
@@ -77,11 +77,7 @@ def ensemble_values(ratings: Ratings, how: str, voices: Voices | None = None) ->
 
 
 def check_ensemble(how: str) -> str:
-    """Return the name of an ensemble as it is.
-
-    Raises:
-        OptionError: naming the nearest, for one that does not exist.
-    """
+    """Return the name of an ensemble, or raise OptionError with the nearest name if it does not exist."""
     if how not in ENSEMBLES:
         raise unknown_name("ensemble", how, ENSEMBLES)
     return how
@@ -124,7 +120,7 @@ def _majority_mean(ratings: Ratings, weights: Weights) -> Floats:
 
 
 def _most_frequent(ratings: Ratings, weights: Weights) -> NDArray[np.bool_]:
-    """(n, 5) whether no rating was given more often than this one."""
+    """Return (n, 5) whether no other rating of the pair is more frequent than this one."""
     votes = np.stack([(ratings == rating) @ np.array(weights) for rating in range(HIGHEST + 1)], axis=1)
     most: NDArray[np.bool_] = votes == votes.max(axis=1, keepdims=True)
     return most

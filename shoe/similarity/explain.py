@@ -1,4 +1,4 @@
-"""Why a class and a word have the value that they have: every sense of the word, rated or not."""
+"""Explanation of the value of a class and a word: every sense of the word, rated or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
 
 class _ClassSense(NamedTuple):
-    """What a word is compared with: a class's sense, "" for no_interaction, and its word."""
+    """A class's sense ("" for no_interaction) and its word."""
 
     part: Part
     synset: str
@@ -30,13 +30,13 @@ class _ClassSense(NamedTuple):
 
 
 class CandidateSense(Document, frozen=True):
-    """A sense that a word may mean, and how similar it is.
+    """A possible sense of a word, and its similarity to the class.
 
     Attributes:
-        synset, lemma, reason: the sense, the lemma that it was found by, and how.
+        synset, lemma, reason: the sense, the lemma that led to it, and how.
         value: 0..1; None if the pair was never rated.
-        predicted: 0..1, for a pair that was never rated; None where the map predicts none.
-        ratings: what each rater gave that gave something; None if nobody did.
+        predicted: 0..1 for an unrated pair; None where the map predicts none.
+        ratings: ratings by rater; None if nobody rated the pair.
     """
 
     synset: str
@@ -48,16 +48,16 @@ class CandidateSense(Document, frozen=True):
 
 
 class Explanation(Document, frozen=True, kw_only=True):
-    """A value and all that led to it.
+    """A value of a class and a word, with all senses behind it.
 
     Attributes:
         part: "verb" or "object".
-        class_word, class_synset: the class's word, and its sense; "" for no_interaction.
-        word: what it is compared with.
+        class_word, class_synset: the class's word and its sense; "" for no_interaction.
+        word: the predicted word.
         value: 0..1.
-        basis: what that rests on; see :class:`~shoe.similarity.Basis`.
-        sense: of the word, the one that gave the value; None if none did.
-        candidates: its senses in order of preference.
+        basis: what the value rests on; see :class:`~shoe.similarity.Basis`.
+        sense: the sense of the word that gave the value; None if none did.
+        candidates: senses of the word in order of preference.
     """
 
     part: Part
@@ -73,17 +73,17 @@ class Explanation(Document, frozen=True, kw_only=True):
 def explanations(
     similarity: Similarity, classes: HoiClasses, a: str, b: str, part: str | None = None
 ) -> tuple[list[Explanation], bool]:
-    """Explain the values of what a user means by a class and by a prediction.
+    """Explain the values of a class and a prediction as a user writes them.
 
     Args:
         similarity: a map, or a WordNet measure.
         a: a class: a sense (ride.v.01), a class's word (ride), or an interaction (ride horse).
-        b: what was predicted: a word (straddling), or an interaction (straddle pony).
+        b: a prediction: a word (straddling), or an interaction (straddle pony).
         part: "verb" or "object", for a word that is both; then neither is an interaction.
 
     Returns:
-        One for each class sense that ``a`` may be; or one of the verbs and one of the objects, and True, where both are
-        interactions.
+        One explanation for each class sense that ``a`` may mean. For two interactions, one of the verbs and one of the
+        objects, and True.
 
     Raises:
         OptionError: if the dataset has no such class, or ``a`` needs ``part``.
@@ -96,7 +96,7 @@ def explanations(
 
 
 def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
-    """Explain the value that scoring uses for a class's sense and a word, under the default options."""
+    """Explain the value that scoring uses for a class sense and a word under the default options."""
     class_sense = ids_of([of.synset])
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
@@ -132,9 +132,9 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
 
 
 def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
-    """Say how a word leads to a sense, and what that sense counts where it is less than all of its value.
+    """Describe how a word leads to a sense, and the sense's weight where it is below 1.
 
-    ``of`` is the word and the sense of the class that the predicted word is compared with.
+    ``of`` is the class's word and sense, which the predicted word is compared with.
     """
     reason, (class_word, synset) = candidate.reason, of
     if part == "verb" and candidate.name == synset and options.partial == "weighed":
@@ -146,7 +146,7 @@ def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, 
 
 
 def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_ClassSense]:
-    """Find what the user means by a class: a synset's name, or a class's word, which may have several senses."""
+    """Return the class senses for a text: a synset's name, or a class's word, which may have several senses."""
     if part is not None and part not in _A:
         raise unknown_name("part of speech", part, get_args(Part))
     synset = lexicon().synset(text)
@@ -178,7 +178,7 @@ def _senses(classes: HoiClasses, part: Part) -> list[_ClassSense]:
 
 
 def _interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[_ClassSense, _ClassSense]:
-    """Find the class of an interaction, as ("riding", "horse"), in any inflection."""
+    """Return the class of an interaction given as ("riding", "horse"), in any inflection."""
     v = int(match_labels([verb], classes.verbs, "verb")[0])
     o = int(match_labels([object_], classes.objects, "object")[0])
     hoi = int(classes.of[v, o]) if v >= 0 and o >= 0 else -1

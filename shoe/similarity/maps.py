@@ -61,21 +61,21 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Extended(msgspec.Struct, frozen=True):
-    """A shipped map that another one adds ratings to, and its content then."""
+    """A shipped map that another map adds ratings to, and the digest of its content then."""
 
     name: _Name
     digest: Annotated[str, _meant("8 hex digits of that map's content")]
 
 
 class UsedLexicon(msgspec.Struct, frozen=True):
-    """Whose senses were rated, where they are not WordNet 3.0's."""
+    """The lexicon of the rated senses, if it is not WordNet 3.0."""
 
     name: _Name
     digest: Annotated[str, _meant("8 hex digits of that lexicon's content")]
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
-    """What a rater has to say, and may."""
+    """Entry of a rater in map.json."""
 
     name: _Name
     model: Annotated[str, _meant("who or what is behind the rater", 1)]
@@ -85,7 +85,7 @@ class RaterEntry(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True):
-    """What every map.json says; ``format`` is for people."""
+    """Fields that every map.json has; ``format`` is for people."""
 
     version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
     name: _Name
@@ -103,7 +103,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
-    """Read a map.json: what every one says, and all of it.
+    """Read a map.json: its header, and all of its content.
 
     Raises:
         InputError: naming the field that is missing or wrong.
@@ -134,11 +134,7 @@ def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
 
 
 def check_lexicon(path: Path, header: Header) -> None:
-    """Refuse a map whose senses are not those of the lexicon in use.
-
-    Raises:
-        InputError: naming both lexicons.
-    """
+    """Raise InputError, naming both lexicons, if a map's senses are not those of the lexicon in use."""
     used, rated = lexicon().concepts, header.lexicon or UsedLexicon(wordnet().label, wordnet().digest)
     if rated.digest != used.digest:
         hint = "shoe --lexicon FILE uses another one, shoe lexicon carry takes a map from one to another"
@@ -147,7 +143,7 @@ def check_lexicon(path: Path, header: Header) -> None:
 
 
 def lexicon_entry() -> dict[str, Any]:
-    """What map.json says of the lexicon in use: nothing of WordNet 3.0."""
+    """Return the entry of map.json for the lexicon in use; empty for WordNet 3.0."""
     used = lexicon().concepts
     return {} if used is wordnet() else {"lexicon": {"name": used.label, "digest": used.digest}}
 
@@ -157,10 +153,10 @@ FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Who rated: the column's name, the model (or person, or tool) behind it, and what a reader should know.
+    """A rater: name of its column, the model (or person, or tool) behind it, and remarks for readers.
 
-    ``details`` is what else map.json says of it, as JSON has it: how it was asked, and how often it refused. ``weight``
-    and ``omits`` say how it counts in an ensemble (:class:`~shoe.similarity.ensemble.Voices`).
+    ``details`` is the rest of its entry in map.json, for example its prompt and its number of refusals. ``weight`` and
+    ``omits`` say how it counts in an ensemble (:class:`~shoe.similarity.ensemble.Voices`).
     """
 
     name: str
@@ -171,7 +167,7 @@ class Rater:
     omits: bool = False
 
     def entry(self) -> dict[str, Any]:
-        """What map.json says of it."""
+        """Return the rater's entry for map.json."""
         counts = {"weight": self.weight} if self.weight != 1 else {}
         zeros = {"omits": True} if self.omits else {}
         return {"name": self.name, "model": self.model, "note": self.note, **counts, **zeros, **self.details}
@@ -243,7 +239,7 @@ class SimilarityMap(Similarity):
         return made._extending(folder / ABOUT, header.extends) if header.extends else made
 
     def _extending(self, path: Path, of: Extended) -> SimilarityMap:
-        """The ratings of the map that this one, whose map.json is ``path``, extends, with those of this one beside."""
+        """Return the shipped map that the map at ``path`` extends, joined with the ratings of this map."""
         base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:
             found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
@@ -259,7 +255,7 @@ class SimilarityMap(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits of ratings, raters' names, how they count and what was learned; nothing else changes it."""
+        """8 hex digits of ratings, raters' names, voices and predictions; nothing else changes it."""
         voices = self.voices
         counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
         learned = self.learned_file.sha256 if self.learned_file else ""
@@ -278,7 +274,7 @@ class SimilarityMap(Similarity):
 
     @cached_property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Whole interactions that raters compared, read when first asked for; see :attr:`Similarity.whole`."""
+        """Whole interactions that raters compared, read on first use; see :attr:`Similarity.whole`."""
         rated = self.wholes
         return (rated, ensemble_values(rated.ratings, self.ensemble, self.voices)) if rated else None
 
@@ -289,7 +285,7 @@ class SimilarityMap(Similarity):
 
     @property
     def lesson(self) -> tuple[bytes, dict[str, Any]] | None:
-        """The file of predictions and what map.json says of it, for a map that is made of this one."""
+        """Return the file of predictions and its description in map.json, for a map that is derived from this one."""
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
@@ -298,12 +294,12 @@ class SimilarityMap(Similarity):
 
     @property
     def voices(self) -> Voices:
-        """How the raters count."""
+        """Weights of the raters."""
         return Voices(tuple(rater.weight for rater in self.raters), tuple(rater.omits for rater in self.raters))
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What map.json says beside names, raters and tables: where ratings are from, what may be done with them."""
+        """Return what map.json holds beside names, raters and tables: sources of the ratings and their licence."""
         return {name: value for name, value in self.about.items() if name not in Header.__struct_fields__}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
@@ -331,7 +327,7 @@ class SimilarityMap(Similarity):
         return ensemble_values(self.tables[part].ratings, self.ensemble, self.voices)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
-        """Say what each rater gave one pair, None where it gave nothing; None for a pair that is not in the map."""
+        """Return each rater's rating of one pair, None for a rater without one; None if the map lacks the pair."""
         class_sense, sense = ids_of([class_synset, synset])[:, None]
         (row,) = self.tables[part].rows_of(class_sense, sense).tolist()
         if row < 0:
@@ -340,7 +336,7 @@ class SimilarityMap(Similarity):
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
     def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
-        """The map as if only some of its raters, in this order, had rated: the same pairs, and no predictions."""
+        """Return the map with only some of its raters, in this order: the same pairs, without predictions."""
         raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
         kept = "\n".join(rater.name for rater in raters)
         for part, table in self.tables.items():
@@ -357,12 +353,12 @@ def shipped_maps() -> tuple[str, ...]:
 
 
 def is_map(name_or_folder: str | Path) -> bool:
-    """Whether a name or folder is that of a map."""
+    """Return whether a name or folder is that of a map."""
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
 def no_map(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
-    """Build the error for what is given as a map and is none: a folder or file, or a name of which ``known`` are."""
+    """Return the error for something given as a map that is none; ``known`` are the names of shipped maps."""
     if not os.path.exists(name_or_folder):
         return unknown_name(what, str(name_or_folder), known)
     found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
@@ -392,20 +388,20 @@ def write_map(
     whole: WholeRatings | None = None,
     extends: SimilarityMap | None = None,
 ) -> None:
-    """Write a map: beside its place and then moved there, so that nobody ever finds half of it.
+    """Write a map beside its place and move it there, so that a reader never finds half of it.
 
-    What else stands in the folder of an earlier map stays there.
+    Other files in the folder of an earlier map stay there.
 
     Args:
-        folder: where to; made if absent, with the folders above it.
+        folder: folder of the map; made if absent, with its parents.
         raters: R raters, in the order of the ratings.
-        pairs: per part of speech, rated pairs in any order.
-        ensemble: how :meth:`SimilarityMap.load` combines raters unless told otherwise.
-        prose: what else map.json should say: provenance, sources, licence.
-        name: the map's name; the folder's if absent.
-        learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and what map.json is to
-            say of them.
-        extends: a shipped map whose raters and ratings the new one is to have, too; they are not written again.
+        pairs: rated pairs in any order, per part of speech.
+        ensemble: default ensemble of :meth:`SimilarityMap.load`.
+        prose: further content of map.json: provenance, sources, licence.
+        name: name of the map; the folder's if absent.
+        learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
+            for map.json.
+        extends: a shipped map whose raters and ratings the new map includes without writing them again.
 
     Raises:
         InputError: if the folder cannot be written.
@@ -458,10 +454,10 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Put in its place, or remove, what killed processes left beside a map, and see that a map can be written.
+    """Finish or remove what killed processes left beside a map, and check that a map can be written.
 
     Raises:
-        InputError: if none can.
+        InputError: if no map can be written.
     """
     folder = Path(os.path.realpath(folder))
     try:
@@ -482,7 +478,7 @@ def clear_leftovers(folder: Path) -> None:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """A locked folder of one's own beside a map, removed afterwards."""
+    """Make a locked temporary folder beside a map; it is removed at the end of the block."""
     while True:
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
         with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
@@ -496,10 +492,10 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def _lock(beside: Path) -> int:
-    """Lock a folder for as long as this process lives, or the returned handle is open.
+    """Lock a folder until this process ends or the returned handle is closed.
 
     Raises:
-        BlockingIOError: if another process holds it.
+        BlockingIOError: if another process holds the lock.
     """
     from filelock import lock_descriptor  # here: scoring imports this module and locks nothing
 
@@ -514,7 +510,7 @@ def _lock(beside: Path) -> int:
 
 
 def _put_in_place(beside: Path, folder: Path) -> None:
-    """Move a whole map to where nothing is any more, and what else stood in the old one's folder back to it."""
+    """Move a finished map to its place, and move other files of the old folder back into it."""
     if (beside / "map").is_dir() and not folder.exists():
         (beside / "map").rename(folder)
     if (beside / "old").is_dir() and folder.is_dir():
@@ -533,11 +529,7 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 
 def check_is_new(folder: Path) -> None:
-    """See that there is nothing yet where a map is to be written: six days of rating may be in the way.
-
-    Raises:
-        InputError: if something is there, or the name, which becomes the map's, is none.
-    """
+    """Raise InputError if a file or folder exists where a new map is to be written, or its name is not valid."""
     if not Path(os.path.realpath(folder)).name.isprintable():
         raise InputError(quote(str(folder)), found="characters that cannot be printed", expected="a map's name")
     clear_leftovers(folder)

@@ -1,4 +1,4 @@
-"""Rated pairs of senses: the one shape that they have in memory, and the tab-separated tables that hold them.
+"""Rated pairs of senses in memory, and the tab-separated tables that hold them.
 
 ::
 
@@ -47,26 +47,24 @@ class RatedPairs:
 
     @classmethod
     def none(cls, raters: int) -> RatedPairs:
-        """No pair, rated by R raters."""
+        """Return a table without pairs, for R raters."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, raters), np.int8))
 
     @classmethod
     def of_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Make them of {(class synset, synset): R ratings or None}; sorted by both names."""
+        """Make a table of {(class synset, synset): R ratings or None}, sorted by both names."""
         senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
         given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
         return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
 
     def __len__(self) -> int:
-        """Number of pairs."""
         return len(self.ratings)
 
     def __getitem__(self, rows: slice | NDArray[np.integer] | NDArray[np.bool_]) -> RatedPairs:
-        """Some of the pairs."""
         return RatedPairs(self.class_sense[rows], self.sense[rows], self.ratings[rows])
 
     def by_name(self) -> RatedPairs:
-        """The same pairs, sorted by both names."""
+        """Return the pairs sorted by both names."""
         return self[np.lexsort((name_ranks(self.sense), name_ranks(self.class_sense)))]
 
     def names(self) -> list[tuple[str, str]]:
@@ -74,7 +72,7 @@ class RatedPairs:
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
     def beside(self, other: RatedPairs) -> RatedPairs:
-        """The pairs of both, by name, with the raters of both: first these R, then the other's S columns."""
+        """Return the pairs of both tables, by name, with the raters of both: these R columns, then the other's S."""
         keys = np.unique(np.concatenate([self.keys, other.keys]))
         class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
         raters = self.ratings.shape[1]
@@ -85,18 +83,18 @@ class RatedPairs:
 
     @property
     def rated(self) -> NDArray[np.bool_]:
-        """(m,) whether anybody rated the pair."""
+        """Return (m,) whether any rater rated the pair."""
         rated: NDArray[np.bool_] = (self.ratings != MISSING).any(axis=1)
         return rated
 
     @cached_property
     def keys(self) -> Indices:
-        """(m,) one number for each pair, as :func:`pair_keys` gives it."""
+        """Return (m,) one number for each pair, as :func:`pair_keys` does."""
         return pair_keys(self.class_sense, self.sense)
 
     @cached_property
     def classes(self) -> dict[int, slice]:
-        """The rows of each class's sense, in order; for pairs that are sorted by name."""
+        """Return the rows of each class's sense, in order; pairs must be sorted by name."""
         starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
         bounds = map(slice, starts, [*starts[1:], len(self)])
         return dict(zip(self.class_sense[starts].tolist(), bounds, strict=True))
@@ -106,7 +104,7 @@ class RatedPairs:
         return np.argsort(self.keys, kind="stable")
 
     def rows_of(self, class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-        """(n,) row of each of some pairs; -1 for a pair that is not among these."""
+        """Return (n,) the row of each given pair; -1 for a pair that is not in the table."""
         wanted = pair_keys(class_sense, sense)
         if not len(self):
             return np.full(len(wanted), -1, np.int64)
@@ -116,7 +114,7 @@ class RatedPairs:
 
 
 def pair_keys(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """(n,) one number for each pair of senses; those of different pairs differ."""
+    """Return (n,) one number for each pair of senses; different pairs have different numbers."""
     keys: Indices = class_sense * np.int64(len(lexicon())) + sense
     return keys
 
@@ -151,7 +149,7 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
 
 
 def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
-    """Write pairs that are sorted by name as a table; R raters."""
+    """Write pairs that are sorted by name as a table with R raters."""
     # The text of each distinct sense and of each distinct row of ratings is made once.
     rows: list[bytes] = np.ascontiguousarray(pairs.ratings).view(f"V{len(raters)}")[:, 0].tolist()
     distinct = {row: np.frombuffer(row, np.int8).tolist() for row in set(rows)}
@@ -161,7 +159,7 @@ def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
 
 
 def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:
-    """Read a table of any row order, checking everything; ``raters`` are the expected columns, any if None.
+    """Read a table whose rows are in any order, and check each; ``raters`` are the expected columns, any if None.
 
     Returns:
         The pairs in the order of their lines: row i is line i + 2.
@@ -206,7 +204,7 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
 
 
 def _sense(name: str, source: Path, number: int, column: str) -> int:
-    """The id of the sense that WordNet knows by this name, and not by another one."""
+    """Return the id of the sense with exactly this name in WordNet."""
     store = lexicon()
     sense = store.synset(name)
     proper = store.name(sense) if sense >= 0 else ""
@@ -222,7 +220,7 @@ def _header(raters: Sequence[str]) -> bytes:
 
 
 def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
-    """Take a sorted table apart by its separators; None if anything is not where it should be."""
+    """Split a sorted table at its separators; None if its layout is not as written by shoe."""
     header = _header(raters)
     fields = len(_NAMES) + len(raters)
     codes = np.frombuffer(text, np.uint8)[len(header) :]
@@ -247,7 +245,7 @@ def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
 
 
 def _class_senses(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """(m,) senses of the classes of sorted rows: where two rows are of one class, so are all rows between them."""
+    """Return (m,) class senses of sorted rows; rows of one class are adjacent, so each name is looked up once."""
     marks = np.append(np.arange(0, len(starts), _STRIDE), len(starts) - 1)[: len(starts)]
     at_marks = ids_in(text, starts[marks], ends[marks])
     senses = np.append(np.repeat(at_marks[:-1], np.diff(marks)), at_marks[-1:])

@@ -1,4 +1,4 @@
-"""The dense table that scoring indexes: how similar each class and each predicted word are, and what that rests on."""
+"""The dense table that scoring indexes: similarity of each class and predicted word, and the basis of each value."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IDENTICAL = 2.0
 
 
 class Basis(IntEnum):
-    """What the value of a class and a word rests on."""
+    """Basis of the value of a class and a word."""
 
     UNRESOLVED = 0
     """The word has no sense in WordNet: 0."""
@@ -51,11 +51,11 @@ class Basis(IntEnum):
 
 
 class Similarity(ABC):
-    """How similar a class's sense and another sense are, whether LLMs rated it or WordNet's graph gives it.
+    """Similarity of a class's sense and another sense, from LLMs' ratings or from WordNet's graph.
 
     Attributes:
-        name: what the user calls it, "hico-det".
-        digest: 8 hex digits of the content that can change a value; it goes into signatures.
+        name: the user's name for it, as "hico-det".
+        digest: 8 hex digits of the content that can change a value; part of signatures.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Similarity(ABC):
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Whole interactions that raters compared, and (m,) the similarity 0..1 of each; None where nobody did."""
+        """Whole interactions that raters compared, and (m,) the similarity 0..1 of each; None where there are none."""
         return None
 
     @checked
@@ -152,7 +152,7 @@ class Similarity(ABC):
 
 
 def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """(n,) ids of names that have to be those of verbs, or of nouns; -1 for "" where that is allowed."""
+    """Return (n,) ids of names that must be senses of verbs, or of nouns; -1 for "" where that is allowed."""
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)
@@ -165,13 +165,13 @@ def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityTable:
-    """C classes against W words.
+    """Similarities of C classes and W words.
 
     Attributes:
         values: (C, W) float64, 0..1.
         basis: (C, W) uint8 ``Basis``.
         sense: (C, W) int32 the word's sense that gave the value; -1 where none did.
-        unresolved: words without a sense in WordNet; only the same word counts as similar to them.
+        unresolved: words without a sense in WordNet; only an equal word counts as similar to them.
     """
 
     values: Floats
@@ -198,14 +198,14 @@ def similarity_table(
         class_senses: (C,) ids of the classes' senses; -1 for no_interaction, which has none.
         class_words: C labels of the classes.
         words: W distinct predicted words, as the file has them.
-        options: what a word of several parts becomes (``object_words``); the word's best ``sense`` for each class (for
-            "likely", at its likelihood), its first, or the one whose best value over all classes is highest, of ties
-            the first; what an ``unrated`` pair of senses counts ("drop" is the scorer's business, which leaves such
-            cells out, and as "zero" here); whether what is said in part counts in full (``partial``); and the
-            ``direction`` that a pair is rated in: where both are asked for, the mean of those that are rated.
+        options: options of the protocol. ``object_words``: how a word of several parts is resolved. ``sense``: the best
+            sense for each class ("likely": weighted by its likelihood), the first, or the one whose best value over all
+            classes is highest (of ties the first). ``unrated``: value of an unrated pair of senses ("drop" counts as
+            "zero" here; the scorer leaves such cells out). ``partial``: whether a partial match counts in full.
+            ``direction``: direction in which a pair is rated; for both, the mean of the rated ones.
 
     Returns:
-        The table, rows and columns in the order given.
+        The table, with rows and columns in the order given.
     """
     synsets, index, weights, first, counts = word_senses(part, words, options)
     unresolved = counts == 0
@@ -261,13 +261,12 @@ def word_senses(
 
     Args:
         part: "verb" or "object".
-        options: what a word of several parts becomes.
-        most: how many senses of each word; all if absent.
+        options: options of the protocol.
+        most: largest number of senses of each word; all if absent.
 
     Returns:
-        (S,) ids of all their senses, ascending; indices into these of each word's senses, word after word in the order
-        of preference; how much each of them counts, 0..1; (W,) where a word's indices begin, and (W,) how many there
-        are.
+        (S,) ids of all senses, ascending; indices into these of each word's senses, word after word in the order of
+        preference; weight 0..1 of each; (W,) where a word's indices begin, and (W,) their number.
     """
     resolved = [resolve(word, part, options.object_words).candidates[:most] for word in words]
     senses = np.array([candidate.synset for of_word in resolved for candidate in of_word], np.int32)
@@ -285,7 +284,7 @@ def _weight(candidate: Candidate, options: SemanticOptions) -> float:
 def _pair_values(
     similarity: Similarity, part: Part, class_senses: Ints, synsets: Ints, options: SemanticOptions
 ) -> tuple[Floats, Mask]:
-    """(S, C) value of each pair of senses, _UNRATED or _IDENTICAL where it is that; and whether it is a rating."""
+    """Return (S, C) value of each pair of senses (or _UNRATED, _IDENTICAL), and whether it is a rating."""
     value = similarity.values(part, class_senses, synsets).T
     if options.direction == "symmetric":
         known = class_senses >= 0
@@ -306,7 +305,7 @@ def _pair_values(
 
 
 def _best(value: Floats, index: Indices, weights: Floats, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
-    """(W, C) highest value among each word's senses, and the row of ``value`` that has it, -1 if all are unrated."""
+    """Return (W, C) highest value among each word's senses, and its row of ``value``; -1 if all are unrated."""
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
     chosen = np.full(best.shape, -1, np.int64)

@@ -1,6 +1,6 @@
-"""The pairs of senses that a map leaves unrated: which they are, and what the map would say if they were rated.
+"""The pairs of senses that a map leaves unrated, and the map with assumed ratings for them.
 
-All of them at 0 and all of them at 1 are the lowest and the highest that ratings could make of the map.
+All unrated pairs at 0 and all at 1 give the lowest and the highest values that further ratings could bring.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Lookups:
         return cell[unrated], row[cell[unrated]], sense[unrated]
 
     def highest(self, values: Floats) -> Floats:
-        """(C, W) highest of (C, S) values among each word's senses; 0 for a word without a sense."""
+        """Return (C, W) highest of (C, S) values among each word's senses; 0 for a word without a sense."""
         found = np.zeros((len(self.class_senses), len(self.count)))
         words = np.flatnonzero(self.count)
         if len(words):
@@ -78,18 +78,18 @@ class Lookups:
 
 
 class Filled(Similarity):
-    """A map in which something was put for what nobody rated; what identifies it is the map's."""
+    """A map with a value for all unrated pairs; its digest is the map's."""
 
     source: Similarity
 
     @property
     def digest(self) -> str:
-        """The map's digest: no signature is made of what was put."""
+        """The map's digest; no signature is made with assumed values."""
         return self.source.digest
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """The map's."""
+        """Whole interactions of the map."""
         return self.source.whole
 
 
@@ -97,9 +97,9 @@ class Filled(Similarity):
 class Imputed(Filled):
     """A map whose unrated pairs have an imputed value.
 
-    The cautious value is one that few of them will exceed. Of the pairs that are looked up together, those that Wu and
-    Palmer's measure finds about as similar (by tenths) are a bin; imputed is what 95 % of a bin's ratings do not
-    exceed, and no less than in a bin below: a measured expectation, not a bound.
+    The cautious value is one that few of them will exceed. Pairs with about the same Wu-Palmer similarity (by tenths)
+    form a bin. The cautious value is the 95 % quantile of a bin's ratings, and at least that of the bin below: a
+    measured expectation, not a bound.
 
     Attributes:
         classes: ids of the class senses whose pairs are imputed.
@@ -126,7 +126,7 @@ class Imputed(Filled):
 
 
 def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
-    """(C, S) tenth of Wu and Palmer's measure that each pair falls in; -1 for a sense with itself, or with none."""
+    """Return (C, S) tenth of the Wu-Palmer similarity of each pair; -1 for a sense with itself, or with none."""
     return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
 
 
@@ -141,7 +141,7 @@ def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
 
 
 def _cautious(ratings: Floats, bins: Indices) -> Floats:
-    """(bins,) what most ratings of a bin do not exceed; never less for what is more similar."""
+    """Return (bins,) the 95 % quantile of each bin's ratings, made non-decreasing over the bins."""
     believed = (np.arange(BINS) + 0.5) / BINS
     of_bin = (np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]) for b in range(BINS))
     return np.maximum.accumulate(np.array([np.quantile(values, _CAUTION) for values in of_bin]))

@@ -1,4 +1,4 @@
-"""Whole interactions that raters compared: a class with a predicted verb and object, as they were said.
+"""Whole interactions that raters compared: a class with a predicted verb and object, word for word.
 
 ::
 
@@ -51,7 +51,7 @@ class WholeRatings:
 
     @cached_property
     def columns(self) -> list[tuple[dict[str, int], Ints]]:
-        """Per column of names: the number of each distinct one, and (m,) the numbers."""
+        """Return, per column of names, the index of each distinct name, and (m,) the indices of the rows."""
         found = []
         for names in zip(*self.rows, strict=True) if self.rows else [()] * len(_NAMES):
             number: dict[str, int] = {}
@@ -62,10 +62,10 @@ class WholeRatings:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """A map's table of whole interactions, read when first asked for.
+    """A map's table of whole interactions, read on first use.
 
     Attributes:
-        kept: indices of those that count, in the order of the map's raters.
+        kept: indices of the raters that count, in the order of the map's raters.
     """
 
     path: Path
@@ -74,12 +74,12 @@ class WholeFile:
     kept: tuple[int, ...]
 
     def with_raters(self, columns: Sequence[int]) -> WholeFile:
-        """The same as if only some of the raters that count, in this order, had rated."""
+        """Return the file with only some of its counting raters, in this order."""
         return replace(self, kept=tuple(self.kept[column] for column in columns))
 
     @cached_property
     def ratings(self) -> WholeRatings:
-        """Of the raters that count.
+        """Ratings of the raters that count.
 
         Raises:
             InputError: naming the line and the field that break the format, or if the content is not that of the hash.
@@ -92,7 +92,7 @@ class WholeFile:
         return WholeRatings(every.rows, np.ascontiguousarray(every.ratings[:, list(self.kept)]))
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the content: where another process goes on, there may be no such file."""
+        """Include the content: another process may run where the file does not exist."""
         return vars(self) | {"ratings": self.ratings}
 
 
@@ -104,7 +104,7 @@ def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:
 
 
 def parse_whole(content: bytes, source: Path, raters: Sequence[str]) -> WholeRatings:
-    """Read a table with R raters, checking it; messages name the ``source``.
+    """Read and check a table with R raters; messages name the ``source``.
 
     Raises:
         InputError: naming the first line that breaks the format.

@@ -1,7 +1,7 @@
-"""Similarities that need no rater: they are computed from WordNet's hypernym graph alone.
+"""Similarities that need no rater, computed from WordNet's hypernym graph alone.
 
 ``path`` and ``wup`` equal ``path_similarity`` and ``wup_similarity`` of nltk 3.10 (with its simulated root for verbs),
-except that a sense is always 1 to itself: nltk's wup is not, where hypernym paths differ in length.
+except that a sense always has 1 with itself: nltk's wup has less where hypernym paths differ in length.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def wordnet_values(measure: str, part: Part, class_senses: Ints, senses: Ints) -
 
 
 def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
-    """Shortest way over any common hypernym; senses without one meet in a simulated root."""
+    """Compare by the shortest path over any common hypernym; senses without one meet in a simulated root."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
     steps = np.full((len(classes), len(synsets)), 2 * _FAR, np.int32)
@@ -59,7 +59,7 @@ def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 
 def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
-    """Wu-Palmer over the common hypernym that is deepest by its shortest path to a root, counted by its longest."""
+    """Compute Wu-Palmer: the deepest common hypernym by shortest paths to a root, its depth by the longest."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
     meeting_depth = np.full((len(classes), len(synsets)), -1)
@@ -88,13 +88,13 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 
 def _ancestors(synsets: Ints) -> dict[int, int]:
-    """All senses above some senses, and themselves: {sense: row}."""
+    """Return all hypernyms of some senses, and the senses themselves, as {sense: row}."""
     above = dict.fromkeys(ancestor for synset in synsets.tolist() for ancestor in steps_up(synset))
     return {ancestor: row for row, ancestor in enumerate(above)}
 
 
 def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
-    """(A, S) steps from each sense up to each ancestor; _FAR where it is none."""
+    """Return (A, S) steps from each sense up to each ancestor; _FAR where it is none."""
     steps = np.full((len(ancestors), len(synsets)), _FAR, np.int32)
     for column, synset in enumerate(synsets.tolist()):
         above = steps_up(synset)
@@ -104,13 +104,13 @@ def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
 
 
 def _to_simulated_root(synsets: Ints) -> Steps:
-    """(S,) steps to the root that all verbs are thought to share: one above the farthest hypernym (as nltk has it)."""
+    """Return (S,) steps to the simulated root of all verbs: one above the farthest hypernym, as in nltk."""
     return np.array([max(steps_up(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
 
 
 @per_lexicon(None)
 def steps_up(synset: int) -> dict[int, int]:
-    """Fewest steps from a sense up to each hypernym, and 0 to itself. A lexicon has no cycles."""
+    """Return the fewest steps from a sense up to each hypernym, and 0 to itself. A lexicon has no cycles."""
     found = {synset: 0}
     for hypernym in lexicon().hypernyms(synset).tolist():
         for ancestor, steps in steps_up(hypernym).items():
