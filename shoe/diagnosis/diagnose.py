@@ -262,9 +262,9 @@ class Diagnosis(ErrorAnalysis, OfPairs):
             notes=self.notes,
             **self._figures(sweeps=sweeps),
         )
-        """Return the best-scored cases of an error type, as "human_box", of as many images and kinds as possible.
+
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return cases of an error type, as "human_box": those with the best scores, of as many images and kinds as possible.
+        """Return the best-scored cases of an error type, as "human_box", of as many images and kinds as possible.
 
         Raises:
             OptionError: for an error that has no cases, as "false_positive".

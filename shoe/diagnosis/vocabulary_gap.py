@@ -467,7 +467,7 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return similarities of 1 for exact matches of words and 0 for others; of whole interactions both words must match."""
+    """Return similarities of 1 for exact matches of words, else 0; of whole interactions both words must match."""
     classes = task.truth.classes
     values = []
     for row, label, of_word in (
