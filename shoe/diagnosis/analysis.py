@@ -1,4 +1,4 @@
-"""The error analysis of triplets: their types, and what fixing each kind gains."""
+"""Error analysis of triplets: the type of each error, and the mAP that fixing each type gains."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from shoe.scoring.matching.task import Task
 
 
 class Step(NamedTuple):
-    """One step of the progression: mAP once this error is fixed too, and what that step gained."""
+    """One step of the progression: mAP after this error is fixed too, and the gain of the step."""
 
     name: str
     means: Means
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 class _Fixed(NamedTuple):
-    """Each oracle alone; all of them one after the other; and which truths are missed."""
+    """States after each oracle alone and after all in sequence, and which ground truths are missed."""
 
     alone: dict[str, State]
     sequence: list[State]
@@ -67,23 +67,23 @@ class _Fixed(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ErrorAnalysis:
-    """What is wrong with triplets, and what each kind of error costs (IJCV paper 3; protocols.md 8).
+    """Error types of triplets, and the cost of each type in mAP (IJCV paper 3; protocols.md 8).
 
-    n predictions and t ground truths: all rows of the two tables. -1 stands for rows that have no part: no_interaction
-    and images without ground truth where they are left out, and what ``variants`` says else. Each part is computed when
-    it is first asked for.
+    All n rows of the predictions and t rows of the ground truth are covered. -1 marks rows that take no part: images
+    without ground truth and no_interaction where they are excluded, and rows that ``variants`` exclude. Each part is
+    computed on first use.
 
-    Where a fix may lower mAP: never in ``paper``. In ``released``, because of its averaging (protocols.md 8.5): a class
-    whose predictions are all wrong is left out until a fix gives it its first true positive, or takes its last
+    A fix never lowers mAP in ``paper``. In ``released`` it may, because of its averaging (protocols.md 8.5): a class
+    whose predictions are all wrong is left out until a fix gives it its first true positive, or removes its last
     prediction (then it counts 0); and a class without predictions enters the means of rare and non-rare with its first
     fix.
 
     Attributes:
         choice: how one of several possible fix targets is chosen (``paper`` alone).
-        seed, seeds: the first of the seeds by which ``seeded`` draws, and how many. Deltas, steps and the count of
-            missed ground truth are means over all of them; single rows (``states``, ``target``, ``truth_status``,
-            ``fixed_by``) are the first one's.
-        facts: what else is in the signature: how predictions were read.
+        seed, seeds: first seed and number of seeds of ``seeded``. Deltas, steps and the count of missed ground truth
+            are means over all seeds; rows (``states``, ``target``, ``truth_status``, ``fixed_by``) are those of the
+            first.
+        facts: further entries of the signature: how predictions were read.
     """
 
     task: Task
@@ -95,7 +95,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """The choices of the analysis that are no options of a protocol, for signatures."""
+        """Choices of the analysis that are not options of a protocol, for signatures."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant
@@ -104,24 +104,24 @@ class ErrorAnalysis:
 
     @property
     def signature(self) -> Signature:
-        """How the figures came about."""
+        """Signature of the figures."""
         truth = self.task.truth
         facts = truth.facts() | self.facts | self.choices
         return sign(facts, self.variant.strict, protocols=truth.benchmark.protocols)
 
     @cached_property
     def scope(self) -> Scope:
-        """The predictions and ground truths that have a part."""
+        """Predictions and ground truths that take part."""
         return Scope.of(self.task, self.variant.strict.no_interaction)
 
     @cached_property
     def overlaps(self) -> Overlaps:
-        """Which of them share which box."""
+        """Pairs of predictions and ground truths that share a box."""
         return overlaps(self.scope, self.variant.strict.coordinates, self.variant.strict.rule)
 
     @cached_property
     def assigned(self) -> Assigned:
-        """Types within the scope."""
+        """Error types within the scope."""
         truth = self.task.truth
         if truth.benchmark.flow is ROLE_FLOW and truth.roles is not None:
             return assign_by_person(self.scope, truth.roles, self.variant.strict.rule)
@@ -161,7 +161,7 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """What each oracle alone leaves of the scope, by its error's name."""
+        """State of the scope after each oracle alone, by the error's name."""
         return self._fixed.alone
 
     @cached_property
@@ -171,9 +171,10 @@ class ErrorAnalysis:
 
     @cached_property
     def target(self) -> Indices:
-        """(n,) row of the ground truth that each prediction is about; -1 for errors that their oracle only removes.
+        """(n,) row of the ground truth that each prediction refers to; -1 for errors that their oracle only removes.
 
-        It is the one that the prediction found, that was found before it (a duplicate), or that its oracle makes of it.
+        This is the ground truth that the prediction found, that an earlier prediction found (for a duplicate), or that
+        the oracle assigns.
         """
         target = self.assigned.target.copy()
         for type_ in FIXABLE:
@@ -195,7 +196,7 @@ class ErrorAnalysis:
 
     @cached_property
     def fixed_by(self) -> Indices:
-        """(t,) the same after all fixes."""
+        """(t,) row of the true positive of each ground truth after all fixes; -1 where it has none."""
         return self._finder(self._fixed.sequence[-1].found_by)
 
     def _finder(self, found_by: Indices) -> Indices:
@@ -223,7 +224,7 @@ class ErrorAnalysis:
 
     @cached_property
     def _by_seed(self) -> OverSeeds | None:
-        """The oracles under each seed; None where nothing is drawn."""
+        """Oracles under each seed; None where nothing is drawn."""
         if self.variant.shared_map or self.choice != "seeded":
             return None
         seeds = range(self.seed, self.seed + self.seeds)
@@ -235,7 +236,7 @@ class ErrorAnalysis:
         return FixedRanking.of(self.scope.hoi, self.scope.by_rank, len(self.task.truth.classes))
 
     def means_after(self, state: State) -> Means:
-        """Mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
+        """Return mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
         return self._scores_after(state).means(self.task.truth.classes.rare, self.task.truth.classes.unseen)
 
     def _scores_after(self, state: State) -> ClassScores:
@@ -258,12 +259,12 @@ class ErrorAnalysis:
 
     @cached_property
     def parts(self) -> dict[str, PartMean]:
-        """Mean AP before any fix over each part of the ground truth's class split; none without one."""
+        """Mean AP before any fix over each part of the ground truth's class split; None without one."""
         return self._before.part_means(self.task.truth.class_parts)
 
     @cached_property
     def _figures_after(self) -> dict[str, Floats]:
-        """(s, 3 + p) mean AP after each oracle alone, over all, rare and non-rare classes and p parts, by seed."""
+        """(s, 3 + p) mean AP after each oracle alone, by seed, over all, rare and non-rare classes and p parts."""
         drawn = {} if self._by_seed is None else self._by_seed.alone
         classes, parts = self.task.truth.classes, self.task.truth.class_parts
 
@@ -278,12 +279,12 @@ class ErrorAnalysis:
 
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
-        """After each oracle alone: mean AP, and its spread over seeds."""
+        """Mean AP after each oracle alone, and its standard deviation over seeds."""
         return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
-        """What each oracle alone gains over each part of the class split: part, error's name, mean over seeds."""
+        """Gain of each oracle alone over each part of the class split: part, error's name, mean over seeds."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
             after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
@@ -292,7 +293,7 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """What each oracle alone gains, by its error's name (IJCV paper, Eq. 2)."""
+        """Gain of each oracle alone, by its error's name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property
@@ -302,7 +303,7 @@ class ErrorAnalysis:
 
     @cached_property
     def progression(self) -> tuple[Step, ...]:
-        """Errors fixed one after the other, to the end at 1 (IJCV paper, Eq. 4 and 5)."""
+        """Errors fixed one after the other, until mAP is 1 (IJCV paper, Eq. 4 and 5)."""
         if self._by_seed is None:
             # The first step is the first oracle alone.
             after = [self._after[TYPES[0].name][0], *map(self.means_after, self._fixed.sequence[1:])]
@@ -315,23 +316,23 @@ class ErrorAnalysis:
 
     @property
     def ranked(self) -> list[str]:
-        """Names of the seven error types, the one whose fix gains most first."""
+        """Names of the seven error types, by descending gain of their fix."""
         return sorted((error.name for error in ERRORS), key=lambda name: -(self.deltas[name].map or 0.0))
 
     @property
     def worst(self) -> str | None:
-        """The error type that costs most; None if none costs anything."""
+        """The most costly error type; None if no type costs anything."""
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
 
 
 def _rows(indices: Indices, rows: Indices) -> Indices:
-    """Indices into the scope to rows of a table; -1 stays."""
+    """Turn indices into the scope into rows of a table; -1 stays."""
     return np.append(rows, NO_PART)[indices]
 
 
 def _spread(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Values of the rows in scope to all rows of a table; -1 for those that have no part."""
+    """Spread values of the rows in scope over all rows of a table; -1 for rows out of scope."""
     spread = np.full(size, NO_PART, np.int64)
     spread[rows] = values
     return spread

@@ -57,16 +57,17 @@ _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
 
 
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
-    """Take a task by role.
+    """Make a task by role.
 
-    ``predictions`` are by person, or triplets; a variant with the shared map has the toolbox's flow for persons.
+    ``predictions`` are by person, or triplets. A variant with the shared map classifies as the toolbox does for
+    persons.
 
     Returns:
         A task whose R classes are the benchmark's entries, in their order; and the variant with V-COCO's IoU and AP:
         inclusive pixels, all points, 0 for an entry without a true positive (protocols.md 8.5).
 
     Raises:
-        OptionError: if the benchmark does not score by person, or the file does not have its persons.
+        OptionError: if the benchmark is not scored by person, or the file lacks its persons.
     """
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:
@@ -100,7 +101,7 @@ def _classes(truth: GroundTruth) -> HoiClasses:
 
 
 def _truths(truth: GroundTruth, roles: RoleTruth, classes: HoiClasses) -> Interactions:
-    """One row for each role in what a person does, person by person."""
+    """Return one ground-truth row for each role of each action of a person, person by person."""
     person, entry = np.nonzero(does(roles, truth.benchmark.actions))
     boxes = roles.boxes[roles.role[person, entry]].astype(np.float64)
     boxes[~roles.has_role[person, entry]] = NO_BOX
@@ -162,15 +163,16 @@ _BEST_OF_TRIPLETS = (
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Diagnosis(ErrorAnalysis, OfPairs):
-    """All that a diagnosis of triplets says; each part is computed when it is first asked for.
+    """Diagnosis of triplets; each part is computed on first use.
 
-    The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is ``ErrorAnalysis``.
+    The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is inherited from
+    ``ErrorAnalysis``.
 
     Attributes:
-        similarity: the map by which words are read for their meaning; None where they are not.
-        pair_file: the model's pairs from a file of their own; None where they are those of the triplets.
+        similarity: map for the semantic part; None without one.
+        pair_file: the model's pairs from a file of their own; None where pairs come from the triplets.
         action_scores: (n,) interaction scores of the triplets; None where they are not known.
-        read: how the predictions were read.
+        read: notes on reading the predictions.
     """
 
     similarity: Similarity | None = None
@@ -182,18 +184,18 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     @property
     def table(self) -> Interactions:
-        """What was diagnosed: a row per triplet."""
+        """Diagnosed table: a row per triplet."""
         return self.task.predictions
 
     @cached_property
     def localised(self) -> Localised:  # type: ignore[override]  # computed when it is first asked for
-        """The model's pairs over the ground truth."""
+        """The model's pairs against the ground truth."""
         pairs = self.pair_file or pairs_of(self.table, self.action_scores)
         return localise(pairs, self.task.truth, self.rules, self.variant.strict.no_interaction, self.task)
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """How well the interactions of localised pairs are known (IJCV paper 4.2.2); None without their scores."""
+        """Interaction mAP of localised pairs (IJCV paper 4.2.2); None without their scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)
@@ -201,20 +203,20 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     @property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, why."""
+        """For each part that cannot be measured, the reason."""
         needs = NEEDS if self.pair_file is None else NEEDS | {"negative_ap": PAIRS_NEED["negative_ap"]}
         return why_absent(self.negative_ap, self.interaction_map, needs)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What to know before any figure is believed, one line each, the most urgent first."""
+        """Warnings about the figures, one line each, the most urgent first."""
         applied = self.read.applied(len(self.table)) if self.read else "xyxy"
         urgent = self.read.urgent() if self.read else []
         return *urgent, *warnings(self.task, examine_boxes(self.table, self.task.truth.interactions, applied))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know, one line each: the warnings, then all else."""
+        """Notes for readers of the figures, one line each: the warnings, then all others."""
         lines = [*self.warnings, *(self.read.lines() if self.read else [])]
         if self.pair_file is None:
             lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]
@@ -241,7 +243,7 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         return {"before any fix": {"mAP": self.means.map}, **errors}
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """All figures, in the keys of ``shoe diagnose --json``."""
+        """Return all figures, with the keys of ``shoe diagnose --json``."""
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
@@ -262,7 +264,7 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         )
 
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Cases of an error type, as "human_box": the best-scored ones, of as many images and kinds as there are.
+        """Return the best-scored cases of an error type, as "human_box", of as many images and kinds as possible.
 
         Raises:
             OptionError: for an error that has no cases, as "false_positive".

@@ -56,13 +56,13 @@ from shoe.diagnosis.scope import Overlaps, Scope
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The choices of one reading.
+    """The choices of one variant.
 
     Attributes:
         name: ``paper`` or ``released``.
-        strict: how boxes are compared, how mAP is made, and whether no_interaction takes part.
+        strict: how boxes are compared, how mAP is computed, and whether no_interaction takes part.
         shared_map: whether fixes follow the toolbox's one map, not each error's own targets.
-        by: what a class is: ``class`` of the class table, or ``role`` (:mod:`shoe.diagnosis.diagnose`).
+        by: ``class`` if classes are those of the class table, or ``role`` (:mod:`shoe.diagnosis.diagnose`).
     """
 
     name: str
@@ -89,7 +89,7 @@ NO_PART = -1
 
 
 class ErrorType(IntEnum):
-    """What a prediction is; the numbers are the toolbox's (protocols.md 8.2)."""
+    """Type of a prediction; the numbers are the toolbox's (protocols.md 8.2)."""
 
     TRUE_POSITIVE = 0
     HUMAN_BOX = 1
@@ -106,7 +106,7 @@ class ErrorType(IntEnum):
 
 
 class TruthStatus(IntEnum):
-    """What became of a ground truth."""
+    """Status of a ground truth after matching."""
 
     FOUND = 0
     """A prediction is its true positive."""
@@ -154,7 +154,7 @@ ROLE_FLOW: Flow = (
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """(n,) type of each prediction, from (n,) masks of the facts that a flow names."""
+    """Return (n,) type of each prediction, from (n,) masks of the conditions in a flow chart."""
     size = len(next(iter(facts.values())))
     types = np.full(size, NO_PART, np.int8)
     for names, label in reversed(flow):
@@ -171,8 +171,8 @@ class Assigned:
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction.
-        target: (p,) the ground truth that a true positive or a duplicate is about; -1 for other types.
-        found_by: (t,) the true positive of each ground truth; -1 where it has none.
+        target: (p,) ground truth of a true positive or a duplicate; -1 for other types.
+        found_by: (t,) true positive of each ground truth; -1 where it has none.
     """
 
     types: NDArray[np.int8]
@@ -181,10 +181,10 @@ class Assigned:
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
-    """Give each prediction its type.
+    """Assign a type to each prediction.
 
-    A prediction is about the ground truth of its class with the largest pair IoU, the first of equals. Of all that are
-    about one ground truth the best-scored is its true positive, and there is no second choice.
+    A prediction refers to the ground truth of its class with the largest pair IoU, the first of equals. Of all
+    predictions of one ground truth the best-scored is its true positive; there is no second choice.
     """
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
@@ -212,11 +212,12 @@ _PAIRS_AT_ONCE = 1 << 18
 
 
 def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assigned:
-    """Give each prediction of a task by role its type (protocols.md 8.3).
+    """Assign a type to each prediction of a task by role (protocols.md 8.3).
 
-    It is about the person whose box overlaps most with its own, of equals the first, be it ever so little; and about
-    that person's box in the predicted role. Where there is none, an empty one is right. A person who does not do it has
-    none either: a wrong action on the right boxes is no interaction error here, but one of association.
+    A prediction refers to the person whose box overlaps most with its own (the first of equals, however small the
+    overlap), and to that person's box in the predicted role. Where there is no such box, an empty one is right. A
+    person who does not perform the action has no such box either: a wrong action on the right boxes is no interaction
+    error here, but an association error.
 
     The classes of ``scope`` are entries, and its truths those of :func:`shoe.diagnosis.diagnose.by_role`.
     """
@@ -253,7 +254,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
 
 
 def does(roles: RoleTruth, actions: Actions) -> Mask:
-    """(p, R) whether a person does what an entry is about, with or without a box."""
+    """Return (p, R) whether a person performs the action of an entry, with or without a box."""
     found: Mask = roles.labels[:, [action for action, _ in actions.entries]] == 1
     return found
 
@@ -281,10 +282,10 @@ class State:
     """Predictions and truths after some fixes. A fixed prediction has the class and the boxes of its truth.
 
     Attributes:
-        kept: (p,) whether a prediction is still there.
+        kept: (p,) whether a prediction still exists.
         found_by: (t,) the true positive of each truth, original or fixed; -1 where it has none.
         counted: (t,) whether a truth still counts.
-        fixes: what each oracle so far made of which prediction, with or without success.
+        fixes: predictions that each oracle so far changed, with or without success.
     """
 
     kept: Mask
@@ -299,7 +300,7 @@ class State:
 
 
 def before_fixes(found_by: Indices, predictions: int) -> State:
-    """The state before any fix."""
+    """Return the state before any fix."""
     return State(np.ones(predictions, bool), found_by, np.ones(len(found_by), bool))
 
 
@@ -309,7 +310,7 @@ FixTargets = Callable[[State, ErrorType], Fixes]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """What oracles know.
+    """Errors that oracles work on.
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction, decided once, before any fix.

@@ -1,7 +1,7 @@
-"""The semantic part: how wrong words relate to the right ones, what each error costs SHOE-mAP, and the vocabulary gap.
+"""The semantic part of a diagnosis: relations of wrong words to right ones, cost of errors in SHOE-mAP, vocabulary gap.
 
-Everything looks at what the error analysis looks at: its images, ground truths and predictions, with or without
-no_interaction. So SHOE-mAP here is that of these tables, and deltas of both kinds compare.
+It covers the images, ground truths and predictions of the error analysis, with or without no_interaction. So its
+SHOE-mAP is that of these tables, and strict and semantic deltas can be compared.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERAC
 
 
 class WrongWord(Document, frozen=True):
-    """A class's word, the word that was predicted for it, and how often."""
+    """A class's word, a word predicted instead, and their number."""
 
     label: str
     predicted: str
@@ -52,10 +52,10 @@ class Related(Document, frozen=True, kw_only=True):
     """The wrong words of one semantic relation.
 
     Attributes:
-        count: how many.
-        share: of all, above 0, at most 1.
-        similarity: mean, 0..1.
-        commonest: the words that occur most, at most five.
+        count: number of wrong words.
+        share: share of all wrong words, above 0, at most 1.
+        similarity: mean similarity, 0..1.
+        commonest: the most frequent words, at most five.
     """
 
     count: Count
@@ -66,18 +66,18 @@ class Related(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongWords:
-    """Errors that got a word wrong; m of them.
+    """m errors with a wrong word.
 
     Attributes:
-        part: which word, "verb" or "object".
-        prediction: (m,) their rows, ascending.
-        truth: (m,) row of the ground truth that each is held against.
+        part: "verb" or "object".
+        prediction: (m,) rows of the predictions, ascending.
+        truth: (m,) row of the ground truth that each is compared with.
         relation: (m,) int8 ``Relation``.
-        sense: (m,) the predicted word's sense; -1 where none was looked at.
+        sense: (m,) sense of the predicted word; -1 where none was looked up.
         similarity: (m,) of the predicted word to the ground truth's, 0..1.
-        types: how many are of which error type.
-        by_relation: those that occur, by the relation's name, as "more_general".
-        words: all wrong words, the commonest first.
+        types: number of errors by error type.
+        by_relation: relations that occur, by name, as "more_general".
+        words: all wrong words, the most frequent first.
     """
 
     part: str
@@ -94,11 +94,10 @@ class WrongWords:
 def wrong_words(
     analysis: ErrorAnalysis, verbs: PredictedWords, objects: PredictedWords
 ) -> tuple[WrongWords, WrongWords]:
-    """Split interaction errors, and object-class errors, by the relation of the word.
+    """Classify interaction errors and object-class errors by the semantic relation of the wrong word.
 
-    Of several ground truths whose boxes a prediction has, it is held against the one whose word is most similar to its
-    own; of equally similar ones against that of the first relation, then the one of the largest pair IoU, then the
-    first.
+    Where a prediction has the boxes of several ground truths, it is compared with the one whose word is most similar to
+    its own; of equally similar ones with that of the first relation, then of the largest pair IoU, then the first.
 
     Args:
         verbs: similarities and relations of all verbs.
@@ -118,9 +117,9 @@ def wrong_words(
 
 
 def _right_boxes(analysis: ErrorAnalysis) -> Overlaps:
-    """Predictions and ground truths that have a part, where both boxes overlap enough, whatever their labels.
+    """Return predictions and ground truths in scope whose boxes both overlap enough, whatever their labels.
 
-    Sorted by prediction, then by ground truth.
+    They are sorted by prediction, then by ground truth.
     """
     options = analysis.variant.strict
     pairs = analysis.task.overlaps(options.coordinates, options.rule)
@@ -204,7 +203,7 @@ class SemanticDiagnosis:
 
     @property
     def signature(self) -> Signature:
-        """How the figures came about."""
+        """Signature of the figures."""
         truth = self.analysis.task.truth
         similarity = {"map": self.source.name, "map-sha": self.source.digest} | lexicon_facts()
         facts = truth.facts() | self.analysis.facts | similarity | self.analysis.choices
@@ -220,7 +219,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def words(self) -> tuple[PredictedWords, PredictedWords]:
-        """The predicted verbs, and objects, beside the classes' senses."""
+        """Predicted verbs and objects, compared with the classes' senses."""
         return predicted_words(self._tables.task, self._similarities, self.options.object_words)
 
     @cached_property
@@ -229,17 +228,17 @@ class SemanticDiagnosis:
 
     @property
     def interaction(self) -> WrongWords:
-        """Interaction errors by the relation of the verb to the right one."""
+        """Interaction errors by the relation of the predicted verb to the right one."""
         return self._wrong[0]
 
     @property
     def object_class(self) -> WrongWords:
-        """Object-class errors by the relation of the object to the right one."""
+        """Object-class errors by the relation of the predicted object to the right one."""
         return self._wrong[1]
 
     @cached_property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, why."""
+        """For each part that cannot be measured, the reason."""
         unfit = unfit_scores(self.analysis.task.predictions)
         if unfit is not None:
             return {"map": unfit}
@@ -264,7 +263,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """What each strict oracle alone adds to SHOE-mAP, by its error's name; it may be negative."""
+        """Gain of each strict oracle alone in SHOE-mAP, by its error's name; it may be negative."""
         deltas = {}
         for name, state in self.analysis.states.items() if not self.absent else ():
             deltas[name] = self._lists.means(self._entries_after(state)).minus(self.means)
@@ -281,7 +280,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def vocabulary_gap(self) -> VocabularyGap | None:
-        """What explains the gain over exact matches of words; None where SHOE-mAP is absent."""
+        """Explanation of the gain over exact matches of words; None where SHOE-mAP is absent."""
         if self.absent:
             return None
         return vocabulary_gap(self._tables, *self._scored, self._lists, self.words, self.most)

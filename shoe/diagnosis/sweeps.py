@@ -1,7 +1,7 @@
-"""Curves: what stays of pair localisation and of mAP when pairs are thinned out, by overlap or by score.
+"""Curves of pair localisation and mAP when pairs are thinned out, by overlap or by score.
 
-The papers ask so whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5 and 6), each
-with one threshold that they do not name. Boxes are compared once for a whole curve.
+The papers use them to test whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
+and 6), each with one threshold that they do not name. Boxes are compared once for a whole curve.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
 
 
 class SweepPoint(_PairsAndMap, frozen=True):
-    """The figures of the pairs that are left at one threshold.
+    """Figures of the pairs that remain at one threshold.
 
     Attributes:
-        map, map_rare, map_non_rare: mAP of the triplets that are left, under the variant of the analysis; None without
+        map, map_rare, map_non_rare: mAP of the triplets that remain, under the variant of the analysis; None without
             one.
     """
 
@@ -51,9 +51,9 @@ class Sweep(Document, frozen=True):
     """A curve.
 
     Attributes:
-        by: what thins out: ``nms``; ``detection``, the score of a pair's detection; or ``score``, that of a triplet,
-            in which the interaction has its part.
-        points: in the order of the thresholds asked for.
+        by: criterion: ``nms``; ``detection``, the score of a pair's detection; or ``score``, that of a triplet, which
+            includes the interaction.
+        points: in the order of the thresholds.
     """
 
     by: str
@@ -61,7 +61,7 @@ class Sweep(Document, frozen=True):
 
 
 def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
-    """The curves that the pairs allow, with mAP where there is an analysis of triplets of the same model."""
+    """Compute the curves that the pairs allow, with mAP where an analysis of triplets of the same model is given."""
     made = [nms_sweep(localised, analysis=analysis)]
     if localised.pairs.triplets is not None or localised.pairs.detected:
         made.append(score_sweep(localised, analysis=analysis))
@@ -71,14 +71,12 @@ def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep,
 def nms_sweep(
     localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Suppress pairs that lie on better ones, at several overlaps.
+    """Suppress pairs that overlap with better ones, at several thresholds of overlap.
 
-    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2,
-    ``shoe.scoring.matching.repeats``). Where pairs
-    come from triplets, triplets of one verb and object suppress each other, as detectors that do it do, and pairs are
-    those of the triplets that are left; mAP is then that of the option ``strict.nms``. Pairs of a file of their own
-    suppress each other within an object, by the scores of their detection (without these, the first ones stay).
-
+    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``).
+    Pairs from triplets: triplets of one verb and object suppress each other, and the pairs of the remaining triplets
+    remain; mAP is that of the option ``strict.nms``. Pairs of a file of their own suppress each other within an object,
+    by the scores of their detection (without scores, the first ones stay).
     ``thresholds`` are 0 to 1; ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
@@ -98,12 +96,12 @@ def nms_sweep(
 def score_sweep(
     localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Keep what a detector is sure enough of, at several thresholds.
+    """Keep pairs whose score reaches a threshold, at several thresholds.
 
-    Pairs of a file of their own stay by the lower score of their two detections, and triplets with them. Triplets alone
-    do not tell what detection adds to their score, so they stay by the whole of it, and pairs with them.
+    Pairs of a file of their own, and their triplets, stay by the lower score of their two detections. Triplets alone do
+    not separate detection from interaction, so they stay by their whole score, and pairs with them.
 
-    A pair stays from a threshold on; ``analysis`` is of triplets of the same model, for their mAP.
+    ``analysis`` is of triplets of the same model, for their mAP.
 
     Raises:
         InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.
@@ -161,7 +159,7 @@ def _sweep(
 
 
 def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
-    """Prepare to score some rows of the predictions: what each is about does not depend on the others."""
+    """Prepare to score some rows of the predictions; the ground truth of each does not depend on the others."""
     scope, types = analysis.scope, analysis.assigned.types
     right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
     truth = analysis.assigned.target[right]

@@ -1,17 +1,16 @@
-"""The vocabulary gap: what strict mAP loses to other words for what is right, confusion by confusion.
+"""The vocabulary gap: the mAP that strict scoring loses to other words for the right thing, confusion by confusion.
 
 Strict mAP and SHOE-mAP differ in more than words: matching, half-right triplets, false positives, interpolation, ties.
-So the comparison is SHOE-mAP with itself, once with similarities of 1 for exact matches of words and 0 for all others,
-once under the map. That gain has three parts, which add up to it:
+So SHOE-mAP is compared with itself: with similarity 1 for exact matches of words and 0 for all others, and under the
+map. That gain has three parts, which add up to it:
 
-- matching: the map chooses other pairs of a prediction and a ground truth; still only exact matches get credit;
-- false positives: it resembles more unmatched predictions to a class, and counts them as false positives of it;
-- credit: it credits the matches for what their words mean.
+- matching: the map matches other pairs of a prediction and a ground truth; still only exact matches get credit;
+- false positives: under the map, more unmatched predictions resemble a class and count as its false positives;
+- credit: under the map, matches get credit for the meaning of their words.
 
-The credit is split over the matches, and over the verb and the object of each by what either adds to its similarity
-(``shoe.diagnosis.vocabulary_gap``); where raters compared whole interactions, equally over the words that are
-not the class's own. A *confusion* is a predicted word for a class's word; it has what its matches
-have, and the shares of all confusions add up to 1.
+The credit is divided among the matches, and between the verb and the object of each by what either adds to its
+similarity; where raters compared whole interactions, equally over the words that are not the class's own. A *confusion*
+is a predicted word for a class's word. Its share is that of its matches; the shares of all confusions add up to 1.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Tables:
 
     @classmethod
     def of(cls, analysis: ErrorAnalysis) -> Tables:
-        """Take from the tables what has a part in an analysis."""
+        """Take from the tables the rows that take part in an analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
         row = np.empty(len(order), np.int64)
@@ -102,13 +101,13 @@ class Tables:
         )
 
     def kept(self, state: State) -> Mask:
-        """(p,) which predictions of ``task`` a state keeps."""
+        """Return (p,) which predictions of ``task`` a state keeps."""
         kept = np.zeros(len(self.row), bool)
         kept[self.row[state.kept]] = True
         return kept
 
     def after(self, state: State) -> Task:
-        """Write a state into tables; of its boxes only those of fixed predictions need be compared anew."""
+        """Write a state into tables; only the boxes of fixed predictions need to be compared anew."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
         here = np.arange(len(predictions))
         fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
@@ -137,7 +136,7 @@ def _with(column: Column, rows: Indices, values: Column) -> Column:
 
 
 def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """A vocabulary with all labels of a dataset, and the index of each label in it."""
+    """Return a vocabulary with all labels of a dataset, and the index of each label in it."""
     index = {word: number for number, word in enumerate(words)}
     of_label = [index.setdefault(label, len(index)) for label in labels]
     return tuple(index), np.array(of_label, np.int32)
@@ -154,13 +153,13 @@ def _edges(table: Interactions) -> Interactions:
 
 
 class SharedLists:
-    """Means of many entries that have most classes' lists in common: each different list is ranked once."""
+    """Means of many entries that share most classes' lists: each different list is ranked once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, bytes], float] = {}
 
     def means(self, entries: Entries) -> Means:
-        """Mean average precision, as ``entries.means()`` has it where classes with ground truth are averaged."""
+        """Return mean average precision, as ``entries.means()`` does where classes with ground truth are averaged."""
         truths, order = entries.truths, stable_order(entries.category)
         ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
         score, credit = entries.score[order], entries.credit[order]
@@ -196,11 +195,11 @@ _NUMBERS = 1 << 19
 
 
 def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
-    """What each match adds to SHOE-mAP between two sets of similarities.
+    """Return the gain of each match in SHOE-mAP between two sets of similarities.
 
     Args:
         scorer: of the predictions; under rules with a grid of recalls, shares are those of all points of the curve.
-        matches: who is matched with whom, and the similarities at the end; t ground truths.
+        matches: matches of t ground truths, with the similarities at the end.
         start: (t,) the similarities at the start, none above that at the end.
 
     Returns:
@@ -225,7 +224,7 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
 
 
 def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
-    """(orders, m) ranks of a class's matches among its entries; several where scores tie and orders are drawn."""
+    """Return (orders, m) ranks of a class's matches among its entries; several orders where scores tie."""
     rows = np.concatenate([matches.prediction[truth], false])
     score = scorer.task.predictions.score[rows]
     ascending = np.sort(score)
@@ -249,12 +248,12 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """How the area under a curve answers to each credit, averaged over orders and over a straight way.
+    """Return the derivative of average precision with respect to each credit, averaged over orders and a straight path.
 
     Args:
         rank: (orders, m) 1-based ranks of a class's matches in its ranking.
-        start: (m,) their credits where the way starts.
-        end: (m,) where it ends.
+        start: (m,) their credits at the start of the path.
+        end: (m,) their credits at its end.
         truths: ground truths of the class.
         interpolation: ``TRAPEZOID``, the curve itself; by any other rule, its envelope.
 
@@ -274,7 +273,7 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolati
 
 
 def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
-    """(steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
+    """Return (steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
 
     Args:
         ranks: (orders, m) ascending.
@@ -294,7 +293,7 @@ def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
 
 
 def _of_curve(ranks: Floats, credit: Floats) -> Floats:
-    """The same of the area under the straight lines between the points of the curve."""
+    """Return the same for the area under the straight lines between the points of the curve."""
     # Precision at an entry and at the one before it, each half; the first entry's counts for both.
     first = ranks == 1
     here = np.where(first, 1, 0.5) / (ranks + EPSILON)
@@ -306,7 +305,7 @@ def _of_curve(ranks: Floats, credit: Floats) -> Floats:
 
 
 def _from_here_on(values: Floats) -> Floats:
-    """Sums of each value and those after it."""
+    """Return the sum of each value and those after it."""
     return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
 
 
@@ -403,8 +402,8 @@ def vocabulary_gap(
 ) -> VocabularyGap:
     """Explain the gain.
 
-    Some class has ground truth. ``scorer`` is under the map, ``matches`` are its matches for SHOE-mAP, and ``lists`` of
-    the same scorer, ranked before; ``most`` confusions are listed.
+    At least one class has ground truth. ``scorer`` uses the map, ``matches`` are its matches for SHOE-mAP, and
+    ``lists`` are its ranked lists; ``most`` confusions are listed.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:
@@ -468,7 +467,7 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """The same words, of which only those that are a label's own are similar; of whole interactions both have to be."""
+    """Return similarities of 1 for exact matches of words, else 0; of whole interactions both words must match."""
     classes = task.truth.classes
     values = []
     for row, label, of_word in (
@@ -488,7 +487,7 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
 
 
 def _sigma(scorer: Scorer, matches: Matches) -> Floats:
-    """(t,) similarities of some matches to a scorer that would perhaps have made others."""
+    """Return (t,) similarities of matches under a scorer that might have made other matches."""
     truth = np.flatnonzero(matches.prediction >= 0)
     rows, words = matches.prediction[truth], scorer.task.predictions
     sigma = np.zeros(len(matches.sigma))
@@ -512,7 +511,7 @@ class _GainsByWord:
     gain: Floats
 
     def totals(self) -> list[tuple[int, float]]:
-        """Each confusion and its gain."""
+        """Sum the gains of each confusion."""
         cells = np.flatnonzero(np.bincount(self.cell))
         return list(zip(cells.tolist(), np.bincount(self.cell, self.gain)[cells].tolist(), strict=True))
 
@@ -520,7 +519,7 @@ class _GainsByWord:
 def _gains_by_word(
     scorer: Scorer, exact: HoiSimilarity, matches: Matches, words: tuple[PredictedWords, PredictedWords], gains: Floats
 ) -> list[_GainsByWord]:
-    """Give verb and object of each match their part of its gain: what each adds to the similarity."""
+    """Divide the gain of each match between its verb and object, by what each adds to the similarity."""
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]
     cells = [(part.row[hoi], part.of(scorer.task.predictions)[rows]) for part in words]

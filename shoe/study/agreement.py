@@ -1,4 +1,4 @@
-"""How far raters agree with each other, and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
+"""Agreement of raters with each other and with themselves (SHOE supplement, sections 5.2, 5.3 and 6.3)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Mean of the kappas of all pairs of raters that have one."""
+    """Return the mean kappa of all pairs of raters for which it is defined."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Mean of (R, R) kappas that are defined."""
+    """Return the mean of the defined values of (R, R) kappas."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
 def mean_ratings(ratings: Ratings) -> Floats:
-    """(N,) mean rating of each item; NaN where nobody rated it."""
+    """Return (N,) mean rating of each item; NaN where nobody rated it."""
     given = ratings != MISSING
     number = given.sum(axis=1)
     total = np.where(given, ratings, 0).sum(axis=1, dtype=np.float64)
@@ -37,7 +37,7 @@ def mean_ratings(ratings: Ratings) -> Floats:
 
 
 def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
-    """(R,) Spearman's correlation of each rater with the mean of the others over the items that have both; or NaN."""
+    """Return (R,) Spearman correlation of each rater with the mean of the others, over items that have both; or NaN."""
     given = ratings.T != MISSING
     number, total = given.sum(axis=0), np.where(given, ratings.T, 0).sum(axis=0, dtype=np.int64)
     both = given & (number > 1)
@@ -46,17 +46,17 @@ def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
 
 
 def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Mean of :func:`ceiling`: how well one person predicts the others, which no measure need exceed."""
+    """Return the mean of :func:`ceiling`: how well one person predicts the others. No measure need exceed it."""
     known = ceiling(ratings, weight)
     known = known[~np.isnan(known)]
     return float(known.mean()) if len(known) else None
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Standard deviation of the ratings of one item, with n - 1, averaged over the items with two or more.
+    """Return the standard deviation (n - 1) of an item's ratings, averaged over items with two or more.
 
-    The supplement's sigma of .761 is a spread of this kind; the standard error of an item's mean is it divided by the
-    square root of the number of raters.
+    The supplement's sigma of .761 is a spread of this kind. The standard error of an item's mean is the spread divided
+    by the square root of the number of raters.
     """
     given = ratings != MISSING
     number = given.sum(axis=1)
@@ -69,7 +69,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """(N,) the rating that most raters gave, of ties the lowest; MISSING where nobody rated."""
+    """Return (N,) the most frequent rating, of ties the lowest; MISSING where nobody rated."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
@@ -111,14 +111,14 @@ class Figure(Document, frozen=True):
 
 
 class LeftOut(NamedTuple):
-    """A figure, and what it is without each group of items and without each rater; None where it is undefined."""
+    """A statistic, and its value without each group of items and without each rater; None where it is undefined."""
 
     whole: float | None
     items: list[float | None]
     raters: list[float | None]
 
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
-        """The figure and its interval; see :func:`figure_of`."""
+        """Return the value and its interval; see :func:`figure_of`."""
         from scipy.stats import t
 
         found = self._spread(scale)
@@ -130,14 +130,14 @@ class LeftOut(NamedTuple):
         return Figure(self.whole, Interval(float(low), float(high)))
 
     def minus(self, other: LeftOut) -> LeftOut:
-        """The difference of two figures of the same items and raters, which go up and down together."""
+        """Subtract another statistic of the same items and raters, whose deletions are paired."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
         return LeftOut(minus(self.whole, other.whole), items, raters)
 
     @property
     def p(self) -> float | None:
-        """Two-sided p of the figure being 0, by Student's t; None where it has no interval, or an error of 0."""
+        """Return the two-sided p of a value of 0, by Student's t; None without an interval, or with an error of 0."""
         from scipy.stats import t
 
         found = self._spread("as it is")
@@ -147,7 +147,7 @@ class LeftOut(NamedTuple):
         return float(2 * t.sf(abs(self.whole) / error, freedom))
 
     def _spread(self, scale: Scale) -> tuple[float, float] | None:
-        """Standard error and degrees of freedom."""
+        """Return standard error and degrees of freedom."""
         of_items, of_raters = (_variance(without, scale) for without in self[1:])
         if of_items is None or of_raters is None:
             return None
@@ -158,20 +158,20 @@ class LeftOut(NamedTuple):
 
 
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
-    """Compute a figure and its interval over both items and raters: who rated and what was rated are samples.
+    """Compute a statistic and its interval over items and raters, both of which are samples.
 
-    Delete-one jackknife, over raters and over items, each in at most 50 groups drawn alike; the two variances are
-    added, and the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five raters is too
-    narrow. Where items stand for several of a population, the statistic weights those that are left.
+    The interval is a delete-one jackknife over raters and over items, each in at most 50 groups drawn alike. The two
+    variances are added, and the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five
+    raters would be too narrow. Where items have population weights, the statistic weights the items that remain.
 
     Args:
-        shape: (items, raters), how many there are.
-        scale: on which the figure is nearly normal.
-        level: share of studies whose interval is to hold what all people would give.
+        shape: (items, raters).
+        scale: transformation under which the statistic is nearly normal.
+        level: coverage of the interval, 0..1.
 
     Returns:
-        No interval where the figure, or one of its deletions, is undefined: fewer than two raters or items, for one.
-        Nor where all are equal, as of no change in any answer: that says nothing of how far others would be.
+        The value; without an interval where it or one of its deletions is undefined (as with fewer than two raters or
+        items), or where all deletions are equal (as without a change in any answer).
     """
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)
@@ -185,14 +185,14 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
 
 
 def groups_of(items: int) -> Indices:
-    """(N,) group of each item, from 0: at most 50, of the same size but for one, drawn alike each time."""
+    """Return (N,) group of each item, from 0: at most 50 groups of nearly equal size, drawn alike each time."""
     group = np.empty(items, np.int64)
     group[np.argsort(random_numbers(_ITEM_STREAM, (items,)), kind="stable")] = np.arange(items) % _GROUPS
     return group
 
 
 def _variance(without: list[float | None], scale: Scale) -> float | None:
-    """Jackknife variance of the figures that are left without one part each; None with fewer than two parts."""
+    """Return the jackknife variance of the values without one part each; None with fewer than two parts."""
     if len(without) < 2 or any(value is None for value in without):
         return None
     values = _TO[scale](np.array(without, np.float64))

@@ -1,4 +1,4 @@
-"""All figures of a study: what raters gave, how far they agree, and how far another measure agrees with them."""
+"""All figures of a study: ratings, agreement of raters, and agreement of another measure with them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Name the raters that the rules exclude, and the rules that do; a rule without data excludes nobody."""
+    """Return excluded raters with the rules that exclude them; a rule without data excludes nobody."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -72,12 +72,12 @@ ALPHAS: tuple[MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
 
 
 class Reference(Document, frozen=True, kw_only=True):
-    """Another measure of the same items beside the mean ratings.
+    """Another measure of the same items, compared with mean ratings.
 
     Attributes:
-        items: that have both.
+        items: number of items with both.
         spearman: rank correlation, with the interval over items and raters.
-        fisher, bonett_wright, bootstrap: its intervals over items alone.
+        fisher, bonett_wright, bootstrap: intervals over items alone.
         p: of the permutation test.
         agreement: 1 - mean absolute difference, of ratings divided by 4 (protocols, A29).
     """
@@ -92,10 +92,10 @@ class Reference(Document, frozen=True, kw_only=True):
 
 
 class Retest(Document, frozen=True, kw_only=True):
-    """What raters gave an item the second time.
+    """Second ratings of items that were shown twice.
 
     Attributes:
-        answers: repeats.
+        answers: number of repeats.
         exact: share of equal ratings.
         kappa: quadratic weighted kappa of first and second ratings of all raters together.
     """
@@ -106,11 +106,11 @@ class Retest(Document, frozen=True, kw_only=True):
 
 
 class PictureEffect(Document, frozen=True, kw_only=True):
-    """What became of ratings when the picture was shown.
+    """Change of ratings after the picture was shown.
 
     Attributes:
-        answers: ratings that were looked at again.
-        changed: share that changed; its interval knows that ratings of one item, or one rater, go together.
+        answers: number of ratings with a picture.
+        changed: share that changed; its interval allows for ratings of one item, or one rater, being dependent.
         size: mean change of those that changed, in points of the scale.
     """
 
@@ -120,15 +120,15 @@ class PictureEffect(Document, frozen=True, kw_only=True):
 
 
 class Agreement(Document, frozen=True, kw_only=True):
-    """How far some raters agree over some items.
+    """Agreement of some raters over some items.
 
     Attributes:
-        items, raters, ratings: how much there is.
-        alpha: Krippendorff's, by level of measurement.
-        kappa: mean of the quadratic weighted kappas of all pairs of raters.
+        items, raters, ratings: their numbers.
+        alpha: Krippendorff's alpha by level of measurement.
+        kappa: mean quadratic weighted kappa of all pairs of raters.
         ceiling: mean correlation of each rater with the mean of the others.
         spread: within-item standard deviation.
-        standard_error: of an item's mean rating: the spread divided by the root of the ratings an item has on average.
+        standard_error: of an item's mean rating: the spread divided by the root of the mean number of ratings per item.
         reference: another measure, where there is one.
     """
 
@@ -145,17 +145,17 @@ class Agreement(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """What ``shoe study report`` says.
+    """Figures of ``shoe study report``.
 
     Attributes:
         whole: agreement of all raters over all items but gold ones.
-        parts: likewise by stratum, where the table has several.
-        levels: (R, 5) how often each rater gave each rating.
+        parts: the same by stratum, where the table has several.
+        levels: (R, 5) number of each rating by rater.
         by_majority: (5, 5) ratings of the items whose most frequent rating is the row's.
         kappas: (R, R) of pairs of raters; NaN where undefined.
         retest, picture: where there are repeats, or a second phase.
-        excluded: raters that the rules exclude, and why.
-        kept: agreement without them; None where nobody is excluded, or nobody is left.
+        excluded: excluded raters with the reason.
+        kept: agreement without them; None where nobody is excluded, or nobody remains.
     """
 
     study: StudyRatings
@@ -235,7 +235,7 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> Analysis:
-    """Compute all figures of a study; of the population that its items stand for, where it has weights."""
+    """Compute all figures of a study, for the population of its items where they have weights."""
     out = excluded(study)
     retest = _retest(study)
     study_of_items = study.of_items(study.measured)
@@ -261,7 +261,7 @@ def analyse(study: StudyRatings) -> Analysis:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """How far the raters of a table agree, and with its reference; ``items_alone`` for intervals over items, too."""
+    """Compute the agreement of a table's raters and its reference; ``items_alone`` adds intervals over items alone."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
@@ -299,7 +299,7 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
 
 
 def _weight(study: StudyRatings, items: Indices | None = None) -> Floats | None:
-    """Weights of some items, or all; None where each counts once."""
+    """Return weights of some items, or all; None where each counts once."""
     if study.weights is None:
         return None
     return study.weights.of(np.arange(len(study.items)) if items is None else items)

@@ -1,4 +1,4 @@
-"""A study's folder: ``study.json``, whichever kind it is, copies of the pictures that its pages show, problem files."""
+"""Folder of a study: ``study.json``, pictures of its pages, problem files, and answers of raters."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _Kind(msgspec.Struct):
 
 
 def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) -> None:
-    """Write a study into a folder, made if it is not there.
+    """Write a study into a folder, which is made if absent.
 
     Args:
-        pictures: by file name, those that it names.
+        pictures: pictures that the study shows, by file name.
 
     Raises:
         OptionError: if the folder holds another study.
@@ -61,7 +61,7 @@ def problems_of(folder: Path, study: ProblemStudy) -> Problems:
     """Read the problems of a study from its folder, in its order.
 
     Raises:
-        InputError: where a file is not there, or the problems are others.
+        InputError: if a file is absent or holds other problems.
     """
     problems = read_problems(*(folder / PROBLEMS / Path(name).name for name in study.files))
     if digest(problems) != study.digest:
@@ -71,11 +71,7 @@ def problems_of(folder: Path, study: ProblemStudy) -> Problems:
 
 
 def load_study(folder: Path) -> AnyStudy:
-    """Read ``study.json``.
-
-    Raises:
-        InputError: where it is not there, or holds something else.
-    """
+    """Read ``study.json``, or raise InputError if it is absent or not a study."""
     path = folder / FILE
     data = read_bytes(path)
     kind: type[AnyStudy] = ProblemStudy if read_typed(path, data, _Kind, _place).kind == "problems" else Study
@@ -90,14 +86,14 @@ def _place(_document: object, number: int, _record: object) -> str:
 
 
 class RaterAnswer(msgspec.Struct, frozen=True):
-    """One answer; of several to the same question the last one counts, by the order of the file.
+    """One answer; of several answers to a question the last one in the file counts.
 
     Attributes:
         item: its index in the study.
         occasion: 1, or 2 for a repeat.
         rating: 0 to 4; of a query of a problem 1 for side A, 0 for side B.
         shown, answered: milliseconds since 1970.
-        phase: as :class:`shoe.study.plan.Question` has it.
+        phase: phase of :class:`shoe.study.plan.Question`.
     """
 
     item: int
@@ -109,7 +105,7 @@ class RaterAnswer(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> Question:
-        """What it answers."""
+        """The question that it answers."""
         return Question(self.item, self.occasion, self.phase)
 
 
@@ -126,11 +122,11 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 
 
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
-    """Read what raters sent back; equal answers in several files count once.
+    """Read answers from raters' files; equal answers in several files count once.
 
     Raises:
-        InputError: for a file of another study, of nobody that it invited, with an answer to what it does not ask, or
-            if two files differ in what one rater last answered.
+        InputError: for a file of another study or of a rater who was not invited, an answer to a question that was not
+            asked, or two files that differ in a rater's last answer to a question.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:
@@ -149,7 +145,7 @@ def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
 
 
 def table_of(study: AnyStudy, answers: LastAnswers) -> list[list[object]]:
-    """Rows of a table that ``shoe study report`` reads, header first."""
+    """Return the rows of a table for ``shoe study report``, header first."""
     rows: list[list[object]] = [list(study.columns)]
     for (rater, question), answer in answers.items():
         seconds = round(max(0.0, answer.answered - answer.shown) / 1000, 3)
@@ -158,7 +154,7 @@ def table_of(study: AnyStudy, answers: LastAnswers) -> list[list[object]]:
 
 
 def kept_problems(folder: Path, study: ProblemStudy, answers: LastAnswers) -> Problems:
-    """Problems of a study that at least one tester solves; its folder has them all."""
+    """Return the problems of a study that at least one tester solves; its folder has them all."""
     trials = trials_of(table_of(study, answers), folder)
     kept = sorted(int(name) for name, solved in zip(trials.problems, trials.kept, strict=True) if solved)
     return problems_of(folder, study).select(np.array(kept, np.int64))

@@ -1,4 +1,4 @@
-"""A study as it is kept: its items, and what each rater sees in which order."""
+"""Plan of a study: its items, and the questions of each rater in order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Phase = Literal["words", "picture", "sides"]
 
 
 class Question(NamedTuple):
-    """What a page asks once.
+    """One question of a page.
 
     Attributes:
         item: its index in the study.
@@ -49,9 +49,9 @@ PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "a p
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the second phase shows of an item's first class: a small copy, its width and height, and the pair's boxes.
+    """Picture of an item's first class in the second phase: a small copy, its width and height, and the pair's boxes.
 
-    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is what the dataset calls the picture.
+    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the picture's name in the dataset.
     """
 
     file: PictureFile
@@ -62,10 +62,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions: words and WordNet names of both, and what differs.
+    """A pair of interactions: words and WordNet names of both, and the parts in which they differ.
 
-    Of a gold item also the rating expected; of one that is shown again with a picture of its first class, the picture;
-    of all others how many pairs it stands for, 1 / (probability that it was drawn), and where it was drawn from.
+    A gold item also has its expected rating; an item with a picture of its first class has the picture; all others have
+    their number of pairs in the population, 1 / (probability of being drawn), and their stratum.
     """
 
     verb_a: str
@@ -82,18 +82,18 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """The WordNet names, by which a table of answers knows the item."""
+        """WordNet names, by which a table of answers identifies the item."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What studies of pairs and studies of problems share; a subclass has the fields, in the order of the file."""
+    """Common part of studies of pairs and of problems; a subclass has the fields, in the order of the file."""
 
     if TYPE_CHECKING:
 
         @property
         def raters(self) -> int:
-            """Number of raters, each of whom has a page."""
+            """Number of raters, each with a page."""
 
     @property
     def id(self) -> str:
@@ -110,12 +110,12 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     """A study of pairs of interactions, as ``study.json`` holds it.
 
     Attributes:
-        dataset: whose classes the items are of.
-        similarity: name and hash of the map whose levels the strata are.
-        seed: from which everything drawn follows.
-        raters: how many pages there are.
-        items: all that are rated, gold ones among them: a page says the number of each.
-        training: shown first, to try the keys; not kept.
+        dataset: dataset of the items' classes.
+        similarity: name and hash of the map whose levels are the strata.
+        seed: seed of everything that is drawn.
+        raters: number of pages.
+        items: all rated items, gold ones included: a page shows the number of each.
+        training: items for practice, shown first and not kept.
         glosses: WordNet's definition of each sense.
     """
 
@@ -135,9 +135,9 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """Return what one rater is asked: all items, a tenth of them a second time, then those with pictures.
+        """Return the questions of one rater: all items, a tenth of them a second time, then those with pictures.
 
-        A repeat stands at least half of the list after its first showing, so nobody remembers it.
+        A repeat comes at least half of the list after its first showing, so that nobody remembers it.
         """
         items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
         half = len(items) // 2
@@ -159,11 +159,11 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
 
 
 class Drawn(NamedTuple):
-    """Where the items of a study are from.
+    """Origin of a study's items.
 
     Attributes:
-        strata: how many there are of each kind, and how many were drawn, for practice too.
-        influence: share of all influence on the score that the drawn ones have; None where they were drawn evenly.
+        strata: number of pairs of each kind, and number drawn, including those for practice.
+        influence: share of all influence on the score that the drawn pairs have; None where they were drawn evenly.
     """
 
     strata: Strata
@@ -173,14 +173,14 @@ class Drawn(NamedTuple):
 def new_study(
     of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
 ) -> tuple[Study, Drawn]:
-    """Draw a study: its items, 3 % gold items beside them, and five to try the keys.
+    """Draw a study: its items, 3 % gold items beside them, and five for practice.
 
-    Items are drawn evenly over strata; if ``influential`` has the pairs that a score depends on, among these, most
-    likely those that it depends on most. Gold items are a class beside itself (4), and two classes that differ in both
-    words and that the map holds for entirely different (0).
+    Items are drawn evenly over strata; or, if ``influential`` has the pairs that a score depends on, among these in
+    proportion to their influence. Gold items are a class beside itself (4), and two classes that differ in both words
+    and that the map rates as entirely different (0).
 
     Raises:
-        OptionError: if there are not so many pairs.
+        OptionError: if there are not enough pairs.
         MissingWordNetError: without WordNet's files, which have the definitions that raters see.
     """
     if influential is None:
@@ -243,5 +243,5 @@ def _gold_items(of: Benchmark, similarity: Similarity, drawn: list[Item], items:
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Put rows into an order that follows from the seed, below 65536, and the stream alone."""
+    """Shuffle rows in an order that depends only on the seed, below 65536, and the stream."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]

@@ -1,4 +1,4 @@
-"""Bongard problems as a study: who is asked which problem, on which side each query belongs, and which are kept."""
+"""Bongard problems as a study: assignment of problems to testers, sides of the queries, and problems that are kept."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One problem as testers see it.
 
     Attributes:
-        group, concept: that it is of; not shown.
+        group, concept: group and concept of the problem; not shown.
         sides: the pictures of side A, which show the concept, and of side B, which do not.
-        queries: the pictures that are asked about, in a drawn order.
+        queries: the query pictures, in a drawn order.
         shows: whether each query shows the concept.
     """
 
@@ -40,9 +40,9 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     """A study of Bongard problems, as ``study.json`` holds it: item 2 p + k is query k of problem p, rating 1 side A.
 
     Attributes:
-        seed: from which everything drawn follows.
-        raters: how many pages there are.
-        testers: how many of them are asked each problem.
+        seed: seed of everything that is drawn.
+        raters: number of pages.
+        testers: number of testers of each problem.
         files: names of the problem files, in the order of the problems.
         examples: shown first with their answers.
     """
@@ -58,7 +58,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """Return what one rater is asked: both queries of a problem together, problems in an order of its own."""
+        """Return one rater's questions: both queries of a problem together, problems in the rater's own order."""
         numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
@@ -90,9 +90,9 @@ def new_problem_study(
     """Plan a study of problems.
 
     Args:
-        files: as they were read, in this order.
-        raters: how many pages there are.
-        testers: how many of them are asked each problem; the field had three.
+        files: problem files, in order.
+        raters: number of pages.
+        testers: number of testers of each problem; three in the literature.
         seed: 0..65535.
         examples: problems that are shown first, with their answers.
 

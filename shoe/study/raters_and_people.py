@@ -1,4 +1,4 @@
-"""A map's raters beside people: in one rater model, and which of their ensembles is nearest to people."""
+"""A map's raters compared with people: in one rater model, and by their ensembles."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class RaterModel:
 
     Attributes:
         item: (N,) estimated true rating, 0..4; NaN for items that no person rated.
-        bias: (R,) points above (below) what people say on average.
-        noise: (R,) standard deviation of what is left.
+        bias: (R,) points above (below) people's ratings on average.
+        noise: (R,) standard deviation of the residuals.
     """
 
     item: Floats
@@ -61,8 +61,8 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
 
     Args:
         values: (N, R) ratings 0..4, NaN where missing; every rater has some, of items that people rated.
-        anchors: how many of the raters, the first ones, are people.
-        weight: (N,) of items, by which each counts in what is estimated of raters; None where each counts once.
+        anchors: number of people, the first of the raters.
+        weight: (N,) weights of items in the estimates of raters; None where each counts once.
     """
     given: Mask = ~np.isnan(values)
     known: Mask = np.logical_or.reduce(given[:, :anchors], axis=1)
@@ -98,7 +98,7 @@ _PARTS: tuple[Part, Part] = ("verb", "object")
 
 
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
-    """Take a map's similarity of the two interactions of each item as the reference.
+    """Use a map's similarity of the two interactions of each item as the reference.
 
     Raises:
         InputError: for items that are not named by four senses of WordNet 3.0.
@@ -108,7 +108,7 @@ def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRat
 
 
 def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
-    """(N,) similarity 0..1 of the two interactions of each item; NaN where nothing is known.
+    """Return (N,) similarity 0..1 of the two interactions of each item; NaN where it is unknown.
 
     Raises:
         InputError: for items that are not named by four senses of WordNet 3.0.
@@ -124,7 +124,7 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
 
 
 def read_people(path: Path) -> list[HumanRatings]:
-    """Read how people rated, to hold maps against: a study's table, or one of :func:`read_human_ratings`.
+    """Read people's ratings to compare maps with: a study's table, or one of :func:`read_human_ratings`.
 
     Of a study, the mean of the first ratings of each item counts; gold items, repeats and pictures do not.
 
@@ -145,7 +145,7 @@ def read_people(path: Path) -> list[HumanRatings]:
 
 
 def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
-    """Names of verb, object, verb and object of each item."""
+    """Return the senses of verb, object, verb and object of each item."""
 
     def is_sense(name: str, part: Part) -> bool:
         synset = lexicon().synset(name)
@@ -164,7 +164,7 @@ class Placed(Document, frozen=True):
 
     Attributes:
         name: of a person, or of a map's rater.
-        person: which of the two.
+        person: whether it is a person.
         bias, noise: of the rater model, in points of the scale.
         rho: Spearman's correlation with the mean of the (other) people.
     """
@@ -177,12 +177,11 @@ class Placed(Document, frozen=True):
 
 
 class Ensemble(Document, frozen=True):
-    """Some of a map's raters together.
+    """An ensemble of some of a map's raters.
 
     Attributes:
-        raters: their names.
         agreement: 1 - mean absolute difference from the people's means, as :class:`shoe.study.analysis.Reference`.
-        among_best: whether the study cannot tell it from the best of all ensembles, at 95 % for all of them together.
+        among_best: whether it differs from the best of all ensembles by no more than chance, at 95 % for all of them.
     """
 
     raters: tuple[str, ...]
@@ -194,7 +193,7 @@ class Beside(Document, frozen=True):
     """People and a map's raters.
 
     Attributes:
-        items: that all are compared on.
+        items: number of items that all are compared on.
         raters: people first.
         ensembles: every subset of the map's raters, the nearest to people first.
         left_out: raters of the map that rated fewer than half of the items.
