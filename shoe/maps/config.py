@@ -1,4 +1,4 @@
-"""What raters.toml holds: who rates, with which settings, at what price, and how the raters share the work."""
+"""Content of raters.toml: raters with their settings and prices, and how they share the work."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
-    """Describe a field of raters.toml that a kind has for itself.
+    """Describe a field of raters.toml that one kind of rater has.
 
     Args:
-        key: whether it takes part in the key under which answers are kept.
-        reads: whether it says how answers become ratings: two such raters can share their answers.
-        bounds: on its values, as ``msgspec.Meta`` has them.
+        key: whether it is part of the key under which answers are kept.
+        reads: whether it only affects how answers become ratings: two such raters can share their answers.
+        bounds: bounds of its values, as in ``msgspec.Meta``.
     """
     return msgspec.Meta(description=meaning, extra={"key": key, "reads": reads}, **bounds)
 
 
 class Backend(Protocol):
-    """One rater at work."""
+    """A rater, ready to rate."""
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Ask every group, in any order and with any parallelism, taking groups from the iterator only as needed.
+        """Ask every group, in any order and in parallel, taking groups from the iterator only as needed.
 
         Returns when all groups were answered or given up, or when the recorder says to stop.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read ratings out of what ``Recorder.answer`` was given; a pure function of its arguments.
+        """Read ratings from a raw answer; a pure function of its arguments.
 
         Returns:
-            Per id, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
-            there are several ids; or ``State.UNPARSED_ONCE`` where there is none to be found.
+            Per ID, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
+            there are several IDs; or ``State.UNPARSED_ONCE`` if the answer has none.
         """
 
 
 class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rater; each kind is a subclass with the settings of its own.
+    """One rater; each kind is a subclass with its own settings.
 
     Attributes:
-        kind: what raters.toml calls the class.
-        interactions: whether it answers about whole interactions, though it reads none.
+        kind: name of the class in raters.toml.
+        interactions: whether it rates whole interactions, though it reads no prompt.
         chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may ask it at the same time.
-        is_local: whether it is a model that runs where it is asked.
-        name: of its column in the map.
-        model: what the endpoint or library calls it.
-        revision: of the model, where it has one.
-        pairs_per_request: 1 is the paper's way.
+        is_local: whether the model runs in the asking process.
+        name: name of its column in the map.
+        model: the endpoint's or library's name of the model.
+        revision: revision of the model, where it has one.
+        pairs_per_request: 1 in the SHOE paper.
         repeats: how often each pair is asked; more than one makes columns NAME-1, NAME-2, ...
-        sampling: passed on as they are (temperature, max_tokens, seed, ...).
+        sampling: parameters passed on unchanged (temperature, max_tokens, seed, ...).
     """
 
     kind: ClassVar[str]
@@ -91,12 +91,12 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return JSON of what else can change its answers (the hash of a file's content)."""
+        """Return JSON of further data that can change its answers (the hash of a file's content)."""
         return {}
 
 
 def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]:
-    """Return what :func:`setting` says of the fields that a kind has for itself."""
+    """Return the descriptions by :func:`setting` of the fields that a kind has for itself."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
     common = RaterConfig.__struct_fields__
@@ -113,7 +113,7 @@ def _settings(config: RaterConfig, what: str) -> dict[str, Any]:
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Everything about a rater that can change its answers, as JSON has it; no prompt, no pair, no secret."""
+    """Return, as JSON, everything about a rater that can change its answers; no prompt, no pair, no secret."""
     return {
         "scheme": SCHEME,
         "kind": config.kind,
@@ -126,16 +126,16 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
 
 
 def reading_of(config: RaterConfig) -> dict[str, Any]:
-    """How answers become ratings, where settings say so: no part of a key, for no answer depends on it."""
+    """Return the settings that affect only how answers become ratings; they are not part of a key."""
     return _settings(config, "reads")
 
 
 class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How raters share the work (the paper: one model sees all verb pairs, the others only what it did not rate 0).
+    """How raters share the work (SHOE paper: one model rates all verb pairs, the others those that it did not rate 0).
 
     Attributes:
-        prefilter: parts of speech where pairs that the first rater rates 0 go no further.
-        sample: how many of those zeros the others are shown all the same, to measure how far they disagree.
+        prefilter: parts of speech where pairs that the first rater rates 0 are not shown to the others.
+        sample: number of those zeros that the others rate all the same, to measure their disagreement.
     """
 
     prefilter: tuple[Part, ...] = ("verb",)
@@ -144,7 +144,7 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatersFile(msgspec.Struct, frozen=True):
-    """All of raters.toml."""
+    """Content of a raters.toml."""
 
     raters: tuple[RaterConfig, ...]
     ensemble: Ensemble = Ensemble()

@@ -1,8 +1,8 @@
-"""Rating whole plans: the first rater, what goes on to the others, and all of them at the same time.
+"""Rating of whole plans: by the first rater, then by the others, all at the same time.
 
-What comes out follows from the ledgers alone, not from the order in which answers came. The prefilter is that of the
-SHOE paper, which had Qwen3-32B rate all verb pairs and showed the other four models only those that were not 0; a
-sample of the zeros goes on all the same, and tells how wrong that is.
+The result follows from the ledgers alone, not from the order of the answers. The prefilter is that of the SHOE paper,
+where Qwen3-32B rated all verb pairs and the other four models only those that were not 0. A sample of the zeros is
+rated by the others all the same, which measures the error of the prefilter.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ PAPER = (0.00245, 0.01318)
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """How often one rater gave 1 or more to pairs of the sample, all of which the first rater rated 0.
+    """Number of pairs of the sample that one rater rated 1 or more, while the first rater rated all of them 0.
 
     Attributes:
-        rated: pairs of the sample that it rated; those that it refused, say, are not among them.
-        not_zero: of those, rated 1 or more.
+        rated: pairs of the sample with a rating; refused ones, for example, have none.
+        not_zero: pairs rated 1 or more.
     """
 
     rated: int
@@ -59,15 +59,14 @@ class Disagreement:
 
 @dataclass(slots=True, eq=False)
 class Rated:
-    """What is known of one plan.
+    """Ratings of one plan.
 
     Attributes:
         states: (n, C) per column of the map.
-        asked: (n, C) whether the column's rater is to be asked at all: the prefilter spares it the rest.
-        sampled: rows of the plan that the first rater rated 0 and the others are shown all the same; None without
-            prefilter.
-        zeros: how many pairs it rated 0.
-        disagreements: per column of the others, how often they did not rate those 0; none for one without ratings.
+        asked: (n, C) whether the column's rater rates the pair; the prefilter excludes pairs.
+        sampled: rows of the plan that the first rater rated 0 and the others rate all the same; None without prefilter.
+        zeros: number of pairs that the first rater rated 0.
+        disagreements: per column of the others, their ratings above 0 of the sample; none for one without ratings.
     """
 
     plan: Plan
@@ -80,10 +79,10 @@ class Rated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """What a run came to.
+    """Result of a run.
 
     Attributes:
-        tallies: what each rater did in this run.
+        tallies: counts of each rater in this run.
     """
 
     parts: Mapping[Subject, Rated]
@@ -103,13 +102,13 @@ def rate(
     Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
 
     Args:
-        sample: how many of the first rater's zeros the others are shown; as raters.toml says if None.
+        sample: number of the first rater's zeros that the others rate; as raters.toml says if None.
 
     Returns:
-        All that the ledgers hold of the plans, what this run added included.
+        Everything that the ledgers hold of the plans, including what this run added.
 
     Raises:
-        ShoeError: when a rater cannot go on; what others had in flight is kept.
+        ShoeError: when a rater cannot go on; answers to the other requests in flight are kept.
         MissingExtraError: if WordNet's glosses cannot be read.
         KeyboardInterrupt: at the second interruption.
     """
@@ -125,7 +124,7 @@ def rate(
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return what the ledgers hold of plans, asking nobody; otherwise as :func:`rate`."""
+    """Return the ratings of plans in the ledgers, without asking a rater; otherwise as :func:`rate`."""
     return rate(raters, plans, Budget(reason="requests"), sample=sample)
 
 
@@ -135,11 +134,11 @@ def rate_pairs(
     budget: Budget,
     display: Progress | None = None,
 ) -> dict[Part, RatedPairs]:
-    """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
+    """Have all raters rate some pairs; pairs that the first rater rates 0 are not shown to the others.
 
     Args:
         pairs: per part of speech (class synset, synset), by name; a synset with itself is not rated.
-        budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
+        budget: budget of the run; afterwards it holds the cost, and the reason if the run ended early.
 
     Returns:
         Per part, the ratings of ``raters.columns``. A pair without any is left out if a later run may have it answered.
@@ -160,13 +159,13 @@ def rate_pairs(
 
 
 def rated_pairs(rated: Rated) -> RatedPairs:
-    """Return the rows of a plan of senses with their ratings, those that nobody rated among them."""
+    """Return the rows of a plan of senses with their ratings, including rows without any."""
     ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
     return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 
 
 class _Run:
-    """One run: a thread for each rater; the first one's ratings decide what goes on to the others."""
+    """One run: a thread for each rater; the first rater's ratings decide which pairs the others get."""
 
     def __init__(self, raters: Raters, outcome: Outcome, budget: Budget, display: Progress | None) -> None:
         self._raters, self._tallies, self._budget, self._display = raters, outcome.tallies, budget, display
@@ -177,7 +176,7 @@ class _Run:
         self._first_ended, self._all_ended = Event(), Event()
 
     def work(self, sample: int) -> None:
-        """Start all raters, show how they go until the last has ended, and compare them on the sample."""
+        """Start all raters, show their progress until the last has ended, and compare them on the sample."""
         for rated in self._parts.values():
             _ = rated.plan.texts  # read once, before threads would do so
         quiet, errors, left = self._budget.stopping, list[BaseException](), list(range(len(self._raters.sessions)))
@@ -235,7 +234,7 @@ class _Run:
             self._rate(number, self._onward)
 
     def _rate(self, number: int, rows: Mapping[Subject, Indices]) -> None:
-        """Have a rater answer rows of the plans, and note its answers."""
+        """Have a rater rate rows of the plans, and record its answers."""
         session = self._raters.sessions[number]
         for part, some in rows.items():
             self._parts[part].asked[some, session.columns] = True
@@ -250,11 +249,11 @@ class _Run:
 
 
 def goes_on(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
-    """Return which of n pairs the other raters are shown, by the first one's (n, repeats) states.
+    """Return which of n pairs the other raters get, by the first one's (n, repeats) states.
 
     Returns:
         (n,) whether a pair goes on: rated above 0 in some repeat, or refused or unparsable, which are no zeros; and
-        (n,) whether it is a zero: rated 0 in all. A pair that the first rater has still to rate is neither.
+        (n,) whether it is a zero: rated 0 in all. A pair that the first rater has not rated yet is neither.
     """
     zero: Mask = (states == 0).all(axis=1)
     onward: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
@@ -262,7 +261,7 @@ def goes_on(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
 
 
 def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Draw some of the zeros, at random by the seed and the pairs' names alone: each pair has a rank of its own.
+    """Draw some of the zeros at random; a pair's rank depends only on the seed and the pair's names.
 
     Args:
         zeros: rows of the plan, ascending.

@@ -49,13 +49,13 @@ _FAR = 99
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFeatures:
-    """Features of C class senses against S senses that need no rating, and what those of ratings are made with.
+    """Features of C class senses and S senses that need no rating, and the data for features of ratings.
 
     Attributes:
-        names: of all features, in the order of columns.
-        fixed: those that need no rating, (C, S) each, by name.
+        names: names of all features, in the order of columns.
+        fixed: features that need no rating, (C, S) each, by name.
         vectors: (S, D) unit vectors of the senses' glosses.
-        relatives: (S, S) sparse rows: a sense's hypernyms, hyponyms and siblings, each weighing 1.
+        relatives: (S, S) sparse rows: a sense's hypernyms, hyponyms and siblings, each of weight 1.
         rows: (C,) row of each class's sense among the senses.
     """
 
@@ -66,11 +66,11 @@ class PairFeatures:
 
     @property
     def names(self) -> list[str]:
-        """The features in the order of columns."""
+        """Names of the features, in the order of columns."""
         return [*self.fixed, *OF_SENSE, *OF_CLASS]
 
     def of_ratings(self, ratings: Grid) -> dict[str, Grid]:
-        """Features from the ratings of other pairs.
+        """Compute features from the ratings of other pairs.
 
         Args:
             ratings: (C, S) 0..4; NaN where there is none.
@@ -91,7 +91,7 @@ class PairFeatures:
         }
 
     def _by_gloss(self, known: Grid, there: Grid) -> tuple[Grid, Grid]:
-        """(C, S) mean of a class's ratings of senses with similar glosses, and how much similarity that rests on."""
+        """Return (C, S) mean of a class's ratings of senses with similar glosses, and its total weight."""
         columns = np.flatnonzero(there.any(axis=0))
         total, weight = np.zeros_like(known), np.zeros_like(known)
         for start in range(0, known.shape[1], _AT_ONCE):
@@ -112,7 +112,7 @@ OF_CLASS = (
 
 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
-    """Compute what needs no rating.
+    """Compute the features that need no rating.
 
     Args:
         part: "verb" or "object".
@@ -199,7 +199,7 @@ def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
 
 
 def _uses(senses: Ints, part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(S,) how often WordNet's tagged texts use each sense, and its lowest number among the senses of its lemmas."""
+    """Return (S,) uses of each sense in WordNet's tagged texts, and its lowest rank among the senses of its lemmas."""
     store, pos = lexicon(), POS[part]
     uses, order = np.zeros(len(senses)), np.zeros(len(senses))
     for row, sense in enumerate(senses.tolist()):
@@ -220,7 +220,7 @@ def _texts(senses: Ints) -> list[str]:
 
 
 def _gloss_vectors(texts: list[str]) -> tuple[Any, Grid]:
-    """Sparse tf-idf vectors of some texts, and their projections to the main topics, all of length 1."""
+    """Return sparse tf-idf vectors of texts, and their projections to the main topics, all of length 1."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -230,19 +230,19 @@ def _gloss_vectors(texts: list[str]) -> tuple[Any, Grid]:
 
 
 def _closeness(between: Grid) -> Grid:
-    """(C, C) how much each class tells about another: the square of the rating of their senses, 0 for itself."""
+    """Return (C, C) weight of each class for another: the square of the rating of their senses, 0 for itself."""
     weights: Grid = np.maximum(between, between.T) ** 2
     np.fill_diagonal(weights, 0)
     return weights
 
 
 def _there(support: Grid) -> Grid:
-    """NaN where there is nothing to support a mean."""
+    """Return 1 where a mean has support, else NaN."""
     return np.where(support > 0, support, np.float32(np.nan))
 
 
 def _others(total: Grid, number: Grid, known: Grid, there: Grid) -> Grid:
-    """Means over all ratings but the pair's own."""
+    """Return means over all ratings but the pair's own."""
     return _mean(total - known, number - there)
 
 
@@ -276,10 +276,10 @@ to do without, too."""
 
 
 class Validation(Document, frozen=True):
-    """How well ratings were predicted that had been held out; a correlation that is undefined is null.
+    """Accuracy of predictions of held-out ratings; a correlation that is undefined is null.
 
     Attributes:
-        pairs: held out in turn, all of them.
+        pairs: number of pairs, each held out once.
         rho: Spearman's correlation of predicted mean and rating; ``kappa``: Cohen's with quadratic weights, rounded.
         off_by: mean absolute difference, in ratings; ``bias``: mean difference.
         calibration: tenths of the pairs by predicted mean: (predicted, found) means.
@@ -295,7 +295,7 @@ class Validation(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taught:
-    """What was learned of one part of speech, and how well: whole senses, and whole classes, held out."""
+    """Model of one part of speech, and its validation with whole senses, and whole classes, held out."""
 
     table: LearnedPart
     by_sense: Validation
@@ -304,11 +304,11 @@ class Taught:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lesson:
-    """The ratings of one part of speech as a grid, m pairs of C class senses and S senses.
+    """Ratings of one part of speech as a grid, m pairs of C class senses and S senses.
 
     Attributes:
         values: (m,) ensemble's rating 0..4 of each.
-        shares: (m, 5) share of each rating among those that count of a pair.
+        shares: (m, 5) share of each rating among the counted ratings of a pair.
         classes, senses: (C,) and (S,) ids.
         row, column: (m,) of each pair.
     """
@@ -346,7 +346,7 @@ class Lesson:
         )
 
     def trained(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
-        """Train on some pairs; returns what predicts the mean ratings 0..4 of (n,) rows and columns of the grid."""
+        """Train on some pairs; return a function that predicts mean ratings 0..4 of (n,) cells of the grid."""
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         grid = np.full((len(self.classes), len(self.senses)), np.nan, np.float32)
@@ -366,7 +366,7 @@ class Lesson:
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
     def held_out(self, fold: Indices, also: Callable[[Mask], Mask] = lambda test: test) -> Floats:
-        """(m,) prediction of each pair by those of other folds; ``also`` adds pairs that may not be learned from."""
+        """Return (m,) predictions of pairs from other folds; ``also`` marks further pairs to leave out of training."""
         found = np.zeros(len(self.pairs))
         for number in range(FOLDS):
             test = fold == number
@@ -376,7 +376,7 @@ class Lesson:
 
 
 def learn(similarity: SimilarityMap, progress: Callable[[str], None] = lambda _: None) -> dict[Part, Taught]:
-    """Learn from a map's ratings, and measure how well.
+    """Train on a map's ratings, and validate.
 
     Raises:
         OptionError: for a map without ratings of verbs, or of objects.
@@ -409,12 +409,12 @@ def _taught(lesson: Lesson, part: Part, progress: Callable[[str], None]) -> Taug
 
 
 def sense_folds(lesson: Lesson) -> Indices:
-    """(m,) fold of each pair, the same for all pairs of a sense."""
+    """Return (m,) fold of each pair, the same for all pairs of a sense."""
     return np.random.default_rng(SEED).integers(0, FOLDS, len(lesson.senses))[lesson.column]
 
 
 def levels(predicted: Floats, lesson: Lesson, held_out: Floats) -> LearnedPart:
-    """Make levels of predictions, and of each what pairs of about that prediction were really rated."""
+    """Quantise predictions into levels, with the distribution of real ratings of each level."""
     from sklearn.isotonic import IsotonicRegression
 
     middles = HIGHEST * ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
@@ -438,13 +438,13 @@ def levels(predicted: Floats, lesson: Lesson, held_out: Floats) -> LearnedPart:
 
 
 def level_of(predicted: Floats) -> Indices:
-    """The level of each prediction 0..4; levels are even in the square root, as near 0 small differences count."""
+    """Return the level of each prediction 0..4; levels are even in the square root: near 0 small differences count."""
     found: Indices = np.minimum(np.sqrt(predicted / HIGHEST) * LEVELS, LEVELS - 1).astype(np.int64)
     return found
 
 
 def _shared(table: LearnedPart, lesson: Lesson, held_out: Floats) -> NDArray[np.float32]:
-    """How far errors are shared by the pairs of a class, and of a sense: such that draws share theirs as much."""
+    """Estimate how far pairs of a class, and of a sense, share their errors, so that draws share theirs alike."""
     rng, level = np.random.default_rng(SEED), level_of(held_out)
     means = (table.ratings @ np.arange(HIGHEST + 1.0))[level]
     found = []
@@ -459,7 +459,7 @@ def _shared(table: LearnedPart, lesson: Lesson, held_out: Floats) -> NDArray[np.
 
 
 def _alike(errors: NDArray[np.floating], group: Indices) -> float:
-    """Covariance of two errors of a group over their variance, each group counting once."""
+    """Return the covariance of two errors of a group over their variance, each group counting once."""
     number, total, squares = (np.bincount(group, weights) for weights in (None, errors, errors**2))
     several = number > 1
     covariance = (total**2 - squares)[several] / (number * (number - 1))[several]
@@ -479,7 +479,7 @@ def _validated(predicted: Floats, values: Floats) -> Validation:
 
 
 def _candidates(part: Part, classes: Ints) -> Ints:
-    """Senses that are predicted for: all verbs; of nouns those near a class, and what texts use and pictures show."""
+    """Return the senses that are predicted: all verbs; nouns near a class that texts use and pictures show."""
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
@@ -496,7 +496,7 @@ def _candidates(part: Part, classes: Ints) -> Ints:
 
 
 class PartLearned(Document, frozen=True):
-    """What was learned of one part of speech."""
+    """Result of training for one part of speech."""
 
     classes: Count
     senses: Count
@@ -505,20 +505,20 @@ class PartLearned(Document, frozen=True):
 
 
 class MapLearned(Document, frozen=True):
-    """What a map's ratings taught."""
+    """Result of training on a map's ratings."""
 
     verbs: PartLearned
     objects: PartLearned
 
 
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Learn from a map's ratings and write the predictions beside it.
+    """Train on a map's ratings and write the predictions beside it.
 
     Args:
         map: a shipped map's name, or a map's folder.
 
     Returns:
-        For verbs and objects the size of the table and how well ratings were predicted, as map.json says it.
+        For verbs and objects the size of the table and the validation, as in map.json.
 
     Raises:
         MissingExtraError: without scikit-learn; or WordNet's definitions.

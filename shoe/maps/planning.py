@@ -1,4 +1,4 @@
-"""From a dataset's classes to the pairs that are to be rated: all senses, those that are needed, whole interactions."""
+"""Plans: the pairs of a dataset that are to be rated, for all senses, for predictions, or for whole interactions."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MIXED = frozenset({"verb.change", "verb.competition", "verb.creation", "verb.per
 
 
 def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Synsets]:
-    """Find what each of C object classes is compared with: what is near it and visible, and all other classes.
+    """Find the senses to compare with each of C object classes: visible ones nearby, and all other classes.
 
     Returns:
         (n,) row of ``classes``, ascending, and (n,) a sense to compare it with; a class's own sense is among them.
@@ -69,9 +69,9 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """List the verb senses that a dataset's verb classes are compared with, the classes' own among them, ascending.
+    """List the verb senses that a dataset's verb classes are compared with, ascending; the classes' own are among them.
 
-    All of a lexicon that is not WordNet, which has verbs for one domain.
+    Of a lexicon other than WordNet, which holds the verbs of one domain, these are all verbs.
     """
     words = lexicon()
     verbs = range(words.nouns, len(words))
@@ -79,7 +79,7 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
         return np.array(verbs, np.int32)
 
     def is_in_texts(verb: int) -> bool:
-        """Whether WordNet's tagged texts use the sense, by any of its lemmas."""
+        """Return whether WordNet's tagged texts use the sense, by any of its lemmas."""
         return any(words.tag_count(lemma, "v")[words.senses(lemma, "v") == verb].any() for lemma in words.lemmas(verb))
 
     chosen = [
@@ -90,7 +90,7 @@ def verb_vocabulary(classes: Synsets) -> Synsets:
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
-    """Find all senses that are at most some steps up or down from S others, each way in any order.
+    """Find all senses that are at most some steps up or down from S others, in any order.
 
     Returns:
         (n,) row of ``synsets``, ascending, and (n,) a sense near it; the sense itself is among them.
@@ -108,7 +108,7 @@ def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
 
 @per_lexicon(None)
 def _links() -> tuple[Indices, Synsets]:
-    """Neighbours of every sense, hypernyms and hyponyms: those of sense s stand from first[s] to first[s + 1]."""
+    """Return hypernyms and hyponyms of every sense: those of sense s stand from first[s] to first[s + 1]."""
     words = lexicon()
     above = [words.hypernyms(synset) for synset in range(len(words))]
     lower = np.repeat(np.arange(len(words), dtype=np.int32), [len(hypernyms) for hypernyms in above])
@@ -190,7 +190,7 @@ Rules = Mapping[Any, str]
 
 
 def object_rule(steps: int = STEPS) -> str:
-    """Say which object pairs a plan of a whole dataset has, for a map's provenance."""
+    """Describe the object pairs in a plan of a whole dataset, for a map's provenance."""
     return (
         f"object neighbourhood, version 1: visible senses at most {steps} steps of hypernymy from a class's; the "
         "other classes"
@@ -198,9 +198,9 @@ def object_rule(steps: int = STEPS) -> str:
 
 
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
-    """Plan a whole map: the verbs' classes with the verb vocabulary, the objects' with what is within some steps.
+    """Plan a whole map: verb classes with the verb vocabulary, object classes with senses within some steps.
 
-    ``VERB_RULE`` and ``object_rule`` say in words what the plans hold.
+    ``VERB_RULE`` and ``object_rule`` describe the plans in words.
     """
     verbs, objects = _class_senses(classes, "verb"), _class_senses(classes, "object")
     owner, near_objects = object_neighbours(objects, steps)
@@ -213,11 +213,11 @@ def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]
 def plan_needed(
     classes: HoiClasses, predictions: Sequence[Interactions], *, object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Plan]:
-    """Plan what scoring given predictions looks up (``NEEDED_RULE``).
+    """Plan the pairs that scoring of given predictions looks up (``NEEDED_RULE``).
 
     Args:
-        predictions: of one or more models.
-        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`.
+        predictions: predictions of one or more models.
+        object_words: as for scoring, see :func:`shoe.lexicon.resolve.resolve`.
 
     Raises:
         OptionError: for an ``object_words`` that does not exist.
@@ -229,7 +229,7 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """List the senses of all words that occur in a triplet, per part of speech, ascending: what scoring looks up."""
+    """List the senses of all words that occur in a triplet, per part of speech, ascending."""
     verbs = {word for table in predictions for word in _used(table.verbs, table.verb)}
     objects = {word for table in predictions for word in _used(table.objects, table.object)}
     return {"verb": _senses(verbs, "verb", object_words), "object": _senses(objects, "object", object_words)}
@@ -245,7 +245,7 @@ def _senses(words: Iterable[str], part: Part, object_words: ObjectWords) -> Syns
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Plan pairs of a class's sense and another, by name; one given twice counts once, a sense with itself not.
+    """Plan pairs of a class's sense and another, by name; duplicates count once, a sense with itself not at all.
 
     Raises:
         OptionError: for a name that is not that of a synset of this part.
@@ -256,7 +256,7 @@ def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
 
 
 def _class_senses(classes: HoiClasses, part: Part) -> Synsets:
-    """(C,) distinct senses of a dataset's classes, ascending; no_interaction has none."""
+    """Return (C,) distinct senses of a dataset's classes, ascending; no_interaction has none."""
     senses = classes.verb_sense if part == "verb" else classes.object_sense
     return np.unique(senses[senses >= 0]).astype(np.int32)
 
@@ -279,7 +279,7 @@ def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:
 
 
 def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
-    """Sort directed pairs by their names, each once, none of a sense with itself, and number their questions."""
+    """Sort directed pairs by name, remove duplicates and senses with themselves, and number their questions."""
     different = class_synset != synset
     class_synset, synset = class_synset[different], synset[different]
     occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
@@ -302,7 +302,7 @@ def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
 
 
 class WholePlan(NamedTuple):
-    """The m pairs of a class and predicted words that raters are to compare: how they are asked, and named in a map."""
+    """The m pairs of a class and predicted words that raters compare: their texts and their names in a map."""
 
     plan: Plan
     rows: list[Row]
@@ -310,12 +310,11 @@ class WholePlan(NamedTuple):
 
 
 def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similarity: SimilarityMap) -> WholePlan:
-    """Plan the pairs that can matter: of each predicted verb and object with the classes that its parts resemble.
+    """Plan the pairs that can matter: each predicted verb and object with the classes that its parts resemble.
 
     Args:
-        predictions: of one or more models.
-        similarity: says by its components, under protocol ``shoe``, which classes those are, and which sense of a word
-            is meant.
+        predictions: predictions of one or more models.
+        similarity: similarity whose parts, under protocol ``shoe``, select the classes and the sense of each word.
     """
     verbs = sorted({said(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({said(word) for table in predictions for word in table.objects} - {""})
@@ -372,7 +371,7 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
 
 
 def _pairs(predictions: Sequence[Interactions], verbs: list[str], objects: list[str]) -> tuple[Indices, Indices]:
-    """Distinct pairs of a verb and an object that occur in a triplet, as indices, in the order of the words."""
+    """Return distinct pairs of a verb and an object that occur in a triplet, as indices, in the order of the words."""
     keys = [np.zeros(0, np.int64)]
     for table in predictions:
         verb, object_ = (
@@ -388,7 +387,7 @@ def _pairs(predictions: Sequence[Interactions], verbs: list[str], objects: list[
 
 
 def _senses_meant(part: Part, table: SimilarityTable, class_senses: Ints, words: list[str]) -> Ints:
-    """(C, W) sense that each word is taken in: the class's own, the one most similar to it, or the word's first."""
+    """Return (C, W) sense of each word: the class's own, the one most similar to it, or the word's first."""
     candidates = [resolve(word, part, _WHOLE.object_words).candidates for word in words]
     first = np.array([of_word[0].synset if of_word else -1 for of_word in candidates], np.int32)
     senses = np.where(table.sense >= 0, table.sense, first)
@@ -396,7 +395,7 @@ def _senses_meant(part: Part, table: SimilarityTable, class_senses: Ints, words:
 
 
 def _texts(words: Sequence[str], senses: Ints) -> list[SenseText]:
-    """Words in their senses: the word itself comes first, and its sense's other words after it."""
+    """Return words in their senses: the word itself first, then its sense's other words."""
     names = [names_of(np.array([sense], np.int32))[0] if sense >= 0 else "" for sense in senses.tolist()]
     of_name = {sense.name: sense for sense in describe(sorted(set(names) - {""}))} | {"": SenseText("", (), _UNKNOWN)}
     found = []

@@ -1,9 +1,9 @@
-"""Prompts, text files that tell a rater what a pair is and how to rate it, and the requests that they make.
+"""Prompts: text files that describe a pair and the scale to a rater, and the requests made from them.
 
-Four sections, each begun by its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks for one
-pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and
-``$first_gloss`` are the words and the definition of one sense, ``$second_...`` those of the other; a whole interaction
-has ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
+A prompt has four sections, each after its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks
+for one pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words``
+and ``$first_gloss`` are the words and the definition of one sense, ``$second_...`` those of the other; a whole
+interaction has ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Subject = Part | Literal["interaction"]
 
 @dataclass(frozen=True, slots=True)
 class SenseText:
-    """One synset in words: its name ("ride.v.01"), lemmas (spaces for underscores) and definition."""
+    """Text of a synset: its name ("ride.v.01"), lemmas (spaces for underscores) and definition."""
 
     name: str
     lemmas: tuple[str, ...]
     gloss: str
 
     def encoded(self) -> bytes:
-        """Write it as keys take it in."""
+        """Return the text as it enters keys."""
         return canonical({"gloss": self.gloss, "lemmas": self.lemmas, "name": self.name})
 
 
@@ -56,13 +56,13 @@ class Interaction(SenseText):
 
     @classmethod
     def of(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
-        """Put two senses together."""
+        """Join a verb's and an object's sense."""
         return cls(
             f"{verb.name} {object.name}", verb.lemmas + object.lemmas, f"{verb.gloss} {object.gloss}", verb, object
         )
 
     def encoded(self) -> bytes:
-        """Write it as keys take it in."""
+        """Return the texts as they enter keys."""
         return b"[%b,%b]" % (self.verb.encoded(), self.object.encoded())
 
 
@@ -71,10 +71,10 @@ class Question:
     """One pair for one rater.
 
     Attributes:
-        key: 16 bytes that stand for everything that can change the answer.
+        key: 16 bytes that identify everything that can change the answer.
         part: "verb", "object" or "interaction".
         first: the sense whose name comes first in the alphabet; of interactions, the class.
-        attempt: 1, or 2 where the answer to the first held no rating; the same for all of a group.
+        attempt: 1, or 2 where the first answer held no rating; the same for all questions of a group.
     """
 
     key: bytes
@@ -85,10 +85,10 @@ class Question:
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Return an ID per question of a request, by which answers are matched to questions; an ID is never a rating.
+    """Return an ID for each question of a request, which joins answers to questions; an ID is never a rating.
 
-    It is made from the question's key and not from its index: a model that drops a pair and counts on cannot give a
-    pair the answer of its neighbour.
+    It is made from the question's key and not from its index: a model that skips a pair cannot give the next pair's
+    answer to it.
     """
     least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
     taken: dict[int, None] = {}
@@ -113,14 +113,14 @@ def describe(names: Sequence[str]) -> list[SenseText]:
 def key_maker(
     identity: Mapping[str, Any], prompt_digest: str, part: Subject, repeat: int = 1
 ) -> Callable[[bytes, bytes], bytes]:
-    """Return the function that makes a pair's key of its two senses, each as :meth:`SenseText.encoded`.
+    """Return the function that makes a pair's key from its two senses, each as :meth:`SenseText.encoded`.
 
     The key is a digest of ``{"part", "prompt", "rater", "repeat", "senses": [first, second]}`` as canonical JSON, of
     which all but the senses is hashed once.
 
     Args:
-        identity: of the rater, see :func:`shoe.maps.config.identity_of`.
-        prompt_digest: of the prompt's text; empty for a rater that reads none.
+        identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
+        prompt_digest: digest of the prompt's text; empty for a rater that reads none.
         part: "verb", "object" or "interaction".
         repeat: 1 for the first time that a pair is asked.
     """
@@ -146,7 +146,7 @@ SECOND_TIME = (
 
 
 class Rendered(NamedTuple):
-    """What one request says: the instructions, the question, and per pair an id, shown if it asks for several."""
+    """Text of one request: instructions, question, and an ID per pair, which is shown if there are several."""
 
     system: str
     user: str
@@ -155,7 +155,7 @@ class Rendered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt file: its text, 16 hex digits of that, its sections, and their lengths without what is filled in."""
+    """One prompt file: its text, 16 hex digits of it, its sections, and their lengths without filled-in fields."""
 
     text: str
     digest: str
@@ -167,7 +167,7 @@ class Prompt:
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
-        """Read a prompt, whose sections for questions and pairs have to mention some fields, without the dollar sign.
+        """Read a prompt; its sections for questions and pairs must contain some fields, given without the dollar sign.
 
         Raises:
             InputError: naming the section that is missing, doubled or unknown, or the field that is.
@@ -183,7 +183,7 @@ class Prompt:
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
     def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
-        """Ask for pairs, each given by its fields."""
+        """Fill in the fields of each pair."""
         if not several:
             return Rendered(self.instructions, self.one.substitute(pairs[0]), tuple(ids))
         text = "".join(self.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
@@ -192,7 +192,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompts for verbs, for objects, and for whole interactions (the direct baseline of the SHOE paper)."""
+    """Prompts for verbs, for objects, and for whole interactions (the direct baseline of the SHOE paper)."""
 
     verb: Prompt
     object: Prompt
@@ -218,21 +218,21 @@ class Prompts:
         return {"verb": self.verb, "object": self.object, "interaction": self.interaction}[part]
 
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
-        """Ask for the pairs of a group, all of one part; for several of them in the form that shows ids.
+        """Write the question about a group's pairs, all of one part; several of them with IDs.
 
-        A rater whose ``pairs_per_request`` is more than 1 uses that form for a single pair, too.
+        A rater whose ``pairs_per_request`` is more than 1 uses IDs for a single pair, too.
         """
         pairs = [_in_words("first", question.first) | _in_words("second", question.second) for question in group]
         return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
 
     def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
-        """Ask for the pairs of a group in a chat's messages; a second attempt says what the first one's answer was."""
+        """Write the messages of a chat about a group's pairs; a second attempt includes the first answer."""
         rendered = self.render(group, several=several)
         user = rendered.user if group[0].attempt == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
         return [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
 
     def length(self, group: Sequence[Question], *, several: bool) -> int:
-        """Return at least as many characters as :meth:`render` would give, without rendering."""
+        """Return an upper bound of the characters of :meth:`render`, without rendering."""
         prompt = self.of(group[0].part)
         whole, each = prompt.overheads[1:] if several else (prompt.overheads[0], 0)
         senses = (sense for question in group for sense in (question.first, question.second))
@@ -313,7 +313,7 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
     """Read a prompt file: return its text, 16 hex digits of the text, and the body of each section.
 
     Raises:
-        InputError: naming the sections that are there, if they are others.
+        InputError: naming the sections of the file, if they are others.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")
@@ -328,7 +328,7 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """See that a section of a prompt has its fields and no others.
+    """Check that a section of a prompt has its fields and no others.
 
     Raises:
         InputError: naming the section, and the field.

@@ -63,11 +63,7 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
 
 def read_raters(path: str | Path) -> RatersFile:
-    """Read raters.toml.
-
-    Raises:
-        InputError: for a file that is no TOML, or a field that is not what it should be.
-    """
+    """Read raters.toml, or raise InputError for a file that is no TOML, or a field with a wrong value."""
     path = Path(path)
     try:
         content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
@@ -104,7 +100,7 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One table of the file, and whose it is."""
+    """One table of the file, with its owner for messages."""
 
     path: Path
     rater: str | None
@@ -119,7 +115,7 @@ class _Table:
         return self.error(field, f"the field {quote(name)}", "one that shoe knows", hint)
 
     def converted(self, kind: type[_Kind]) -> _Kind:
-        """Make a struct of it."""
+        """Make a struct of the table."""
         self._check_values(self.content)
         try:
             return msgspec.convert(self.content, kind, dec_hook=self._file)
@@ -132,7 +128,7 @@ class _Table:
         return self.path.parent / value
 
     def _check_values(self, values: Mapping[str, Any], before: str = "") -> None:
-        """See that texts can be shown and numbers are finite; sampling parameters have rules of their own."""
+        """Check that texts can be shown and numbers are finite; sampling parameters have rules of their own."""
         for name, value in values.items():
             longest = _LONGEST.get(name, _LONGEST_OTHER)
             if isinstance(value, dict):
@@ -145,7 +141,7 @@ class _Table:
                 raise self.error(before + name, _shown(value), f"a finite number below {_TOO_MUCH:g}")
 
     def _translated(self, message: str, kind: type) -> InputError:
-        """Say in our words what msgspec found."""
+        """Translate msgspec's message."""
         problem, _, at = message.partition(" - at `$")
         path = re.sub(r"\[.*", "", at.strip(".`"))  # of what is wrong in a list, the list is shown
         info, value = inspect.type_info(kind), dict(self.content)
@@ -171,7 +167,7 @@ def _fields(info: inspect.Type) -> dict[str, inspect.Field]:
 
 
 def _plain(info: inspect.Type) -> inspect.Type:
-    """The type without what is told of it, and without the None that TOML cannot write."""
+    """Return a type without annotations, and without None, which TOML cannot write."""
     if isinstance(info, inspect.Metadata):
         return _plain(info.type)
     if isinstance(info, inspect.UnionType):
@@ -180,7 +176,7 @@ def _plain(info: inspect.Type) -> inspect.Type:
 
 
 def _words(info: inspect.Type, value: Any) -> str:
-    """What a field of some type may hold, as far as the value that it has is not even of that type."""
+    """Describe the values that a field may hold, in view of a value of another type."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match info:
         case inspect.IntType(ge=int() as least, le=int() as most) if is_number:
@@ -236,7 +232,7 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
 
 
 def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
-    """The keys in the variables that a file names, and in the usual one."""
+    """Return the keys in the environment variables that a file names, and in the usual one."""
     raters = content.get("rater")
     tables = [one for one in raters if isinstance(one, dict)] if isinstance(raters, list) else []
     for name in (OFFICIAL_KEY, *(table.get("api_key_env") for table in tables)):
@@ -245,7 +241,7 @@ def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> None:
-    """Refuse what is or looks like an endpoint's key, before any message can show it."""
+    """Refuse a value that is or looks like an endpoint's key, before any message can show it."""
     last = field.rpartition(".")[2]
     if isinstance(value, Mapping):
         for name, inner in value.items():

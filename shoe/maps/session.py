@@ -1,4 +1,4 @@
-"""The raters of raters.toml, each with its ledger, ready to be asked."""
+"""The raters of raters.toml, each with its ledger, ready to rate."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class _Column(NamedTuple):
 
 
 class RaterSession:
-    """One rater at work.
+    """One rater during a run.
 
     Attributes:
         columns: its columns in the map.
-        cluster: whose workers ask, if it can be divided; None for this process alone.
-        ledger: of its answers; two rounds of one rater never run at the same time.
+        cluster: cluster whose workers ask, if the rater can be divided; None for this process alone.
+        ledger: ledger of its answers; two rounds of one rater never run at the same time.
     """
 
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
-        """Make a rater ready; of one part of the questions, its ledger is one of its own, beside that of all.
+        """Prepare a rater; a shard of the questions has a ledger of its own beside that of all.
 
         Args:
             start: its first column in the map.
@@ -95,15 +95,15 @@ class RaterSession:
         )
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over the answers that others kept for its ledger; see :func:`shoe.llm.ledger_writer.merge`."""
+        """Take over answers that other processes kept for its ledger; see :func:`shoe.llm.ledger_writer.merge`."""
         return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Make void what its ledger holds of questions in such states, unless a run is asking them again already.
+        """Void answers in some states, so that their questions are asked again; not twice if a run is doing so already.
 
         Args:
-            states: "unparsable", "refused"; none of them: what was being asked again has been.
-            say: takes a line for the user.
+            states: "unparsable", "refused"; none of them to end an earlier repetition.
+            say: prints a line for the user.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
@@ -117,11 +117,11 @@ class RaterSession:
                 self.ledger.refresh()
 
     def prompt_digest(self, part: Subject) -> str:
-        """Digest of the text that asks it; empty if none does."""
+        """Return the digest of the prompt; empty if the rater reads none."""
         return self._prompts.of(part).digest if self._prompts else ""
 
     def tokens_used(self) -> tuple[float | None, float | None]:
-        """Measure, by its latest answers, input tokens for a character of a prompt, and output tokens for a pair."""
+        """Measure, from its latest answers, input tokens per character of a prompt, and output tokens per pair."""
         entries = answers(self.ledger.path, _LATEST)
         told = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
         if not told or self._prompts is None:
@@ -142,12 +142,12 @@ class RaterSession:
         tally: Tally,
         say: Callable[[str], None],
     ) -> list[NDArray[np.int8]]:
-        """Ask what is not known yet, and return what is known then.
+        """Ask the questions that have no answer yet, and return all answers.
 
         Args:
-            wanted: plans, and the rows of each that are asked about.
-            tally: of the rater in the run.
-            say: takes a line for the user.
+            wanted: plans, and the wanted rows of each.
+            tally: counts of the rater in the run.
+            say: prints a line for the user.
 
         Returns:
             Per plan (n, repeats) states of its rows.
@@ -225,14 +225,14 @@ class RaterSession:
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
     def _ours(self, keys: Keys) -> Mask:
-        """(n,) which questions this process is to ask: those of whole requests, by the key of each one's first."""
+        """Return (n,) which questions this process asks: those of whole requests, by the key of each one's first."""
         if self._shard is None:
             return np.ones(len(keys), np.bool_)
         row = np.arange(len(keys))
         return self._shard.holds(keys[row - row % self._size, 0])
 
     def _groups(self, columns: Sequence[_Column], masks: Sequence[Mask], size: int, attempt: int) -> Iterator[Group]:
-        """Put the questions in the masks into requests, cut from all questions, whatever was answered before."""
+        """Group the masked questions into requests, cut from all questions whatever is answered."""
         for column, mask in zip(columns, masks, strict=True):
             plan = column.plan
             for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
@@ -250,7 +250,7 @@ def _parsed(backend: Backend, entry: Mapping[str, Any]) -> list[int]:
 
 
 def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
-    """What a worker of a cluster makes of a rater."""
+    """Return a worker's version of a rater."""
     backend = config.backend(prompts)
     return cast("Ask", backend.rate), partial(_parsed, backend)
 
@@ -263,7 +263,7 @@ class Raters:
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
-        """Make all raters ready; the folder of their ledgers is made when the first answer comes."""
+        """Prepare all raters; the folder of their ledgers is made when the first answer comes."""
         self.file = file
         self.prompts = prompts
         self.shard = shard
@@ -288,7 +288,7 @@ class Raters:
             session.cluster = cluster
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over what others kept for these ledgers; how many lines that brought."""
+        """Merge what other processes kept for these ledgers, and return the number of added lines."""
         return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
@@ -298,5 +298,5 @@ class Raters:
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a map that they fill."""
+        """Columns of a map that the raters fill."""
         return [column for session in self.sessions for column in session.config.columns]
