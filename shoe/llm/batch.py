@@ -42,7 +42,6 @@ class Seen(NamedTuple):
     """State of a batch; fields that the endpoint does not return as the API defines them are empty or 0.
 
     Attributes:
-        status: "in_progress", "completed", ...
         files: IDs of the output and error files.
         done, total: number of finished requests, and of all requests.
         problems: (code, message) of each error.
@@ -118,8 +117,6 @@ class BatchApi:
         If the response to an earlier attempt was lost, the batch is looked up first, because it may have been started.
 
         Args:
-            file: ID of the file of requests.
-            digest: hash of the requests.
             once: idempotency key, the same in later runs.
             others: IDs of known earlier batches with the same requests.
         """

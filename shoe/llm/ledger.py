@@ -73,11 +73,9 @@ class Index:
     """
 
     def __init__(self) -> None:
-        self._keys: Keys = np.zeros((0, 2), np.uint64)
-        self._states: States = np.zeros(0, np.int8)
+        self._keys, self._states = np.zeros((0, 2), np.uint64), np.zeros(0, np.int8)
+        self._heads, self._longest = self._keys[:, 0], 0
         self._added: list[tuple[Keys, States]] = []
-        self._heads = self._keys[:, 0]
-        self._longest = 0
 
     def add(self, keys: Keys, states: States) -> None:
         """Add the values or states of n answers, in order of arrival."""
@@ -165,7 +163,6 @@ class Ledger:
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        parse: parser of answers.
         base: another ledger whose lines come before all lines of this ledger; it is read once.
         events: all events, oldest first.
     """

@@ -78,17 +78,11 @@ class Gate:
     """Gate that admits the attempts of one event loop, within the limits."""
 
     def __init__(self, limits: Limits) -> None:
-        self.window = 1.0
-        self.in_flight = 0
-        self._most = limits.concurrency
-        self._doubling = True
-        self._cut_at = 0.0
-        self._paused_until = 0.0
-        self._breath = _FIRST_BREATH
-        self.answered = False
-        self._failed_in_a_row = 0
+        self.window, self.in_flight, self.answered = 1.0, 0, False
+        self._most, self._longest_outage = limits.concurrency, limits.outage
+        self._doubling, self._breath, self._failed_in_a_row = True, _FIRST_BREATH, 0
+        self._cut_at = self._paused_until = 0.0
         self._out_since: float | None = None
-        self._longest_outage = limits.outage
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._stop = asyncio.Event()
         self._requests = Bucket(limits.requests_per_minute)

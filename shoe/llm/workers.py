@@ -33,7 +33,6 @@ class Job:
     """Settings that all workers of one model share.
 
     Attributes:
-        name: name of the model in messages.
         make: callback that creates a worker's client or model, and the parser of its answers.
         in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
         identity, price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
@@ -78,8 +77,7 @@ class BatchResult:
     Attributes:
         answers: (key of the request, raw answer) per answer.
         failures: (key, kind, detail, usage) per attempt without an answer.
-        requests: number of attempts.
-        spent: cost of the attempts.
+        requests, spent: number of attempts, and their cost.
         reason: reason for which the worker stopped early: its budget or a cancellation; otherwise None.
         is_complete: whether the worker returned and had no such reason. False for the result of a dead worker.
         error: error after which no further request can succeed.
@@ -170,10 +168,8 @@ def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lea
     """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound on the cost.
 
     Args:
-        job: job of the worker.
         path: ledger of the worker; if it is on the disk of another machine, all requests count as unanswered.
         start: size of the ledger before the batch, in bytes.
-        requests: requests of the batch.
         lease: budget of the batch.
     """
     result, pending = BatchResult(), {request.key: request for request in requests}
@@ -219,7 +215,6 @@ class WorkerHandle:
     """The run's data about one worker.
 
     Attributes:
-        actor: Ray handle of the worker.
         path: path of the worker's ledger.
         offset: size of the ledger after the latest result, in bytes.
         requests: batch of the worker; empty if it is idle.
@@ -249,7 +244,6 @@ class Spread:
     """One pass over the requests to one model by several workers of a Ray cluster.
 
     Attributes:
-        count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
         beside: path beside which workers have their ledgers, in folders of their own.
     """

@@ -180,8 +180,6 @@ class Answers:
         """Create an object for a file, which need not exist and is read later.
 
         Args:
-            path: path of the file.
-            config: settings of the model.
             base: another file, whose answers count as if they were in this file.
             beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
         """
@@ -219,9 +217,7 @@ class Answers:
         """Ask all questions without an answer. The model is loaded only if there are such questions.
 
         Args:
-            questions: callback that returns all questions.
             budget: budget of the run; its ``reason`` is set if the run ends early.
-            tally: counts for the progress display.
             say: callback that takes a line for the user.
             probabilities: whether the first answer without token probabilities ends the run.
 
@@ -243,16 +239,10 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    recorder = AnswerRecorder(
-                        self._ledger,
-                        writer,
-                        budget,
-                        tally,
-                        price=self._config.price,
-                        sampling=self._config.sampling(),
-                        asks=self._config.asks,
-                        probabilities=probabilities,
-                    )
+                    config, ledger = self._config, self._ledger
+                    sampling = config.sampling()
+                    recorder = AnswerRecorder(ledger, writer, budget, tally, config.price, sampling, config.asks)
+                    recorder.probabilities = probabilities
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)

@@ -19,6 +19,7 @@ import msgspec
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.maps.local_models import LocalModel, files_of
+from shoe.predict.backends.transformers import on_device
 from shoe.predict.detection_files import DETECTIONS, Names, check_same, detected, objects_of
 from shoe.predict.images import Picture, opened
 from shoe.predict.records import Detected, Detection, growing, read_lines, write_lines
@@ -90,8 +91,8 @@ class Detector(LocalModel):
 
     @cached_property
     def _model(self) -> Any:
-        kind = "AutoModelForZeroShotObjectDetection" if self.is_zero_shot else "AutoModelForObjectDetection"
-        return self.load_weights(kind)
+        kind = "ZeroShotObjectDetection" if self.is_zero_shot else "ObjectDetection"
+        return self.load_weights(f"AutoModelFor{kind}")
 
     def check_labels(self, names: Names, benchmark: Benchmark) -> None:
         """Raise InputError if no class of the detector is an object of the benchmark."""
@@ -108,13 +109,8 @@ class Detector(LocalModel):
         torch = self.torch
         words = {"text": [list(self.config.words)] * len(images)} if self.is_zero_shot else {}
         inputs = self._processor(images=list(images), return_tensors="pt", **words)
-        kind = getattr(torch, self.config.dtype)
-        moved = {
-            name: value.to(self.device, kind) if value.is_floating_point() else value.to(self.device)
-            for name, value in inputs.items()
-        }
         with torch.inference_mode():
-            outputs = self._model(**moved)
+            outputs = self._model(**on_device(inputs, self.device, getattr(torch, self.config.dtype)))
         sizes = [(image.height, image.width) for image in images]
         settings = {"threshold": self.config.threshold, "target_sizes": sizes}
         if self.is_zero_shot:
@@ -158,8 +154,6 @@ def detect_all(
 
     Args:
         pictures: all images that the file is to contain.
-        detector: detector, the same as that of an existing file.
-        path: path of the file.
         progress: callback that takes the number of finished images.
         known: detections of the same detector from other files, which are copied.
 

@@ -32,7 +32,6 @@ _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
 _DEEPEST = 65535
-_EIGHTH = 8
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError)
 """Exceptions of Pillow for damaged files."""
 
@@ -105,7 +104,7 @@ def look(path: Path) -> Picture:
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
-        image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # decodes a JPEG faster
+        image.draft("RGB", (width // 8, height // 8))  # decodes a JPEG faster
         image.load()
         if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # loading a TIFF has already rotated it
             width, height = height, width

@@ -45,7 +45,6 @@ class Question:
 
     Attributes:
         pictures: images that are shown before the text, in this order.
-        text: text of the user.
         system: instructions; "" for none.
         words: expected first words, like ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
@@ -144,7 +143,6 @@ class Way:
     """One kind of question, with its prompt.
 
     Attributes:
-        name: one of ``WAYS``.
         digest: 16 hex digits of a hash of the prompt.
         instructions: system prompt; "" for none.
         question: text of the user, with fields.

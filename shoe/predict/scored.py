@@ -60,7 +60,6 @@ class Written:
     """Counts of written predictions.
 
     Attributes:
-        predictions: number of predictions.
         refused, unread: number of refusals, and of answers without an expected word or letter.
         scores: number of predictions by score.
     """
@@ -88,10 +87,6 @@ def write_scored(
 
     Args:
         answers: answers to one kind of question, grouped by pair.
-        path: path of the file.
-        scoring: computation of the scores.
-        sizes: sizes of all images.
-        benchmark: benchmark with the verbs of the questions.
         by: all settings, as JSON, for the first line; no first line if absent.
 
     Raises:

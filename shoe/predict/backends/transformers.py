@@ -3,8 +3,8 @@
 Decoding is greedy, and the generation settings of the model are ignored. Probabilities are the softmax of the raw
 logits, because processed scores depend on the model's temperature and repetition penalty.
 
-Prompts of a batch are padded on the left. If the model's class accepts encoder outputs, each image is encoded once, also
-across batches, and the common prefix of a batch about one image is processed once (:class:`Prefix`).
+Prompts of a batch are padded on the left. If the model's class accepts encoder outputs, each image is encoded once, and
+the common prefix of a batch about one image is processed once (:class:`Prefix`).
 """
 
 from __future__ import annotations
