@@ -115,10 +115,7 @@ class BatchApi:
         """Start a batch, with its digest in the metadata, and return its ID.
 
         If the response to an earlier attempt was lost, the batch is looked up first, because it may have been started.
-
-        Args:
-            once: idempotency key, the same in later runs.
-            others: IDs of known earlier batches with the same requests.
+        ``once`` is the idempotency key, and ``others`` are the IDs of known earlier batches with the same requests.
         """
         import openai
 
@@ -287,10 +284,9 @@ class BatchPass:
         self._sends_last = self._waits_for_room = self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests. If the run is stopped, running batches continue at the endpoint.
+        """Send all requests; raise ShoeError if no further request can succeed.
 
-        Raises:
-            ShoeError: if no further request can succeed.
+        If the run is stopped, running batches continue at the endpoint.
         """
         self._supply = Supply(requests)
         try:

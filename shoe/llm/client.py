@@ -45,10 +45,9 @@ class Pass:
         self._reached = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests. If the pass ends early, wait for the requests in flight and record their answers.
+        """Send all requests; raise ShoeError if no further request can succeed.
 
-        Raises:
-            ShoeError: if no further request can succeed.
+        If the pass ends early, wait for the requests in flight and record their answers.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:

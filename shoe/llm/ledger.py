@@ -193,11 +193,7 @@ class Ledger:
         return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read the lines added since the last call, up to byte ``end``; an incomplete last line is skipped.
-
-        Raises:
-            InputError: if a line is damaged.
-        """
+        """Read the lines added since the last call, up to byte ``end``; raise InputError if a line is damaged."""
         if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:

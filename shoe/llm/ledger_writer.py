@@ -207,11 +207,7 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
 
 
 def _reserve(path: Path) -> int | None:
-    """Reserve disk space with an unnamed file; return its descriptor, or None if the system does not support this.
-
-    Raises:
-        InputError: if the disk is too full to write the answers.
-    """
+    """Return the descriptor of an unnamed file that reserves disk space; None if the system does not support this."""
     try:
         with TemporaryFile(dir=path.parent) as file:
             os.posix_fallocate(file.fileno(), 0, _RESERVE)
@@ -278,12 +274,9 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
+    """Return the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
 
-    Links to folders are followed, and each folder is visited once.
-
-    Raises:
-        InputError: if a folder cannot be read.
+    Links to folders are followed, and each folder is visited once. Raise InputError if a folder cannot be read.
     """
     parts: list[Path] = []
     seen: set[str] = set()

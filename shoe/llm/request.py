@@ -115,11 +115,7 @@ class Recorder(Protocol):
     """Recorder of answers and failures; thread-safe."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Store one raw answer, JSON as received, so that it outlives this process.
-
-        Raises:
-            InputError: if the ledger cannot be written.
-        """
+        """Store one raw answer, JSON as received, so that it outlives this process; raise InputError if this fails."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Store one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""

@@ -102,11 +102,7 @@ class Worker:
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create the ledger and the client; return the result of a first :meth:`renew`.
-
-        Raises:
-            ShoeError: if the ledger or the client cannot be created.
-        """
+        """Create ledger and client, and return the result of a first :meth:`renew`; raise ShoeError if this fails."""
         job = self._job
         self._ask, parse = job.make()
         ledger = Ledger(self._path, job.identity, parse)
@@ -263,10 +259,9 @@ class Spread:
     _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests. If the run ends early, wait for the requests in flight and record their answers.
+        """Send all requests; raise ShoeError if no further request can succeed, or every worker dies.
 
-        Raises:
-            ShoeError: if no further request can succeed, or every worker dies.
+        If the run ends early, wait for the requests in flight and record their answers.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):

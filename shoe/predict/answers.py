@@ -121,9 +121,6 @@ def spread(
     """Distribute questions among the workers of a cluster; see :class:`~shoe.llm.workers.Spread`.
 
     Workers read images under the same paths as this process, and check their content: images are not sent to them.
-
-    Raises:
-        ShoeError: if no further question can succeed, or every worker dies.
     """
     is_local = not config.asks
     most = ceil(count / config.at_once) if is_local else config.at_once
