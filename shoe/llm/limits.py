@@ -141,9 +141,9 @@ class Gate:
         self.window = 1.0
         if self.is_out_for_long:
             self._breath = _FIRST_BREATH
-        self.breathe()
+        self.back_off()
 
-    def went_well(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer, and allow more requests if as many as allowed were in flight."""
         self.answered = True
         self._failed_in_a_row = 0
@@ -154,7 +154,7 @@ class Gate:
             self.window = min(self.window + (1.0 if self._doubling else 1.0 / self.window), self._most)
             self._admit()
 
-    def too_much(self, sent_at: float) -> None:
+    def halve_window(self, sent_at: float) -> None:
         """Halve the allowed number of requests, once for all requests that were in flight together."""
         if sent_at < self._cut_at:
             return
@@ -162,7 +162,7 @@ class Gate:
         self._cut_at = monotonic()
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
-    def breathe(self) -> None:
+    def back_off(self) -> None:
         """Pause if the endpoint rejects even single requests, each time for twice as long."""
         if self.window == 1.0:
             self.pause(self._breath)
@@ -172,7 +172,7 @@ class Gate:
         """Send no request for some seconds, at most ``LONGEST_PAUSE``."""
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
-    def heed(self, headers: Mapping[str, str]) -> None:
+    def apply_headers(self, headers: Mapping[str, str]) -> None:
         """Pause until the time in the response headers if they report that no requests or tokens are left."""
         for unit in ("requests", "tokens"):
             if headers.get(f"x-ratelimit-remaining-{unit}") == "0":

@@ -160,7 +160,7 @@ class _BatchRecorder(LedgerRecorder):
         self.result.failures.append((request.key, kind, detail, usage))
 
 
-def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
+def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
     """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound on the cost.
 
     Args:
@@ -350,7 +350,7 @@ class Spread:
         except exceptions.RayTaskError as error:
             cause = error.cause
             self._error = cause if isinstance(cause, ShoeError) else ShoeError(f"{job.name}: {cause!r}")
-            result = recovered(job, handle.path, handle.offset, handle.requests, handle.lease)
+            result = result_of_dead_worker(job, handle.path, handle.offset, handle.requests, handle.lease)
             self._ray.kill(handle.actor)
         except exceptions.RayError:
             with suppress(Exception):
@@ -376,7 +376,7 @@ class Spread:
             if handle.requests and not has_exited and monotonic() < handle.alive + SILENCE:
                 continue
             self._lost.remove(handle)
-            result = recovered(self.job, handle.path, handle.offset, handle.requests, handle.lease)
+            result = result_of_dead_worker(self.job, handle.path, handle.offset, handle.requests, handle.lease)
             self._deaths = 0 if result.answers else self._deaths + 1
             if self._deaths >= DEATHS * max(self.count, DEATHS):
                 deaths = f"{self._deaths} workers died one after the other: is there memory?"

@@ -40,7 +40,7 @@ _REJECTED = ("400", "403", "413", "422")
 """HTTP statuses with which an endpoint always rejects a request."""
 
 
-class Kept(IntEnum):
+class AnswerState(IntEnum):
     """Content of an answer, as its state in the ledger."""
 
     PROBABILITIES = 0
@@ -98,7 +98,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
-    return [Kept.TEXT if answer.tokens is None else Kept.PROBABILITIES]
+    return [AnswerState.TEXT if answer.tokens is None else AnswerState.PROBABILITIES]
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
@@ -143,7 +143,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
 
 Questions = Callable[[], Iterable[Question]]
 """Callback that returns all questions, grouped by image, always in the same order."""
-_NAMES = {Kept.PROBABILITIES: "probabilities", Kept.TEXT: "text", State.REFUSED: "refused"}
+_NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
 
 

@@ -71,7 +71,7 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
     return list(by_name.values())
 
 
-def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
+def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     """Check files in parallel; return the images, in order, and an error for each file that cannot be read."""
 
     def look_or_error(path: Path) -> Picture | InputError:
@@ -91,7 +91,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
     If images cannot be read, the first error is raised, and ``say`` takes one line for each other error.
     """
-    pictures, errors = looked_at(picture_files(places))
+    pictures, errors = check_images(picture_files(places))
     for error in errors[1:]:
         say(str(error))
     if errors:

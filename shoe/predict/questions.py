@@ -77,7 +77,7 @@ class Ask(Request):
 
     def payload(self) -> dict[str, Any]:
         """Return the messages in the form of OpenAI's chat completions; the images are opened and encoded here."""
-        urls = [url_of(picture.open()) for picture in self.question.pictures]
+        urls = [data_url(picture.open()) for picture in self.question.pictures]
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
@@ -97,7 +97,7 @@ def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]
     return [{"role": "system", "content": question.system}, user] if question.system else [user]
 
 
-def url_of(image: Image) -> str:
+def data_url(image: Image) -> str:
     """Return a data URL with an image as PNG."""
     stream = BytesIO()
     image.save(stream, "PNG", compress_level=1)

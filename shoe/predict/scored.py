@@ -24,8 +24,8 @@ from shoe.predict.confidence import (
     REFUSED,
     beginning,
     check_policy,
+    check_probabilities,
     letter_confidences,
-    needs_probabilities,
     phrase_confidence,
     spells,
     word_shares,
@@ -100,7 +100,7 @@ def write_scored(
     way = ways.pop() if ways else "phrase"
     check_policy(scoring.policy, way)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
-    needs_probabilities(accepted, scoring.policy, str(path))
+    check_probabilities(accepted, scoring.policy, str(path))
     first: dict[str, Any] = {}
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}

@@ -24,7 +24,7 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import LocalModel, files_of, first_line
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import LEAST, Said, completion, spells
+from shoe.predict.confidence import LEAST, GeneratedText, completion, spells
 from shoe.predict.questions import Ask, Picture, Question, messages_of
 from shoe.predict.records import Alternative, Token
 
@@ -434,7 +434,7 @@ class VisionModel(LocalModel):
             split = self._prefix.split(inputs, getattr(self._processor, "image_token_id", None))
         return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
-    def answer(self, batch: Prepared) -> list[tuple[Said, int]]:
+    def answer(self, batch: Prepared) -> list[tuple[GeneratedText, int]]:
         """Return the answer to each question of a batch, and the length of its prompt in tokens."""
         torch = self.torch
         try:
@@ -492,13 +492,13 @@ class VisionModel(LocalModel):
             raise OptionError(f"{self.name} gives no finite figures in {self._dtype}: try another dtype")
         return ids.tolist(), values.tolist()
 
-    def _answer(self, row: int, question: Question, ids: Sequence[int], steps: Sequence[Any]) -> Said:
+    def _answer(self, row: int, question: Question, ids: Sequence[int], steps: Sequence[Any]) -> GeneratedText:
         end = next((i for i, token in enumerate(ids) if token in self._ends), None)
         steps = steps if end is None else steps[: end + 1]
         words = self._tokens_of(question)
         tokens = tuple(self._token(step_ids[row], values[row], words) for step_ids, values in steps)
         text = self._tokenizer.decode(ids[:end], skip_special_tokens=True)
-        return Said(text, tokens, "length" if end is None else "stop")
+        return GeneratedText(text, tokens, "length" if end is None else "stop")
 
     def _token(self, ids: Sequence[int], values: Sequence[float], words: set[int]) -> Token:
         """Return a token with the likeliest alternatives, and with the tokens of its question's expected words."""

@@ -16,7 +16,7 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import files_of, first_line
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import LEAST, Said, completion
+from shoe.predict.confidence import LEAST, GeneratedText, completion
 from shoe.predict.questions import Ask, Question, messages_of
 from shoe.predict.records import Alternative, Token
 
@@ -82,7 +82,7 @@ class _Offline:
                 return
             chats = [chat_of(ask.question) for ask in batch]
             for ask, output in zip(batch, self._engine.chat(chats, self._sampling, use_tqdm=False), strict=True):
-                recorder.answer(ask, completion(said_of(output), len(output.prompt_token_ids)))
+                recorder.answer(ask, completion(generated_text(output), len(output.prompt_token_ids)))
 
 
 def chat_of(question: Question) -> list[dict[str, Any]]:
@@ -96,12 +96,12 @@ def chat_of(question: Question) -> list[dict[str, Any]]:
     return messages
 
 
-def said_of(made: Any) -> Said:
+def generated_text(made: Any) -> GeneratedText:
     """Return the first output of a ``vllm.RequestOutput``."""
     output = made.outputs[0]
     places = zip(output.token_ids, output.logprobs or (), strict=True)
     tokens = tuple(_token(token, alternatives) for token, alternatives in places)
-    return Said(output.text, tokens, output.finish_reason or "stop")
+    return GeneratedText(output.text, tokens, output.finish_reason or "stop")
 
 
 def _token(chosen: int, alternatives: Mapping[int, Any]) -> Token:
