@@ -160,7 +160,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return relative probabilities of words, with sum 1, at the beginning of an answer; None if no token spells any."""
+    """Return relative probabilities of words, with sum 1, where an answer begins; None if no token spells any."""
     token = beginning(answer)
     if token is None:
         return None
