@@ -100,8 +100,8 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
     elif not isinstance(raw, dict):
         raise Transient("cut", "no JSON object")
     elif (error := raw.get("error")) and not raw.get("choices"):
-        error_code = error.get("code") if isinstance(error, dict) else None
-        status = error_code if isinstance(error_code, int) and 400 <= error_code < 600 else 502
+        number = error.get("code") if isinstance(error, dict) else None
+        status = number if isinstance(number, int) and 400 <= number < 600 else 502
         raise http_error(place, model, status, headers, body)
     elif _is_hollow(raw):
         raise Transient("hollow", "no chat completion with anything in it (is base_url right?)", usage=usage_of(raw))
