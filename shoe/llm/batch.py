@@ -38,11 +38,10 @@ class StoppedError(Exception):
     """Signal that the run ends, and that a failed request is not repeated."""
 
 
-class Seen(NamedTuple):
+class BatchState(NamedTuple):
     """State of a batch; fields that the endpoint does not return as the API defines them are empty or 0.
 
     Attributes:
-        status: "in_progress", "completed", ...
         files: IDs of the output and error files.
         done, total: number of finished requests, and of all requests.
         problems: (code, message) of each error.
@@ -56,14 +55,14 @@ class Seen(NamedTuple):
     problems: list[tuple[str, str]]
 
 
-def _batch_state(place: Endpoint, batch: Any) -> Seen:
+def _batch_state(place: Endpoint, batch: Any) -> BatchState:
     """Return the state in a response of the SDK, whose attributes may be missing or of other types."""
     files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
     done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
     errors = _field(batch, list, "errors", "data")
     problems = [(_field(error, str, "code"), _field(error, str, "message")) for error in errors]
     status = _field(batch, str, "status")
-    return Seen(_id(place, batch), status, [name for name in files if name], done + failed, total, problems)
+    return BatchState(_id(place, batch), status, [name for name in files if name], done + failed, total, problems)
 
 
 def _field(value: Any, kind: type[_T], *path: str) -> _T:
@@ -116,12 +115,7 @@ class BatchApi:
         """Start a batch, with its digest in the metadata, and return its ID.
 
         If the response to an earlier attempt was lost, the batch is looked up first, because it may have been started.
-
-        Args:
-            file: ID of the file of requests.
-            digest: hash of the requests.
-            once: idempotency key, the same in later runs.
-            others: IDs of known earlier batches with the same requests.
+        ``once`` is the idempotency key, and ``others`` are the IDs of known earlier batches with the same requests.
         """
         import openai
 
@@ -181,13 +175,13 @@ class BatchApi:
             if _MARK in metadata and batch and batch not in others and batch == self._place.shown(batch)
         }
 
-    def look(self, batch: str) -> Seen | None:
+    def look(self, batch: str) -> BatchState | None:
         """Return the state of a batch; None if the endpoint answers ``DENIED_IN_A_ROW`` times that it is unknown."""
         import openai
 
         unknown = 0
 
-        def retrieve() -> Seen | None:
+        def retrieve() -> BatchState | None:
             nonlocal unknown
             try:
                 response = self._client.batches.retrieve(batch)
@@ -290,10 +284,9 @@ class BatchPass:
         self._sends_last = self._waits_for_room = self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Make all requests. If the run is stopped, running batches continue at the endpoint.
+        """Send all requests; raise ShoeError if no further request can succeed.
 
-        Raises:
-            ShoeError: if no further request can succeed.
+        If the run is stopped, running batches continue at the endpoint.
         """
         self._supply = Supply(requests)
         try:
@@ -432,7 +425,9 @@ class BatchPass:
             raise hopeless
         return True
 
-    def _keep_lines(self, started: Started, batch: Seen, missing: dict[str, str]) -> tuple[ShoeError | None, set[str]]:
+    def _keep_lines(
+        self, started: Started, batch: BatchState, missing: dict[str, str]
+    ) -> tuple[ShoeError | None, set[str]]:
         """Record the results of a batch for the questions of this run, in order.
 
         Requests with an answer are removed from ``missing``. The others get a more specific reason there.
@@ -464,7 +459,7 @@ class BatchPass:
                 failed.add(name)
         return hopeless, failed
 
-    def _is_excused(self, started: Started, batch: Seen) -> bool:
+    def _is_excused(self, started: Started, batch: BatchState) -> bool:
         """Return whether a failed batch may be sent again, later or without ``response_format``; otherwise raise."""
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
@@ -480,7 +475,7 @@ class BatchPass:
         self._structured = False
         return True
 
-    def _progress(self, batch: Seen) -> None:
+    def _progress(self, batch: BatchState) -> None:
         """Log the progress of a batch after each tenth of its requests."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._shown.get(batch.id) != state:

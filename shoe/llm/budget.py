@@ -143,11 +143,7 @@ class Budget:
             self.spent += cost
 
     def lease(self, requests: int, cost: float) -> Budget | None:
-        """Reserve a part of the budget for another process, until :meth:`take_back`.
-
-        Args:
-            requests: largest number of attempts, retries included.
-            cost: largest cost of these attempts.
+        """Reserve a part of the budget, for a number of attempts and their cost, until :meth:`take_back`.
 
         Returns:
             A budget with at most these limits. None if the run is to end, or if the budget may suffice after another

@@ -45,10 +45,9 @@ class Pass:
         self._reached = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests. If the pass ends early, wait for the requests in flight and record their answers.
+        """Send all requests; raise ShoeError if no further request can succeed.
 
-        Raises:
-            ShoeError: if no further request can succeed.
+        If the pass ends early, wait for the requests in flight and record their answers.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:
@@ -178,20 +177,20 @@ class Pass:
         sent_at = monotonic()
         try:
             status, headers, content = await self._post(body, self._chat.once(request, structured, pending.hollow))
-            self._gate.heed(headers)
+            self._gate.apply_headers(headers)
             raw = answer(self._place, self._chat.model, status, headers, content)
         except Transient as failed:
             self._reached = self._reached or failed.reached
             if failed.overload:
-                self._gate.too_much(sent_at)
+                self._gate.halve_window(sent_at)
             if failed.retry_after:
                 self._gate.pause(failed.retry_after)
             elif failed.kind == "429":
-                self._gate.breathe()
+                self._gate.back_off()
             raise
         self._reached = True
         self._denied = 0
-        self._gate.went_well()
+        self._gate.record_answer()
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
             self._gate.used(expected, usage["total_tokens"])

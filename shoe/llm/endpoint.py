@@ -104,11 +104,7 @@ class Endpoint:
         object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
-        """Return a copy with the key.
-
-        Raises:
-            OptionError: if the key is missing or invalid.
-        """
+        """Return a copy with the key; raise OptionError if the key is missing or invalid."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
             found = "odd characters" if key else "nothing"
@@ -124,12 +120,9 @@ class Endpoint:
 
 
 def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
-    """Return the endpoint at an address, without reading the key.
+    """Return the endpoint at an address, without reading the key; raise OptionError if the address is invalid.
 
     A key is sent only if ``api_key_env`` names its variable; the official endpoint defaults to OPENAI_API_KEY.
-
-    Raises:
-        OptionError: if the address is invalid.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):

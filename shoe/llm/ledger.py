@@ -73,11 +73,9 @@ class Index:
     """
 
     def __init__(self) -> None:
-        self._keys: Keys = np.zeros((0, 2), np.uint64)
-        self._states: States = np.zeros(0, np.int8)
+        self._keys, self._states = np.zeros((0, 2), np.uint64), np.zeros(0, np.int8)
+        self._heads, self._longest = self._keys[:, 0], 0
         self._added: list[tuple[Keys, States]] = []
-        self._heads = self._keys[:, 0]
-        self._longest = 0
 
     def add(self, keys: Keys, states: States) -> None:
         """Add the values or states of n answers, in order of arrival."""
@@ -165,7 +163,6 @@ class Ledger:
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        parse: parser of answers.
         base: another ledger whose lines come before all lines of this ledger; it is read once.
         events: all events, oldest first.
     """
@@ -196,11 +193,7 @@ class Ledger:
         return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read the lines added since the last call, up to byte ``end``; an incomplete last line is skipped.
-
-        Raises:
-            InputError: if a line is damaged.
-        """
+        """Read the lines added since the last call, up to byte ``end``; raise InputError if a line is damaged."""
         if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:

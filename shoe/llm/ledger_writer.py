@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -138,22 +138,14 @@ def writing(
 
     Args:
         path: path of the ledger, which is created if absent, with its folder.
-        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
         stopping: callback that returns whether to stop waiting; the writer is then None.
         say: callback that takes one line for the user if there is another process to wait for.
 
     Raises:
         InputError: if the file cannot be written, or is the ledger of another model.
     """
-    with locked(path, identity, stopping, say) as handle:
-        if handle is None:
-            yield None
-            return
-        writer = Writer(path, handle)
-        try:
-            yield writer
-        finally:
-            writer.close()
+    with locked(path, identity, stopping, say) as handle, ExitStack() as stack:
+        yield None if handle is None else stack.enter_context(closing(Writer(path, handle)))
 
 
 @contextmanager
@@ -167,11 +159,7 @@ def locked(
 
 @contextmanager
 def locked_lines(
-    path: Path,
-    first: bytes,
-    check: Callable[[bytes], object],
-    stopping: Callable[[], bool],
-    say: Callable[[str], None],
+    path: Path, first: bytes, check: Callable[[bytes], object], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
     """Open a file of lines as :func:`locked` does, but with the first line ``first``; ``check`` validates that line."""
     while True:
@@ -219,11 +207,7 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
 
 
 def _reserve(path: Path) -> int | None:
-    """Reserve disk space with an unnamed file; return its descriptor, or None if the system does not support this.
-
-    Raises:
-        InputError: if the disk is too full to write the answers.
-    """
+    """Return the descriptor of an unnamed file that reserves disk space; None if the system does not support this."""
     try:
         with TemporaryFile(dir=path.parent) as file:
             os.posix_fallocate(file.fileno(), 0, _RESERVE)
@@ -290,12 +274,9 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
+    """Return the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
 
-    Links to folders are followed, and each folder is visited once.
-
-    Raises:
-        InputError: if a folder cannot be read.
+    Links to folders are followed, and each folder is visited once. Raise InputError if a folder cannot be read.
     """
     parts: list[Path] = []
     seen: set[str] = set()
@@ -321,8 +302,6 @@ def merge(
 
     Args:
         path: path of the ledger, which is created if absent.
-        identity: identity of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        parse: parser of answers.
         say: callback that takes one line for the user if there is another process to wait for.
         beside: path beside which the other ledgers are, see :func:`parts_of`; ``path`` by default.
 

@@ -78,17 +78,11 @@ class Gate:
     """Gate that admits the attempts of one event loop, within the limits."""
 
     def __init__(self, limits: Limits) -> None:
-        self.window = 1.0
-        self.in_flight = 0
-        self._most = limits.concurrency
-        self._doubling = True
-        self._cut_at = 0.0
-        self._paused_until = 0.0
-        self._breath = _FIRST_BREATH
-        self.answered = False
-        self._failed_in_a_row = 0
+        self.window, self.in_flight, self.answered = 1.0, 0, False
+        self._most, self._longest_outage = limits.concurrency, limits.outage
+        self._doubling, self._breath, self._failed_in_a_row = True, _FIRST_BREATH, 0
+        self._cut_at = self._paused_until = 0.0
         self._out_since: float | None = None
-        self._longest_outage = limits.outage
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._stop = asyncio.Event()
         self._requests = Bucket(limits.requests_per_minute)
@@ -147,9 +141,9 @@ class Gate:
         self.window = 1.0
         if self.is_out_for_long:
             self._breath = _FIRST_BREATH
-        self.breathe()
+        self.back_off()
 
-    def went_well(self) -> None:
+    def record_answer(self) -> None:
         """Record an answer, and allow more requests if as many as allowed were in flight."""
         self.answered = True
         self._failed_in_a_row = 0
@@ -160,7 +154,7 @@ class Gate:
             self.window = min(self.window + (1.0 if self._doubling else 1.0 / self.window), self._most)
             self._admit()
 
-    def too_much(self, sent_at: float) -> None:
+    def halve_window(self, sent_at: float) -> None:
         """Halve the allowed number of requests, once for all requests that were in flight together."""
         if sent_at < self._cut_at:
             return
@@ -168,7 +162,7 @@ class Gate:
         self._cut_at = monotonic()
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
-    def breathe(self) -> None:
+    def back_off(self) -> None:
         """Pause if the endpoint rejects even single requests, each time for twice as long."""
         if self.window == 1.0:
             self.pause(self._breath)
@@ -178,7 +172,7 @@ class Gate:
         """Send no request for some seconds, at most ``LONGEST_PAUSE``."""
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
-    def heed(self, headers: Mapping[str, str]) -> None:
+    def apply_headers(self, headers: Mapping[str, str]) -> None:
         """Pause until the time in the response headers if they report that no requests or tokens are left."""
         for unit in ("requests", "tokens"):
             if headers.get(f"x-ratelimit-remaining-{unit}") == "0":

@@ -111,9 +111,6 @@ def watch(
 
     Args:
         ended: event that is set when the last thread has ended.
-        tallies: counts to show.
-        budget: budget of the run.
-        display: progress display; None for no display.
         quiet: whether no requests are sent, so that the first Ctrl-C need not wait for any.
 
     Raises:
@@ -177,7 +174,6 @@ class LedgerRecorder:
     Attributes:
         ledger: ledger with the events of earlier runs.
         writer: writer of this ledger.
-        tally: counts of the model in the run.
         sampling: parameters of the requests, which may limit the length of answers.
         asks: whether requests are sent to an endpoint; a local model sends none and costs nothing.
         hint: end of the error message about unusable answers.

@@ -37,10 +37,8 @@ class Request:
         """Create a request.
 
         Args:
-            key: see the class.
             payload: JSON of the request, ``{"messages": [...]}``, without the fields that all requests of a run share.
             about: JSON that the ledger holds besides the answer.
-            attempt: see the class.
         """
         self.key, self.attempt, self._payload, self._about = key, attempt, payload, about or {}
 
@@ -81,7 +79,6 @@ class Chat:
     """Settings that all requests to one model share.
 
     Attributes:
-        model: name of the model at the endpoint.
         sampling: parameters that are passed on unchanged; none of ``OURS``.
         rounds: number of times that unusable answers were discarded. A request that is repeated later must differ.
         response_format: format of structured answers, if the endpoint supports it; None for plain text. It is the same
@@ -118,11 +115,7 @@ class Recorder(Protocol):
     """Recorder of answers and failures; thread-safe."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Store one raw answer, JSON as received, so that it outlives this process.
-
-        Raises:
-            InputError: if the ledger cannot be written.
-        """
+        """Store one raw answer, JSON as received, so that it outlives this process; raise InputError if this fails."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Store one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""

@@ -33,7 +33,6 @@ class Job:
     """Settings that all workers of one model share.
 
     Attributes:
-        name: name of the model in messages.
         make: callback that creates a worker's client or model, and the parser of its answers.
         in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
         identity, price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
@@ -78,8 +77,7 @@ class BatchResult:
     Attributes:
         answers: (key of the request, raw answer) per answer.
         failures: (key, kind, detail, usage) per attempt without an answer.
-        requests: number of attempts.
-        spent: cost of the attempts.
+        requests, spent: number of attempts, and their cost.
         reason: reason for which the worker stopped early: its budget or a cancellation; otherwise None.
         is_complete: whether the worker returned and had no such reason. False for the result of a dead worker.
         error: error after which no further request can succeed.
@@ -104,11 +102,7 @@ class Worker:
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create the ledger and the client; return the result of a first :meth:`renew`.
-
-        Raises:
-            ShoeError: if the ledger or the client cannot be created.
-        """
+        """Create ledger and client, and return the result of a first :meth:`renew`; raise ShoeError if this fails."""
         job = self._job
         self._ask, parse = job.make()
         ledger = Ledger(self._path, job.identity, parse)
@@ -166,14 +160,12 @@ class _BatchRecorder(LedgerRecorder):
         self.result.failures.append((request.key, kind, detail, usage))
 
 
-def recovered(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
+def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
     """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound on the cost.
 
     Args:
-        job: job of the worker.
         path: ledger of the worker; if it is on the disk of another machine, all requests count as unanswered.
         start: size of the ledger before the batch, in bytes.
-        requests: requests of the batch.
         lease: budget of the batch.
     """
     result, pending = BatchResult(), {request.key: request for request in requests}
@@ -219,7 +211,6 @@ class WorkerHandle:
     """The run's data about one worker.
 
     Attributes:
-        actor: Ray handle of the worker.
         path: path of the worker's ledger.
         offset: size of the ledger after the latest result, in bytes.
         requests: batch of the worker; empty if it is idle.
@@ -249,7 +240,6 @@ class Spread:
     """One pass over the requests to one model by several workers of a Ray cluster.
 
     Attributes:
-        count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
         beside: path beside which workers have their ledgers, in folders of their own.
     """
@@ -269,10 +259,9 @@ class Spread:
     _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests. If the run ends early, wait for the requests in flight and record their answers.
+        """Send all requests; raise ShoeError if no further request can succeed, or every worker dies.
 
-        Raises:
-            ShoeError: if no further request can succeed, or every worker dies.
+        If the run ends early, wait for the requests in flight and record their answers.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):
@@ -361,7 +350,7 @@ class Spread:
         except exceptions.RayTaskError as error:
             cause = error.cause
             self._error = cause if isinstance(cause, ShoeError) else ShoeError(f"{job.name}: {cause!r}")
-            result = recovered(job, handle.path, handle.offset, handle.requests, handle.lease)
+            result = result_of_dead_worker(job, handle.path, handle.offset, handle.requests, handle.lease)
             self._ray.kill(handle.actor)
         except exceptions.RayError:
             with suppress(Exception):
@@ -387,7 +376,7 @@ class Spread:
             if handle.requests and not has_exited and monotonic() < handle.alive + SILENCE:
                 continue
             self._lost.remove(handle)
-            result = recovered(self.job, handle.path, handle.offset, handle.requests, handle.lease)
+            result = result_of_dead_worker(self.job, handle.path, handle.offset, handle.requests, handle.lease)
             self._deaths = 0 if result.answers else self._deaths + 1
             if self._deaths >= DEATHS * max(self.count, DEATHS):
                 deaths = f"{self._deaths} workers died one after the other: is there memory?"

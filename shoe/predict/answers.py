@@ -40,7 +40,7 @@ _REJECTED = ("400", "403", "413", "422")
 """HTTP statuses with which an endpoint always rejects a request."""
 
 
-class Kept(IntEnum):
+class AnswerState(IntEnum):
     """Content of an answer, as its state in the ledger."""
 
     PROBABILITIES = 0
@@ -98,7 +98,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
-    return [Kept.TEXT if answer.tokens is None else Kept.PROBABILITIES]
+    return [AnswerState.TEXT if answer.tokens is None else AnswerState.PROBABILITIES]
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
@@ -121,9 +121,6 @@ def spread(
     """Distribute questions among the workers of a cluster; see :class:`~shoe.llm.workers.Spread`.
 
     Workers read images under the same paths as this process, and check their content: images are not sent to them.
-
-    Raises:
-        ShoeError: if no further question can succeed, or every worker dies.
     """
     is_local = not config.asks
     most = ceil(count / config.at_once) if is_local else config.at_once
@@ -146,7 +143,7 @@ def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking,
 
 Questions = Callable[[], Iterable[Question]]
 """Callback that returns all questions, grouped by image, always in the same order."""
-_NAMES = {Kept.PROBABILITIES: "probabilities", Kept.TEXT: "text", State.REFUSED: "refused"}
+_NAMES = {AnswerState.PROBABILITIES: "probabilities", AnswerState.TEXT: "text", State.REFUSED: "refused"}
 _BATCHES, _WORTH_MEASURING = 2, 4
 
 
@@ -180,8 +177,6 @@ class Answers:
         """Create an object for a file, which need not exist and is read later.
 
         Args:
-            path: path of the file.
-            config: settings of the model.
             base: another file, whose answers count as if they were in this file.
             beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
         """
@@ -219,9 +214,7 @@ class Answers:
         """Ask all questions without an answer. The model is loaded only if there are such questions.
 
         Args:
-            questions: callback that returns all questions.
             budget: budget of the run; its ``reason`` is set if the run ends early.
-            tally: counts for the progress display.
             say: callback that takes a line for the user.
             probabilities: whether the first answer without token probabilities ends the run.
 
@@ -243,16 +236,10 @@ class Answers:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    recorder = AnswerRecorder(
-                        self._ledger,
-                        writer,
-                        budget,
-                        tally,
-                        price=self._config.price,
-                        sampling=self._config.sampling(),
-                        asks=self._config.asks,
-                        probabilities=probabilities,
-                    )
+                    config, ledger = self._config, self._ledger
+                    sampling = config.sampling()
+                    recorder = AnswerRecorder(ledger, writer, budget, tally, config.price, sampling, config.asks)
+                    recorder.probabilities = probabilities
                     if tally.total and self.cluster:
                         asks = self.unanswered(questions)
                         spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)

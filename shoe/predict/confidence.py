@@ -24,7 +24,7 @@ LEAST = -9999.0
 """Value that stands for the logarithm of 0, as in the responses of endpoints."""
 
 
-class Said(NamedTuple):
+class GeneratedText(NamedTuple):
     """Text of an answer, its tokens if known, and the reason why it ended: "stop", "length", "refused", ..."""
 
     text: str
@@ -32,42 +32,42 @@ class Said(NamedTuple):
     finish: str
 
 
-def completion(said: Said, prompt_tokens: int) -> dict[str, Any]:
+def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
     """Return an answer as a chat completion in OpenAI's form, whose tokens have an additional ``id``."""
-    tokens = said.tokens or ()
+    tokens = answer.tokens or ()
     content = [{**_token_json(token), "top_logprobs": [_token_json(other) for other in token.top]} for token in tokens]
     choice = {
         "index": 0,
-        "message": {"role": "assistant", "content": said.text},
-        "logprobs": None if said.tokens is None else {"content": content},
-        "finish_reason": said.finish,
+        "message": {"role": "assistant", "content": answer.text},
+        "logprobs": None if answer.tokens is None else {"content": content},
+        "finish_reason": answer.finish,
     }
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": len(tokens)}
     return {"object": "chat.completion", "choices": [choice], "usage": usage}
 
 
-def read_completion(raw: Mapping[str, Any]) -> Said:
+def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
     """Return the first choice of a chat completion; missing parts become an empty text and no tokens."""
     choices, error = raw.get("choices"), raw.get("error")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
     is_filtered = isinstance(error, dict) and error.get("code") in REFUSALS
     if choice.get("finish_reason") == "content_filter" or message.get("refusal") or is_filtered:
-        return Said(_text(message.get("refusal")), None, REFUSED)
+        return GeneratedText(_text(message.get("refusal")), None, REFUSED)
     logprobs = choice.get("logprobs")
     items = logprobs.get("content") if isinstance(logprobs, dict) else None
     parsed = [_token(item) for item in items] if isinstance(items, list) else []
     tokens = tuple(token for token in parsed if token is not None)
     finish = str(choice.get("finish_reason") or "stop")
     is_complete = bool(tokens) and len(tokens) == len(parsed)
-    return Said(_text(message.get("content")), tokens if is_complete else None, finish)
+    return GeneratedText(_text(message.get("content")), tokens if is_complete else None, finish)
 
 
-def of_text(said: Said) -> tuple[Token, ...]:
+def text_tokens(answer: GeneratedText) -> tuple[Token, ...]:
     """Return the tokens of the text, without an end token, whose probability only some endpoints return."""
-    tokens, text = said.tokens or (), said.text.strip()
+    tokens, text = answer.tokens or (), answer.text.strip()
     complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
-    return tokens[:-1] if said.finish == "stop" and complete != text and shorter == text else tokens
+    return tokens[:-1] if answer.finish == "stop" and complete != text and shorter == text else tokens
 
 
 def _token_json(token: Token | Alternative) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
     >>> [round(phrase_confidence(answer, policy), 2) for policy in ("first", "product", "mean", "minimum")]
     [0.5, 0.49, 0.7, 0.5]
     """
-    logprobs = [token.logprob for token in of_text(Said(answer.text, answer.tokens, answer.finish))]
+    logprobs = [token.logprob for token in text_tokens(GeneratedText(answer.text, answer.tokens, answer.finish))]
     return exp(PHRASES[policy](logprobs)) if logprobs else None
 
 
@@ -160,10 +160,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return relative probabilities of words, which sum to 1, at the beginning of an answer.
-
-    None if no stored token spells any of the words.
-    """
+    """Return relative probabilities of words, with sum 1, where an answer begins; None if no token spells any."""
     token = beginning(answer)
     if token is None:
         return None
@@ -189,7 +186,7 @@ def spells(text: str, word: str) -> bool:
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
 
 
-def needs_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
+def check_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
     """Raise OptionError if a policy needs probabilities, and some of the answers have none."""
     all_answers = list(answers)
     without = sum(answer.tokens is None for answer in all_answers)

@@ -146,7 +146,7 @@ _MOST_NAMED = 5
 _FORMS = "COCO's results, a folder of YOLO's text files, or lines of shoe detections"
 
 
-class Found(NamedTuple):
+class FileBox(NamedTuple):
     """A detection in a file: image name in the file, position in the file, and box edges in pixels."""
 
     image: str
@@ -222,7 +222,7 @@ def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names,
 
 def _boxes(
     path: Path, pictures: Sequence[Picture], names: Names
-) -> tuple[Iterable[Found], Mapping[str, Any], Iterable[str]]:
+) -> tuple[Iterable[FileBox], Mapping[str, Any], Iterable[str]]:
     """Return the boxes of a file, the settings of the detector, and all images that the detector has seen if known."""
     if path.is_dir():
         return _yolo(path, pictures, names), {"file": path.name, "format": "yolo"}, ()
@@ -243,7 +243,7 @@ def _boxes(
     for record in records:
         check_same(path, record, known.get(record.image))
     boxes = (
-        Found(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(detection))
+        FileBox(record.image, f"image {quote(record.image)}: detection {number}", *msgspec.structs.astuple(detection))
         for record in records
         for number, detection in enumerate(record.detections)
     )
@@ -288,7 +288,7 @@ def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
                 raise InputError(path, record=image, field=field_, found=found, expected=expected)
 
 
-def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[Found]:
+def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[FileBox]:
     """Yield COCO results; an image ID is looked up in the file, else it is the number at the end of an image's name."""
     of_number: dict[int, str | None] = {}
     for picture in pictures:
@@ -310,10 +310,10 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
             hint = "a file of names with COCO's images tells them apart"
             raise InputError(path, record=place, field="image_id", found=found, expected=expected, hint=hint)
         x, y, width, height = result.bbox
-        yield Found(name, place, (x, y, x + width, y + height), names.categories[category], result.score)
+        yield FileBox(name, place, (x, y, x + width, y + height), names.categories[category], result.score)
 
 
-def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[Found]:
+def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[FileBox]:
     by_stem = {picture.path.stem: picture for picture in pictures}
     files = sorted(folder.glob("*.txt"))
     if not files:
@@ -325,7 +325,7 @@ def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[F
                     yield _yolo_line(path, f"line {number}", line.split(), picture, names)
 
 
-def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, names: Names) -> Found:
+def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, names: Names) -> FileBox:
     try:
         label, (x, y, w, h, *rest) = int(fields[0]), map(float, fields[1:])
         is_box = len(rest) <= 1 and all(math.isfinite(n) and -0.01 <= n <= 1.01 for n in (x, y, w, h, *rest))
@@ -339,7 +339,8 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
         raise InputError(path, record=place, found=f"class {label}", expected=expected)
     width, height = picture.width, picture.height
     box = ((x - w / 2) * width, (y - h / 2) * height, (x + w / 2) * width, (y + h / 2) * height)
-    return Found(picture.name, f"{path.name}: {place}", box, names.indices[label], min(rest[0], 1.0) if rest else 1.0)
+    score = min(rest[0], 1.0) if rest else 1.0
+    return FileBox(picture.name, f"{path.name}: {place}", box, names.indices[label], score)
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:

@@ -1,7 +1,7 @@
-"""Boxes from any detector of transformers: one with classes of its own, or one that looks for words (zero-shot).
+"""Boxes from any detector of transformers, with fixed classes or zero-shot.
 
-Only images of one size go into a batch, so that none is padded: except for rounding, the boxes of an image do not
-depend on the images beside it. Labels are kept as the detector has them; reading the file maps them to objects.
+The images of a batch have the same size, so that no image is padded: except for rounding, the boxes of an image do not
+depend on the other images in its batch. Labels of the detector become objects only when the file is read.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.maps.local_models import LocalModel, files_of
+from shoe.predict.backends.transformers import on_device
 from shoe.predict.detection_files import DETECTIONS, Names, check_same, detected, objects_of
 from shoe.predict.images import Picture, opened
 from shoe.predict.records import Detected, Detection, growing, read_lines, write_lines
@@ -34,13 +35,13 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """Settings of a detector.
 
     Attributes:
-        model: as the hub calls it, or a folder.
-        revision: of a model of the hub.
-        threshold: boxes with a lower score are not kept; low, since pairs have a threshold of their own.
-        words: what a zero-shot detector looks for; a detector with classes of its own is told nothing.
-        device: where it runs; auto is a GPU if there is one.
-        dtype: precision of weights and sums.
-        batch_size: pictures at once.
+        model: name on the hub, or a folder.
+        revision: revision on the hub.
+        threshold: boxes with a lower score are left out; low by default, because pair rules have their own threshold.
+        words: words that a zero-shot detector looks for; not used by a detector with fixed classes.
+        device: device that runs the model; auto is a GPU if there is one.
+        dtype: precision of weights and computations.
+        batch_size: number of images per batch.
     """
 
     model: str
@@ -53,17 +54,16 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Detector(LocalModel):
-    """A detector; its weights are loaded when it first looks at an image.
+    """Object detector, whose weights are loaded at the first image.
 
     Attributes:
-        config: its settings.
-        labels: its classes, or the words that it looks for.
-        is_zero_shot: whether it looks for words.
-        by: everything that its boxes depend on, JSON.
+        labels: classes of the detector, or the words that it looks for.
+        is_zero_shot: whether the detector looks for words.
+        by: all settings that the boxes depend on, as JSON.
     """
 
     def __init__(self, config: DetectorConfig) -> None:
-        """Read which classes a detector has."""
+        """Read the configuration and the classes of a detector."""
         super().__init__(config, f"detector {quote(config.model)}", "predict", needed_by="a detector")
         self.config = config
         about = self.load("AutoConfig")
@@ -91,44 +91,40 @@ class Detector(LocalModel):
 
     @cached_property
     def _model(self) -> Any:
-        kind = "AutoModelForZeroShotObjectDetection" if self.is_zero_shot else "AutoModelForObjectDetection"
-        return self.load_weights(kind)
+        kind = "ZeroShotObjectDetection" if self.is_zero_shot else "ObjectDetection"
+        return self.load_weights(f"AutoModelFor{kind}")
 
     def check_labels(self, names: Names, benchmark: Benchmark) -> None:
-        """Check that some class of the detector is an object, before it looks at any image."""
+        """Raise InputError if no class of the detector is an object of the benchmark."""
         if not any(objects_of(self.labels, names, benchmark)):
             found = f"no object, but {', '.join(self.labels[:_MOST_NAMED])}"
             hint, expected = "--labels FILE says which objects they are", f"objects of {benchmark.name}"
             raise InputError(self.config.model, field="labels", found=found, expected=expected, hint=hint)
 
     def detect(self, images: Sequence[Image]) -> list[list[Detection]]:
-        """Return the boxes of upright RGB images of one size, with the detector's own labels.
+        """Return the boxes in RGB images of equal size, with the labels of the detector.
 
-        Boxes are clipped to the image and sorted by score, empty ones left out.
+        Boxes are clipped to the image and sorted by score; empty boxes are left out.
         """
         torch = self.torch
         words = {"text": [list(self.config.words)] * len(images)} if self.is_zero_shot else {}
         inputs = self._processor(images=list(images), return_tensors="pt", **words)
-        kind = getattr(torch, self.config.dtype)
-        moved = {
-            name: value.to(self.device, kind) if value.is_floating_point() else value.to(self.device)
-            for name, value in inputs.items()
-        }
         with torch.inference_mode():
-            outputs = self._model(**moved)
-        settings = {"threshold": self.config.threshold, "target_sizes": [(one.height, one.width) for one in images]}
+            outputs = self._model(**on_device(inputs, self.device, getattr(torch, self.config.dtype)))
+        sizes = [(image.height, image.width) for image in images]
+        settings = {"threshold": self.config.threshold, "target_sizes": sizes}
         if self.is_zero_shot:
             read = self._processor.post_process_grounded_object_detection
-            if "input_ids" in signature(read).parameters:  # detectors that ground phrases need them to name boxes
+            if "input_ids" in signature(read).parameters:  # needed by detectors that ground phrases
                 settings["input_ids"] = inputs["input_ids"]
-            found = read(outputs, text_labels=words["text"], **settings)
-            labels = [one["text_labels"] for one in found]
+            results = read(outputs, text_labels=words["text"], **settings)
+            labels = [result["text_labels"] for result in results]
         else:
-            found = self._processor.post_process_object_detection(outputs, **settings)
-            labels = [[self._model.config.id2label[int(label)] for label in one["labels"]] for one in found]
+            results = self._processor.post_process_object_detection(outputs, **settings)
+            labels = [[self._model.config.id2label[int(label)] for label in result["labels"]] for result in results]
         return [
-            _rounded(one["boxes"].float().tolist(), names, one["scores"].float().tolist(), image.size)
-            for one, names, image in zip(found, labels, images, strict=True)
+            _rounded(result["boxes"].float().tolist(), names, result["scores"].float().tolist(), image.size)
+            for result, names, image in zip(results, labels, images, strict=True)
         ]
 
 
@@ -142,7 +138,7 @@ def _rounded(
         )
         if x1 < x2 and y1 < y2:
             detections.append(Detection((x1, y1, x2, y2), label, round(min(max(score, 0.0), 1.0), _SCORE_DECIMALS)))
-    return sorted(detections, key=lambda one: -one.score)
+    return sorted(detections, key=lambda detection: -detection.score)
 
 
 def detect_all(
@@ -152,26 +148,23 @@ def detect_all(
     progress: Callable[[int], object] = lambda _: None,
     known: Iterable[Detected] = (),
 ) -> None:
-    """Write the detections of pictures to a file, or complete an unfinished file.
+    """Write the detections of images to a file, or complete an unfinished file.
 
-    The finished file has one order of lines, whichever process found which boxes: that in which pictures are looked
-    at, then other pictures by name.
+    In the finished file the images are sorted by size, as they are processed, and other images follow by name.
 
     Args:
-        pictures: all that the file is to have.
-        detector: of a file that is there already, the same.
-        path: the file.
-        progress: callback, takes the number of pictures that are done.
-        known: detections of the same detector from elsewhere, which are copied.
+        pictures: all images that the file is to contain.
+        progress: callback that takes the number of finished images.
+        known: detections of the same detector from other files, which are copied.
 
     Raises:
-        InputError: where the file is another detector's, of other pictures, or a picture cannot be read.
+        InputError: if the file is from another detector or has other images, or if an image cannot be read.
     """
     with growing(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}
         done: dict[str, Detected] = {}
 
-        def keep(record: Detected) -> None:
+        def write(record: Detected) -> None:
             add(record)
             done[record.image] = record
 
@@ -180,13 +173,13 @@ def detect_all(
             done[record.image] = record
         for record in known:
             if record.image not in done:
-                keep(record)
+                write(record)
         left = [picture for picture in pictures if picture.name not in done]
         count = len(pictures) - len(left)
         progress(count)
         for batch in batches_of_one_size(left, detector.config.batch_size):
-            for picture, boxes in zip(batch, detector.detect([opened(one) for one in batch]), strict=True):
-                keep(detected(picture, boxes))
+            for picture, boxes in zip(batch, detector.detect(list(map(opened, batch))), strict=True):
+                write(detected(picture, boxes))
             count += len(batch)
             progress(count)
         order = [picture.name for picture in sorted(pictures, key=_size)]
@@ -196,7 +189,7 @@ def detect_all(
 
 
 def batches_of_one_size(pictures: Iterable[Picture], most: int) -> Iterator[list[Picture]]:
-    """Yield batches of at most ``most`` pictures of the same width and height, the largest pictures first."""
+    """Yield batches of at most ``most`` images of equal width and height, the largest images first."""
     for _, group in groupby(sorted(pictures, key=_size), _size):
         same = list(group)
         yield from (same[start : start + most] for start in range(0, len(same), most))

@@ -32,7 +32,6 @@ _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
 _DEEPEST = 65535
-_EIGHTH = 8
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError)
 """Exceptions of Pillow for damaged files."""
 
@@ -72,7 +71,7 @@ def picture_files(places: Sequence[str | Path]) -> list[Path]:
     return list(by_name.values())
 
 
-def looked_at(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
+def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
     """Check files in parallel; return the images, in order, and an error for each file that cannot be read."""
 
     def look_or_error(path: Path) -> Picture | InputError:
@@ -92,7 +91,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
     If images cannot be read, the first error is raised, and ``say`` takes one line for each other error.
     """
-    pictures, errors = looked_at(picture_files(places))
+    pictures, errors = check_images(picture_files(places))
     for error in errors[1:]:
         say(str(error))
     if errors:
@@ -105,7 +104,7 @@ def look(path: Path) -> Picture:
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
-        image.draft("RGB", (width // _EIGHTH, height // _EIGHTH))  # decodes a JPEG faster
+        image.draft("RGB", (width // 8, height // 8))  # decodes a JPEG faster
         image.load()
         if image.getexif().get(_ORIENTATION) in _SIDEWAYS:  # loading a TIFF has already rotated it
             width, height = height, width

@@ -78,8 +78,6 @@ ABOUT = {
     "touching": "as upt, where the two boxes touch",
 }
 USUAL = "upt"
-
-
 _DIGEST_BYTES = 8
 _NO_RULE = PairRule()
 

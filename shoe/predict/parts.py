@@ -18,7 +18,7 @@ from shoe.engines.base import Shard
 from shoe.llm.ledger_writer import remove
 from shoe.predict.detection_files import DETECTIONS, check_same
 from shoe.predict.images import Picture
-from shoe.predict.records import Detected, read_made
+from shoe.predict.records import Detected, read_with_settings
 
 _NAMES = _DETECTIONS, _PAIRS, _ANSWERS = "detections.jsonl", "pairs.jsonl", "answers.jsonl"
 
@@ -65,7 +65,7 @@ class Files:
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
-            for record in read_made(path, Detected, DETECTIONS, by) if path.exists() else ():
+            for record in read_with_settings(path, Detected, DETECTIONS, by) if path.exists() else ():
                 check_same(path, record, known.get(record.image))
                 if self.whole is None or record.image in known:
                     records.append(record)

@@ -45,7 +45,6 @@ class Question:
 
     Attributes:
         pictures: images that are shown before the text, in this order.
-        text: text of the user.
         system: instructions; "" for none.
         words: expected first words, like ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
@@ -78,7 +77,7 @@ class Ask(Request):
 
     def payload(self) -> dict[str, Any]:
         """Return the messages in the form of OpenAI's chat completions; the images are opened and encoded here."""
-        urls = [url_of(picture.open()) for picture in self.question.pictures]
+        urls = [data_url(picture.open()) for picture in self.question.pictures]
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
@@ -98,7 +97,7 @@ def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]
     return [{"role": "system", "content": question.system}, user] if question.system else [user]
 
 
-def url_of(image: Image) -> str:
+def data_url(image: Image) -> str:
     """Return a data URL with an image as PNG."""
     stream = BytesIO()
     image.save(stream, "PNG", compress_level=1)
@@ -144,7 +143,6 @@ class Way:
     """One kind of question, with its prompt.
 
     Attributes:
-        name: one of ``WAYS``.
         digest: 16 hex digits of a hash of the prompt.
         instructions: system prompt; "" for none.
         question: text of the user, with fields.

@@ -63,7 +63,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
     return by, records
 
 
-def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
+def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
     """Read the records of a file; raise InputError if it has records that were made with other settings."""
     found, records = read_lines(path, kind, form)
     if records:

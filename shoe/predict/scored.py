@@ -1,7 +1,7 @@
-"""Predictions from answers that are kept: interactions with a confidence by a named policy, without asking anybody.
+"""Predictions of interactions from recorded answers.
 
-A score is the model's confidence times the product of the two detections' scores to a power. With confidence ``none``
-there is no score: each phrase, each verb that was answered with yes, or the letter that was chosen, is a prediction.
+The score is confidence * (human score * object score)^power. With confidence ``none`` there is no score: each phrase,
+each verb answered with yes, or the most frequent letter is a prediction.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from shoe.predict.confidence import (
     REFUSED,
     beginning,
     check_policy,
+    check_probabilities,
     letter_confidences,
-    needs_probabilities,
     phrase_confidence,
     spells,
     word_shares,
@@ -36,19 +36,19 @@ from shoe.predict.records import Answer, Pair, first_line, write_lines
 from shoe.version import __version__
 
 Sizes = Mapping[str, tuple[int, int]]
-"""Width and height of each picture that was looked at, by file name."""
+"""(width, height) in pixels of each image, by file name."""
 _FORM = "shoe predictions"
 _CONVENTION = "thousand"
-"""Boxes of answers about whole pictures, as the prompt asks for them."""
+"""Box convention in answers about whole images, as in the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How answers become scores.
+    """Computation of scores from answers.
 
     Attributes:
         policy: name of the confidence; see :mod:`shoe.predict.confidence`.
-        power: of the product of the detections' scores; 0 leaves them out.
+        power: power of the product of the detection scores; 0 ignores these scores.
     """
 
     policy: str
@@ -57,12 +57,11 @@ class Scoring:
 
 @dataclass(slots=True)
 class Written:
-    """What was written, and what was not.
+    """Counts of written predictions.
 
     Attributes:
-        predictions: so many.
-        refused, unread: answers that are none: by refusal, or without a word or letter that can be read.
-        scores: how many predictions have each score.
+        refused, unread: number of refusals, and of answers without an expected word or letter.
+        scores: number of predictions by score.
     """
 
     predictions: int = 0
@@ -72,7 +71,7 @@ class Written:
 
     @property
     def tied(self) -> int:
-        """How many predictions share their score with another one."""
+        """Number of predictions with the same score as another prediction."""
         return sum(count for count in self.scores.values() if count > 1)
 
 
@@ -84,36 +83,32 @@ def write_scored(
     benchmark: Benchmark,
     by: Mapping[str, Any] | None = None,
 ) -> Written:
-    """Write predictions as shoe's own JSON Lines: one a line, and a line for each picture without any.
+    """Write predictions as shoe's JSON Lines: one prediction per line, and one line per image without predictions.
 
     Args:
-        answers: all of one way to ask, those about one pair one after the other.
-        path: where to.
-        scoring: how.
-        sizes: of all pictures.
-        benchmark: whose verbs were asked about.
-        by: all settings, JSON, for the first line; there is none if absent.
+        answers: answers to one kind of question, grouped by pair.
+        by: all settings, as JSON, for the first line; no first line if absent.
 
     Raises:
-        OptionError: for a policy that does not fit, or needs probabilities where there are none.
+        OptionError: if the policy is not for this kind of question, or needs missing token probabilities.
         InputError: if the file cannot be written.
     """
-    given = list(answers)
-    ways = {answer.way for answer in given}
+    all_answers = list(answers)
+    ways = {answer.way for answer in all_answers}
     if len(ways) > 1:
         raise OptionError(f"answers: found the ways to ask {', '.join(sorted(ways))}, expected one")
     way = ways.pop() if ways else "phrase"
     check_policy(scoring.policy, way)
-    given_text = [answer for answer in given if answer.finish != REFUSED]
-    needs_probabilities(given_text, scoring.policy, str(path))
+    accepted = [answer for answer in all_answers if answer.finish != REFUSED]
+    check_probabilities(accepted, scoring.policy, str(path))
     first: dict[str, Any] = {}
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
-    written = Written(refused=len(given) - len(given_text))
+    written = Written(refused=len(all_answers) - len(accepted))
     if way == "image":
-        _write_whole(given_text, Path(path), sizes, benchmark, written, first)
-        return written
-    write_lines(path, _records(given_text, scoring, sizes, benchmark, written), **first)
+        _write_whole(accepted, Path(path), sizes, benchmark, written, first)
+    else:
+        write_lines(path, _records(accepted, scoring, sizes, benchmark, written), **first)
     return written
 
 
@@ -140,7 +135,7 @@ def _records(
         for pair, of_pair in groupby(of_image, lambda answer: answer.pair):
             assert pair is not None, "the ways but one ask about pairs"  # noqa: S101 - for the type checker
             detected = (pair.human_score * pair.object_score) ** scoring.power
-            for words, confidence in _said_of_pair(pair, list(of_pair), scoring.policy, benchmark, written):
+            for words, confidence in _interactions(pair, list(of_pair), scoring.policy, benchmark, written):
                 score = {}
                 if confidence is not None:
                     score["score"] = confidence * detected
@@ -154,11 +149,11 @@ def _records(
             yield {"image": image, "interactions": [], **_size(sizes, image)}
 
 
-def _said_of_pair(
+def _interactions(
     pair: Pair, answers: Sequence[Answer], policy: str, benchmark: Benchmark, written: Written
 ) -> Iterator[tuple[dict[str, str], float | None]]:
-    """What answers say of one pair: words, with a confidence unless the policy is to have none."""
-    found: dict[str, float | None]
+    """Yield phrase or verb, and confidence unless the policy is ``none``, for the answers about one pair."""
+    confidences: dict[str, float | None]
     match answers[0].way:
         case "phrase":
             for answer in answers:
@@ -169,29 +164,31 @@ def _said_of_pair(
                     written.unread += 1
             return
         case "yes-no" if policy == NONE:
-            found = {answer.verb: None for answer in answers if spells(_first_word(answer), YES_NO[0])}
-            written.unread += sum(not any(spells(_first_word(one), word) for word in YES_NO) for one in answers)
+            confidences = {answer.verb: None for answer in answers if spells(_first_word(answer), YES_NO[0])}
+            written.unread += sum(not any(spells(_first_word(answer), word) for word in YES_NO) for answer in answers)
         case "yes-no":
-            found = _yes(pair, answers, benchmark, written)
+            confidences = _yes_confidences(pair, answers, benchmark, written)
         case _:
-            found = _letters(answers, policy, written)
-    for verb, confidence in found.items():
+            confidences = _letter_confidences(answers, policy, written)
+    for verb, confidence in confidences.items():
         yield {"verb": verb}, confidence
 
 
-def _yes(pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: Written) -> dict[str, float | None]:
-    """P(yes) for each verb; that nothing happens is as sure as that no verb does."""
-    said = {answer.verb: yes_confidence(answer) for answer in answers}
-    known = {verb: share for verb, share in said.items() if share is not None}
-    written.unread += len(said) - len(known)
+def _yes_confidences(
+    pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: Written
+) -> dict[str, float | None]:
+    """Return P(yes) per verb; for no_interaction the product of P(no) over all verbs."""
+    confidences = {answer.verb: yes_confidence(answer) for answer in answers}
+    known = {verb: share for verb, share in confidences.items() if share is not None}
+    written.unread += len(confidences) - len(known)
     if known and NO_INTERACTION in verbs_of(pair.object, benchmark):
         return {**known, NO_INTERACTION: prod(1 - share for share in known.values())}
     return dict(known)
 
 
-def _letters(answers: Sequence[Answer], policy: str, written: Written) -> dict[str, float | None]:
+def _letter_confidences(answers: Sequence[Answer], policy: str, written: Written) -> dict[str, float | None]:
     if policy != NONE:
-        written.unread += sum(word_shares(one, LETTERS[: len(one.options)]) is None for one in answers)
+        written.unread += sum(word_shares(answer, LETTERS[: len(answer.options)]) is None for answer in answers)
         return dict(letter_confidences(answers) or {})
     chosen: Counter[str] = Counter()
     for answer in answers:
@@ -202,7 +199,6 @@ def _letters(answers: Sequence[Answer], policy: str, written: Written) -> dict[s
 
 
 def _first_word(answer: Answer) -> str:
-    """The word that an answer begins with."""
     token = beginning(answer)
     words = answer.text.split()
     return words[0] if words else token.text if token else ""
@@ -211,13 +207,13 @@ def _first_word(answer: Answer) -> str:
 def _write_whole(
     answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written, first: dict[str, Any]
 ) -> None:
-    """Write what answers about whole pictures say, with boxes in pixels; scores are the model's own words."""
+    """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text."""
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
 
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "answers.jsonl"
-        write_lines(raw, ({"image": one.image, "response": one.text, **_size(sizes, one.image)} for one in answers))
+        write_lines(raw, ({"image": a.image, "response": a.text, **_size(sizes, a.image)} for a in answers))
         try:
             table = read_predictions(raw, format="vlm", boxes=_CONVENTION, dataset=benchmark)
         except InputError as error:

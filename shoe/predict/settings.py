@@ -49,9 +49,7 @@ class Choices:
     Attributes:
         names: names of the IDs and labels of boxes.
         detector: settings of the detector; None if boxes or pairs are read from a file, or not needed.
-        rule: name of the pair rule.
-        pairing: settings of the pair rule.
-        visual: visual prompt of a pair.
+        rule, pairing: name and settings of the pair rule.
         way: kind of question.
         model: settings of the vision-language model.
     """
@@ -169,8 +167,6 @@ def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], give
     """Return the settings of a step.
 
     Args:
-        kind: type of the settings.
-        group: name of the step for users.
         usual: values that replace the defaults of the type.
         given: values of the user as text; lists and objects as JSON.
     """

@@ -27,7 +27,7 @@ async def round_trip(gate: Gate) -> None:
     """All requests in flight are answered well; others take their places, and new ones, at once."""
     await filled(gate)
     for _ in range(gate.in_flight):
-        gate.went_well()
+        gate.record_answer()
         gate.leave()
         await filled(gate)
 
@@ -47,7 +47,7 @@ def test_places_that_are_not_used_do_not_grow() -> None:
     async def inner(gate: Gate) -> None:
         gate.window = 8.0
         assert await gate.enter()
-        gate.went_well()
+        gate.record_answer()
         assert gate.window == 8.0
 
     run(inner)
@@ -59,7 +59,7 @@ def test_an_overload_halves_the_places_once_for_all_that_were_in_flight() -> Non
         await filled(gate)
         sent_at = monotonic()
         for _ in range(16):
-            gate.too_much(sent_at)
+            gate.halve_window(sent_at)
         assert gate.window == 8.0
 
     run(inner)
@@ -69,7 +69,7 @@ def test_after_an_overload_places_come_back_one_a_round_trip() -> None:
     async def inner(gate: Gate) -> None:
         gate.window = 8.0
         await filled(gate)
-        gate.too_much(monotonic())
+        gate.halve_window(monotonic())
         for _ in range(8):
             gate.leave()
         assert gate.window == 4.0
@@ -83,7 +83,7 @@ def test_there_is_always_one_place() -> None:
     async def inner(gate: Gate) -> None:
         assert await gate.enter()
         for _ in range(5):
-            gate.too_much(monotonic() + 1)
+            gate.halve_window(monotonic() + 1)
         assert gate.window == 1.0
 
     run(inner)
@@ -130,8 +130,8 @@ def test_no_request_is_sent_while_the_endpoint_wants_a_pause() -> None:
     async def inner(gate: Gate) -> None:
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        gate.heed({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "60ms"})
-        gate.heed({"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "300s"})
+        gate.apply_headers({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "60ms"})
+        gate.apply_headers({"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "300s"})
         assert await gate.start(1)
         assert loop.time() - begun >= 0.05
 
@@ -142,12 +142,12 @@ def test_an_endpoint_that_gives_no_time_is_given_ever_more_of_it() -> None:
     async def inner(gate: Gate) -> None:
         loop = asyncio.get_running_loop()
         gate.window = 2.0
-        gate.breathe()
+        gate.back_off()
         begun = loop.time()
         assert await gate.start(1)
         assert loop.time() - begun < 0.4
         gate.window = 1.0
-        gate.breathe()
+        gate.back_off()
         assert await gate.start(1)
         assert loop.time() - begun >= 0.5
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw
 
-from shoe.predict.images import Picture, looked_at
+from shoe.predict.images import Picture, check_images
 
 SIZE = (64, 48)
 
@@ -17,6 +17,6 @@ def made_pictures(folder: Path, names: list[str], size: tuple[int, int] = SIZE) 
         left = 3 * number % (size[0] - 9)
         ImageDraw.Draw(picture).rectangle((left, 5, left + 8, 30), fill=(200, 40 + 9 * number % 200, 30))
         picture.save(folder / name)
-    pictures, errors = looked_at([folder / name for name in names])
+    pictures, errors = check_images([folder / name for name in names])
     assert not errors
     return pictures

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from shoe.core.errors import InputError
 from shoe.predict import images
-from shoe.predict.images import looked_at, opened, picture_files
+from shoe.predict.images import check_images, opened, picture_files
 
 SIZE = (40, 24)
 BOX = (30, 4, 38, 20)  # red, on grey, of the picture as it is to be looked at
@@ -49,7 +49,7 @@ def test_a_turned_picture_is_opened_upright_and_boxes_land(tmp_path: Path, orien
     exif[0x0112] = orientation
     path = tmp_path / f"turned.{suffix}"
     stored.save(path, exif=exif, quality=100, subsampling=0)
-    [picture], [] = looked_at([path])
+    [picture], [] = check_images([path])
     shown = opened(picture)
     assert (picture.width, picture.height) == SIZE == shown.size
     assert np.abs(np.subtract(red_box(shown), BOX)).max() <= 1
@@ -58,7 +58,7 @@ def test_a_turned_picture_is_opened_upright_and_boxes_land(tmp_path: Path, orien
 
 def saved(tmp_path: Path, name: str, picture: Image.Image) -> np.ndarray:
     picture.save(tmp_path / name)
-    [found], [] = looked_at([tmp_path / name])
+    [found], [] = check_images([tmp_path / name])
     return np.asarray(opened(found))
 
 
@@ -95,7 +95,7 @@ def damaged(kind: str) -> bytes:
 def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, kind: str, found: str) -> None:
     path = tmp_path / "x.jpg"
     path.write_bytes(damaged(kind))
-    [], [error] = looked_at([path])
+    [], [error] = check_images([path])
     assert f"found {found}" in str(error)
     assert "\n" not in str(error)
 
@@ -103,9 +103,9 @@ def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, kind: str, found: 
 def test_huge_missing_and_doubled_pictures_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.png"
     upright().save(path)
-    [picture], [] = looked_at([path])
+    [picture], [] = check_images([path])
     monkeypatch.setattr(images, "MOST_PIXELS", 900)
-    [], [error] = looked_at([path])
+    [], [error] = check_images([path])
     assert "40 x 24 pixels" in str(error)
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"did you mean a.png"):
@@ -134,7 +134,7 @@ def test_damage_anywhere_is_read_or_is_one_line(tmp_path: Path) -> None:
             harmed = data.copy()
             harmed[rng.integers(len(data), size=3)] = rng.integers(256, size=3)
             path.write_bytes(harmed[: rng.integers(1, len(data) + 1)].tobytes())
-            pictures, errors = looked_at([path])
+            pictures, errors = check_images([path])
             for picture in pictures:
                 assert opened(picture).mode == "RGB"
             assert len(pictures) + len(errors) == 1

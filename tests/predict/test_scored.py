@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError, OptionError
-from shoe.predict.backends.vllm import chat_of, said_of
+from shoe.predict.backends.vllm import chat_of, generated_text
 from shoe.predict.confidence import (
     LEAST,
-    Said,
+    GeneratedText,
     completion,
     letter_confidences,
     phrase_confidence,
@@ -166,12 +166,12 @@ def test_phrases_letters_and_whole_pictures_are_read_as_they_were_said(tmp_path:
 
 
 def test_what_is_written_of_an_answer_is_read_back() -> None:
-    said = Said("riding", (token("rid", ("rid", 0.5), ("walk", 0.25)), token("ing", ("ing", 1.0))), "length")
+    said = GeneratedText("riding", (token("rid", ("rid", 0.5), ("walk", 0.25)), token("ing", ("ing", 1.0))), "length")
     assert read_completion(json.loads(json.dumps(completion(said, 12)))) == said
     assert read_completion({"choices": [{"message": {"content": None, "refusal": "No."}}]}).finish == "refused"
     damaged: list[object] = [None, [], {}, {"logprobs": {"content": [{"token": 1}]}}, {"logprobs": {"content": {}}}]
     for choices in damaged:
-        assert read_completion({"choices": [choices]}) == Said("", None, "stop")
+        assert read_completion({"choices": [choices]}) == GeneratedText("", None, "stop")
 
 
 def test_what_vllm_makes_is_read_as_the_others_are() -> None:
@@ -181,8 +181,8 @@ def test_what_vllm_makes_is_read_as_the_others_are() -> None:
         8: SimpleNamespace(logprob=float("-inf"), rank=2, decoded_token=None),
     }
     output = SimpleNamespace(text="yes", token_ids=[7], logprobs=[place], finish_reason="stop")
-    said = said_of(SimpleNamespace(outputs=[output], prompt_token_ids=[1, 2]))
-    assert said == Said(
+    said = generated_text(SimpleNamespace(outputs=[output], prompt_token_ids=[1, 2]))
+    assert said == GeneratedText(
         "yes", (Token("yes", -0.5, 7, (Alternative("yes", -0.5, 7), Alternative("", LEAST, 8))),), "stop"
     )
     chat = chat_of(Question([Noise(3)], "What?", "Be brief."))

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from shoe.core.errors import OptionError
-from shoe.predict.images import Picture, looked_at
+from shoe.predict.images import Picture, check_images
 from shoe.predict.records import Pair
 from shoe.predict.visual import MARKS, Visual, fitted, marks_named, shown, whole
 from tests.predict.made import made_pictures
@@ -24,7 +24,7 @@ def picture(tmp_path: Path) -> Picture:
     path = tmp_path / "a.png"
     values = np.random.default_rng(0).integers(60, 200, (48, 64, 3)).astype(np.uint8)
     Image.fromarray(values).save(path)
-    [found], [] = looked_at([path])
+    [found], [] = check_images([path])
     return found
 
 
@@ -54,7 +54,7 @@ def test_boxes_land_on_a_turned_picture(tmp_path: Path) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     upright.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "a.png", exif=exif)
-    [turned], [] = looked_at([tmp_path / "a.png"])
+    [turned], [] = check_images([tmp_path / "a.png"])
     [drawn] = pixels(turned, "boxes")
     y, x = np.nonzero(places_of(drawn, (200, 200, 20)) | places_of(drawn, BLUE))
     assert (x.min(), y.min(), x.max() + 1, y.max() + 1) == (4, 2, 24, 40)

@@ -1,7 +1,7 @@
-"""Back ends, which answer questions about pictures: one interface, and settings that take part in the keys of answers.
+"""Interface of back ends, which run or query vision-language models, and their settings.
 
-Raw answers are kept in one form: OpenAI's chat completion, with the logarithms of raw probabilities of each token and
-of the likeliest others (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
+All raw answers are chat completions in OpenAI's form, with logarithms of the raw probabilities of each token and of the
+likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
 """
 
 from __future__ import annotations
@@ -22,44 +22,44 @@ BACKENDS = {
     "endpoint": "shoe.predict.backends.endpoint:Endpoint",
     "vllm": "shoe.predict.backends.vllm:VLLM",
 }
-"""Back ends by name, and where they are. Their modules import extras only where they use them."""
+"""Module and class of each back end by name. The modules import optional dependencies only when they use them."""
 
 
 def backend_of(name: str) -> type[BackendConfig]:
-    """Load a back end by its name."""
+    """Return the settings class of a back end by name."""
     if name not in BACKENDS:
         raise unknown_name("back end", name, BACKENDS)
     module, _, kind = BACKENDS[name].partition(":")
-    found: type[BackendConfig] = getattr(import_module(module), kind)
-    return found
+    config: type[BackendConfig] = getattr(import_module(module), kind)
+    return config
 
 
 class Backend(Protocol):
-    """A model, ready to be asked."""
+    """A model that answers questions."""
 
     def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        """Answer questions, each kept by the recorder as soon as it is answered.
+        """Answer questions, and record each answer or failure at once.
 
         Args:
-            asks: taken as there is room for them; those about one picture come one after the other.
-            recorder: asked whether there may be one more, told each answer in the form of the module, or failure.
+            asks: questions, grouped by image, which are read only when needed.
+            recorder: recorder of the answers, which also decides whether a question may be asked.
 
         Raises:
-            ShoeError: when no further question makes sense.
+            ShoeError: if no further question can succeed.
         """
 
 
 class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a back end; each kind is a subclass with those of its own.
+    """Settings of a back end; each back end has a subclass with additional settings.
 
     Attributes:
-        kind: what ``--backend`` calls the class.
-        asks: whether answers are paid for, by request.
-        model: as hub, folder or endpoint calls it.
-        revision: of the model, where it has one.
-        most_tokens: most tokens of an answer.
-        top: how many of the likeliest tokens are kept at each place, with the logarithms of their probabilities.
-        price: of tokens.
+        kind: name of the back end in ``--backend``.
+        asks: whether requests are sent to an endpoint, which may charge for them.
+        model: name of the model on the hub or at the endpoint, or a folder.
+        revision: revision of the model, if it has one.
+        most_tokens: largest number of tokens of an answer.
+        top: number of likeliest tokens that are recorded per position, with the logarithms of their probabilities.
+        price: price of tokens.
     """
 
     kind: ClassVar[str]
@@ -72,7 +72,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     price: Price = Price()
 
     def identity(self) -> dict[str, Any]:
-        """Return JSON of all that can change an answer."""
+        """Return all settings that can change an answer, as JSON."""
         return {
             "kind": self.kind,
             "model": self.model,
@@ -82,25 +82,25 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         }
 
     def more(self) -> Mapping[str, Any]:
-        """Return what else can change an answer: precision, address, hash of a folder's files."""
+        """Return further settings that can change an answer: precision, address, hash of a folder's files."""
         return {}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the parameters that bound an answer, for what it may cost."""
+        """Return the parameters that limit the length of an answer, for estimates of the cost."""
         return {"max_tokens": self.most_tokens}
 
     @property
     def at_once(self) -> int:
-        """How many questions are asked at once."""
+        """Number of questions that are asked at once."""
         raise NotImplementedError
 
     def one_of(self, workers: int) -> Self:
-        """Return the settings of one of several workers that ask at the same time."""
+        """Return the settings of one of several concurrent workers."""
         return self
 
     def check(self) -> None:
-        """See what can be seen of the settings before anything is opened or loaded."""
+        """Validate the settings without opening or loading anything."""
 
     def open(self) -> Backend:
-        """Make the back end; a model is loaded here."""
+        """Return the back end, with the model loaded."""
         raise NotImplementedError

@@ -1,9 +1,8 @@
-"""Back end ``endpoint``: any endpoint that speaks OpenAI's chat completions with pictures (vLLM's server, hosted ones).
+"""Back end ``endpoint``: any endpoint with OpenAI's chat completions and images, like vLLM's server or hosted models.
 
-Pictures are sent as PNG, without loss, inside the request. Probabilities are asked for by ``logprobs``; an endpoint
-that has none for a model answers without, or refuses with a line that says so. vLLM gives raw probabilities as it
-stands (its ``--logprobs-mode``); where a server reads a model's own settings, ``--generation-config vllm`` keeps
-penalties out.
+Images are sent as PNG inside the request. Probabilities are requested by ``logprobs``; an endpoint without them answers
+without, or with an error message. vLLM returns raw probabilities by default (``--logprobs-mode``). If a server applies
+the generation settings of a model, ``--generation-config vllm`` turns off their penalties.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from shoe.predict.questions import Ask
 
 
 class Endpoint(BackendConfig, frozen=True, kw_only=True):
-    """A model behind an address.
+    """Settings of a model at an endpoint.
 
     Attributes:
-        base_url: the address, up to what comes before /chat/completions.
-        api_key_env: environment variable with its key; OPENAI_API_KEY for the official endpoint.
-        parameters: of each request, beside or in place of ours; null takes one of ours out, as an endpoint may ask.
-        limits: of the endpoint.
+        base_url: address, without /chat/completions.
+        api_key_env: environment variable with the key; by default OPENAI_API_KEY for the official endpoint.
+        parameters: further parameters of each request; they override the default ones, and null removes a default.
+        limits: limits on the number and rate of requests.
     """
 
     kind: ClassVar[str] = "endpoint"
@@ -52,26 +51,25 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
 
     @property
     def at_once(self) -> int:
-        """The number of requests at a time, at most."""
+        """Largest number of concurrent requests."""
         return self.limits.concurrency
 
     def one_of(self, workers: int) -> Self:
-        """Divide the limits, which are the endpoint's."""
+        """Return the settings of one worker, with its part of the limits."""
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
-        """See that the address and the parameters can be."""
+        """Raise OptionError if the address or the parameters are invalid."""
         for name in OURS:
             if name in self.parameters:
-                found = f"parameters: found {name}, expected to leave it to shoe"
-                raise OptionError(f"model {quote(self.model)}: {found}")
+                raise OptionError(f"model {quote(self.model)}: parameters: found {name}, expected to leave it to shoe")
         self._address()
 
     def _address(self) -> Address:
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
-        """Read the key."""
+        """Return the back end, with the key from the environment."""
         self.check()
         return _Remote(self, self._address().open())
 

@@ -1,7 +1,7 @@
-"""Back end ``vllm``: vLLM in this process, where it is installed (it is no dependency of ours, and needs a GPU).
+"""Back end ``vllm``: vLLM in this process, if it is installed; it is no dependency of shoe, and needs a GPU.
 
-The engine batches by itself and keeps what it computed of a prompt's beginning, so that a picture's questions share it.
-Probabilities are raw (``logprobs_mode``), and a model's own settings take no part (``generation_config``).
+The engine batches by itself, and caches prompt prefixes, so that the questions about an image share its encoding.
+Probabilities are raw (``logprobs_mode``), and generation settings of the model are ignored (``generation_config``).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.request import Recorder
 from shoe.maps.local_models import files_of, first_line
 from shoe.predict.backends import Backend, BackendConfig
-from shoe.predict.confidence import LEAST, Said, completion
+from shoe.predict.confidence import LEAST, GeneratedText, completion
 from shoe.predict.questions import Ask, Question, messages_of
 from shoe.predict.records import Alternative, Token
 
 
 class VLLM(BackendConfig, frozen=True, kw_only=True):
-    """A model in vLLM's offline engine.
+    """Settings of a model in vLLM's offline engine.
 
     Attributes:
-        dtype: precision of weights and sums.
-        batch_size: questions that are handed to the engine at once; it batches them as memory allows.
-        pictures: most pictures of a question.
+        dtype: precision of weights and computations.
+        batch_size: number of questions that the engine gets at once; it batches them as memory allows.
+        pictures: largest number of images per question.
         engine: further arguments of ``vllm.LLM`` (``{"tensor_parallel_size": 4, "max_model_len": 8192}``).
     """
 
@@ -39,12 +39,12 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
     engine: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def more(self) -> Mapping[str, Any]:
-        """Return precision, further arguments, and which model a folder holds."""
+        """Return precision, further arguments, and the hash of a folder's files."""
         return {"dtype": self.dtype, "engine": self.engine, **files_of(self.model)}
 
     @property
     def at_once(self) -> int:
-        """The size of a batch."""
+        """Number of questions per batch."""
         return self.batch_size
 
     def open(self) -> Backend:
@@ -77,16 +77,16 @@ class _Offline:
 
     def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
         while not recorder.stopping:
-            batch = [one for one in islice(asks, self._batch_size) if recorder.may_ask(one)]
+            batch = [ask for ask in islice(asks, self._batch_size) if recorder.may_ask(ask)]
             if not batch:
                 return
-            chats = [chat_of(one.question) for one in batch]
-            for one, made in zip(batch, self._engine.chat(chats, self._sampling, use_tqdm=False), strict=True):
-                recorder.answer(one, completion(said_of(made), len(made.prompt_token_ids)))
+            chats = [chat_of(ask.question) for ask in batch]
+            for ask, output in zip(batch, self._engine.chat(chats, self._sampling, use_tqdm=False), strict=True):
+                recorder.answer(ask, completion(generated_text(output), len(output.prompt_token_ids)))
 
 
 def chat_of(question: Question) -> list[dict[str, Any]]:
-    """Return a chat as vLLM takes it: pictures as they are, and by their digests, so that none is prepared twice."""
+    """Return a chat in vLLM's form, with image objects, and digests by which vLLM caches the processed images."""
     messages = messages_of(question, [picture.digest for picture in question.pictures])
     opened = iter([picture.open() for picture in question.pictures])
     for part in messages[-1]["content"]:
@@ -96,14 +96,15 @@ def chat_of(question: Question) -> list[dict[str, Any]]:
     return messages
 
 
-def said_of(made: Any) -> Said:
-    """Read a ``vllm.RequestOutput``: the first of its outputs."""
+def generated_text(made: Any) -> GeneratedText:
+    """Return the first output of a ``vllm.RequestOutput``."""
     output = made.outputs[0]
-    tokens = tuple(_token(number, place) for number, place in zip(output.token_ids, output.logprobs or (), strict=True))
-    return Said(output.text, tokens, output.finish_reason or "stop")
+    places = zip(output.token_ids, output.logprobs or (), strict=True)
+    tokens = tuple(_token(token, alternatives) for token, alternatives in places)
+    return GeneratedText(output.text, tokens, output.finish_reason or "stop")
 
 
-def _token(chosen: int, place: Mapping[int, Any]) -> Token:
-    told: Sequence[tuple[int, Any]] = sorted(place.items(), key=lambda item: -item[1].logprob)
-    top = tuple(Alternative(one.decoded_token or "", max(one.logprob, LEAST), token) for token, one in told)
-    return Token(place[chosen].decoded_token or "", max(place[chosen].logprob, LEAST), chosen, top)
+def _token(chosen: int, alternatives: Mapping[int, Any]) -> Token:
+    ranked: Sequence[tuple[int, Any]] = sorted(alternatives.items(), key=lambda item: -item[1].logprob)
+    top = tuple(Alternative(item.decoded_token or "", max(item.logprob, LEAST), token) for token, item in ranked)
+    return Token(alternatives[chosen].decoded_token or "", max(alternatives[chosen].logprob, LEAST), chosen, top)
