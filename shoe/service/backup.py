@@ -1,7 +1,7 @@
-"""Copies of a service's folder, made while it runs; its pages as static files; and what a folder lacks.
+"""Backups of a service's folder, made while it runs; its pages as static files; and a check of the folder.
 
-The database is copied first, in one state of things (``VACUUM INTO``); files never change once they are there, and
-are only removed when nothing has referred to them for long, so that all that the copy refers to are found after it.
+The database is copied first, in one transaction (``VACUUM INTO``). Files never change once stored, and are removed only
+long after the last reference to them; so all files that the copied database refers to still exist afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a copy holds: files by their hashes, and bytes of them in all."""
+    """Content of a backup: files by their hashes, and their bytes in all."""
 
     files: int
     size: int
@@ -45,10 +45,10 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be.
+    """A finding of ``shoe serve doctor``.
 
     Attributes:
-        harmful: whether something is lost or broken; else it is only to be known.
+        harmful: whether something is lost or broken; otherwise it is information only.
     """
 
     what: str
@@ -57,10 +57,10 @@ class Finding:
 
 
 def backup(folder: Path, target: Path) -> Copied:
-    """Copy a service's folder, which may be in use; the copy is whole or not there.
+    """Copy a service's folder, which may be in use; after an error there is no copy.
 
     Raises:
-        InputError: for a folder of something else, one that lacks files, or a target that is there.
+        InputError: for a folder of something else, one that lacks files, or a target that exists.
     """
     _check_is_folder(folder)
     if target.exists():
@@ -92,10 +92,10 @@ def backup(folder: Path, target: Path) -> Copied:
 
 
 def restore(copy: Path, folder: Path) -> Copied:
-    """Make a service's folder, a new or empty one, from a copy, every file of which is checked.
+    """Make a service's folder, a new or empty one, from a backup, and check every file.
 
     Raises:
-        InputError: for a copy that is damaged, or a folder that holds something.
+        InputError: for a backup that is damaged, or a folder that is not empty.
     """
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
@@ -109,7 +109,7 @@ def restore(copy: Path, folder: Path) -> Copied:
 
 
 def doctor(folder: Path) -> list[Finding]:
-    """Look for what is wrong with a service's folder, which may be in use.
+    """Check a service's folder, which may be in use.
 
     Raises:
         InputError: for a folder of something else.
@@ -137,7 +137,7 @@ def doctor(folder: Path) -> list[Finding]:
 
 
 def clean(folder: Path) -> int:
-    """Remove files that nothing refers to and that are not just coming in; returns how many."""
+    """Remove files without any reference that are not being uploaded, and return their number."""
     _check_is_folder(folder)
     with closing(_opened(folder)) as db:
         kept = referenced(db)
@@ -145,7 +145,7 @@ def clean(folder: Path) -> int:
 
 
 def is_in_use(folder: Path) -> bool:
-    """Whether a server has the folder."""
+    """Return whether a server has locked the folder."""
     from filelock import lock_descriptor
 
     try:
@@ -197,7 +197,7 @@ def _of_file(folder: Path, sha256: str) -> Iterator[Finding]:
 
 
 def _copy(folder: Path, target: Path, sha256: str) -> int:
-    """Copy a file, checking its hash on the way; returns its size."""
+    """Copy a file, check its hash on the way, and return its size."""
     to, size = _place(target, sha256), 0
     to.parent.mkdir(mode=_PRIVATE, exist_ok=True)
     digest = hashlib.sha256()
@@ -244,9 +244,9 @@ _AT_ONCE = 200
 
 
 def export(folder: Folder, path: str | Path) -> int:
-    """Write every page and file that everybody may see, with relative links: the site works from disk.
+    """Write every public page and file with relative links, so that the site works from disk.
 
-    A site that is there is replaced when all of the new one is written. Returns the number of pages.
+    An existing site is replaced once all of the new one is written. Returns the number of pages.
 
     Raises:
         InputError: if the folder holds something else, or cannot be written.
@@ -293,7 +293,7 @@ def _exported_path(to: Path, path: str) -> Path:
 
 
 def _public(folder: Folder) -> Iterator[Run]:
-    """Finished runs that everybody may see, the latest first."""
+    """Return finished public runs, the latest first."""
     after = None
     while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
         yield from (for_all(folder, run) for run in found)

@@ -1,7 +1,7 @@
-"""Leaderboards: runs of equal signature beside each other, and how sure their ranks are.
+"""Leaderboards: runs of equal signature in one table, with the uncertainty of their ranks.
 
-What a run needs to stand in a table - its figures under the same draws of images as all others' - is made once, by a
-job of kind board. The table itself is computed from those when it is asked for, so it is never behind its runs.
+A job of kind board computes the figures that a run needs for a table, under the same draws of images as for all others.
+The table itself is computed from those on each request, so it is never behind its runs.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ def add_board(
     """Open a leaderboard.
 
     Args:
-        name: by which submissions name it.
+        name: its name in submissions.
         request: its ground truth, and how its runs are scored.
-        title: what people read; the name unless given.
+        title: title on pages; the name unless given.
         figure: key of the figure that ranks, as "semantic:map" or "strict:hico-det:full".
-        quota: submissions of a team in a day.
-        hidden: whether its results are kept back.
+        quota: submissions of a team per day.
+        hidden: whether its results are hidden.
 
     Raises:
-        OptionError: for a name that is taken or no name, an unknown ground truth, protocol, option or similarity, or
+        OptionError: for a name that is taken or not valid, an unknown ground truth, protocol, option or similarity, or
             a figure that the protocols do not have.
     """
     check_name("board", name)
@@ -69,7 +69,7 @@ def add_board(
 
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
-    """Let all see the results of a leaderboard, or keep them back.
+    """Publish the results of a leaderboard, or hide them.
 
     Raises:
         NotFoundError: for an unknown one.
@@ -81,17 +81,13 @@ def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
 
 
 def boards(folder: Folder) -> list[Board]:
-    """All leaderboards, by name."""
+    """Return all leaderboards, by name."""
     with folder.database.read() as db:
         return [read_row(row, Board) for row in db.execute("SELECT * FROM boards ORDER BY name")]
 
 
 def board(folder: Folder, name: str) -> Board:
-    """A leaderboard by its name.
-
-    Raises:
-        NotFoundError: for an unknown one.
-    """
+    """Return a leaderboard by its name, or raise NotFoundError."""
     found = next((each for each in boards(folder) if each.name == name), None)
     if found is None:
         raise NotFoundError(f"no leaderboard {quote(name)}")
@@ -99,13 +95,13 @@ def board(folder: Folder, name: str) -> Board:
 
 
 def standing(folder: Folder, name: str) -> Standing:
-    """A leaderboard as it stands.
+    """Return the table of a leaderboard.
 
-    The signature that all share is that of the latest run: after a change of version, those before it are left out
-    until they are scored again.
+    The shared signature is that of the latest run: after a change of version, earlier runs are left out until they are
+    scored again.
 
     Raises:
-        NotFoundError: for an unknown one.
+        NotFoundError: for an unknown leaderboard.
     """
     of = board(folder, name)
     found = _entries(folder, name)
@@ -129,7 +125,7 @@ def standing(folder: Folder, name: str) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A run that was submitted to a leaderboard; its figures, and the hash of their draws, once they are there."""
+    """A run that was submitted to a leaderboard, with its figures and the hash of their draws once they exist."""
 
     run: str
     team: str
@@ -236,7 +232,7 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
 
 
 def _figures_of(of: Truth, request: Request) -> list[str]:
-    """Keys of the figures that a request asks for."""
+    """Return the keys of the figures that a request computes."""
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.protocols import choose
     from shoe.comparison.run import PARTS, SEMANTIC

@@ -1,4 +1,4 @@
-"""Who makes a request, what they may do, and how often."""
+"""Callers of the API: authentication, permissions, and limits on the rate of requests."""
 
 from __future__ import annotations
 

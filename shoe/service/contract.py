@@ -33,42 +33,42 @@ from shoe.version import __version__
 
 
 class RefusedError(ShoeError):
-    """Base of what the service refuses."""
+    """Base class of refusals of the service."""
 
 
 class NotFoundError(RefusedError):
-    """There is no such thing, or none that this team may see."""
+    """Raised for a thing that does not exist, or that this team may not see."""
 
 
 class ConflictError(RefusedError):
-    """It cannot be done in the state that things are in."""
+    """Raised for an action that the state of a thing does not allow."""
 
 
 class TooLargeError(RefusedError):
-    """More bytes than are taken."""
+    """Raised for more bytes than the limit."""
 
 
 class DamagedError(RefusedError):
-    """What came is not what was announced: another hash, another size, or packed data that breaks off."""
+    """Raised for content with another hash or size than announced, or packed data that breaks off."""
 
 
 class FullError(RefusedError):
-    """There is no room on the disk."""
+    """Raised when the disk is full."""
 
 
 class BusyError(RefusedError):
-    """Too much at once: it can be asked for again when some of it is done."""
+    """Raised when too much is in progress; the request may be repeated later."""
 
 
 class QuotaError(RefusedError):
-    """A team has no submission left for today."""
+    """Raised when a team has no submission left for today."""
 
 
 class Refused(Exception):  # noqa: N818 - said of the request
-    """A request is refused.
+    """A refusal with its HTTP status.
 
     Attributes:
-        field: of the request, that is wrong.
+        field: name of the wrong field of the request.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Refused(Exception):  # noqa: N818 - said of the request
         self.headers = dict(headers or {})
 
     def response(self) -> Response:
-        """The answer."""
+        """Return the refusal as a response."""
         said = {"error": self.message, "field": self.field, "hint": self.hint}
         return json_response({key: value for key, value in said.items() if value}, self.status, self.headers)
 
@@ -141,17 +141,13 @@ def decoded(data: bytes, kind: type[T]) -> T:
 
 
 def unknown_fields(what: str, unknown: Sequence[str], known: Sequence[str]) -> Refused:
-    """Refuse names that a request may not have."""
+    """Raise Refused for names that a request may not have."""
     names = ", ".join(quote(name) for name in unknown[:8])
     return Refused(422, f"{_SOURCE}: unknown {what} {names}; known: {', '.join(known)}", field=printable(unknown[0]))
 
 
 async def known_parameters(request: Request) -> None:
-    """See that a request has no parameters but those of its route.
-
-    Raises:
-        Refused: 422, naming the others.
-    """
+    """Raise Refused (422), naming unknown parameters, if a request has parameters that its route does not."""
     if request.url.query:
         known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
         unknown = sorted(request.query_params.keys() - set(known))
@@ -189,14 +185,14 @@ def contract(
     open_to: str = "token",
     hidden: bool = False,
 ) -> dict[str, Any]:
-    """Make the arguments of a route that describe it.
+    """Return the arguments of a route's decorator that describe the route.
 
     Args:
         gives: type of the answer's JSON.
         takes: type of the body's JSON.
-        media: of an answer that is no JSON.
-        also: types of answers of other statuses.
-        raw: media types of a body that is no JSON.
+        media: media type of an answer that is not JSON.
+        also: types of answers with other statuses.
+        raw: media types of a body that is not JSON.
         open_to: "all" where no token is needed.
         hidden: whether the schema leaves the route out.
     """

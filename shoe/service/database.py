@@ -1,4 +1,4 @@
-"""One SQLite file: any number of readers, which see whole transactions, and one writer at a time."""
+"""One SQLite database: any number of readers, which see whole transactions, and one writer at a time."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Database:
-    """The file; connections are made when a thread first asks for one.
+    """The database; connections are made when a thread first needs one.
 
-    ``BEGIN IMMEDIATE`` takes the write lock before anything is read: a transaction that read first and then asked for
-    it would be refused at once, whatever the time to wait, if another one wrote in between.
+    ``BEGIN IMMEDIATE`` takes the write lock before any read. A transaction that read first and asked for the lock later
+    would be refused at once, whatever the timeout, if another one wrote in between.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make the tables that it does not have yet.
+        """Open the file, and make missing tables.
 
         Raises:
             InputError: for a file that is no such database, or one of a later version.
@@ -63,7 +63,7 @@ class Database:
         return connection
 
     def _reader(self) -> sqlite3.Connection:
-        """A connection of this thread's own that can only read."""
+        """Return this thread's own read-only connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if connection is None:
             connection = self._local.reader = self._connection()
@@ -71,10 +71,10 @@ class Database:
         return connection
 
     def check(self) -> None:
-        """See that the file is whole.
+        """Check the integrity of the file.
 
         Raises:
-            InputError: where it is damaged, naming what helps.
+            InputError: if it is damaged, naming what helps.
         """
         try:
             damage = self._reader().execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -88,13 +88,13 @@ class Database:
         return InputError(self.path, found=found, expected="a whole database of shoe serve", hint=hint)
 
     def version(self) -> int:
-        """A number that is another one after any change, by whatever process; compare it within one thread only."""
+        """Return a number that changes with any write, by any process; compare it within one thread only."""
         version: int = self._reader().execute("PRAGMA data_version").fetchone()[0]
         return version
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection of this thread's own that can only read; within the block it sees one state of things."""
+        """Return this thread's own read-only connection; the block sees one state of the database."""
         connection = self._reader()
         if connection.in_transaction:
             yield connection
@@ -107,7 +107,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes, for one transaction: kept when the block ends well, else undone."""
+        """Return the writing connection for one transaction: committed at the end of the block, undone on error."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -119,7 +119,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close what this thread and the writer hold."""
+        """Close the connections of this thread and the writer."""
         with self._lock:
             self._writer.close()
         reader: sqlite3.Connection | None = getattr(self._local, "reader", None)
@@ -150,7 +150,7 @@ def to_json(value: Any) -> str:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one, so that they are one transaction."""
+    """Yield the statements of a script one by one, so that they form one transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

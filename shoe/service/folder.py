@@ -40,7 +40,7 @@ _YOUNG = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A file that the store has: its hash, its size in bytes, and whether it was there before."""
+    """A stored file: its hash, its size in bytes, and whether it was stored before."""
 
     sha256: str
     size: int
@@ -48,10 +48,10 @@ class Stored:
 
 
 class Store:
-    """A folder of files ``ab/cdef...``, readable by nobody else, and none of them ever half there."""
+    """A folder of files ``ab/cdef...`` by hash, private to its user; files appear only whole."""
 
     def __init__(self, path: Path, parts: Path) -> None:
-        """Open the store in ``path``; what is not whole yet is kept in ``parts``, on the same disk."""
+        """Open the store in ``path``; unfinished files are kept in ``parts``, on the same disk."""
         self.folder, self._parts = path, parts
         path.mkdir(mode=0o700, exist_ok=True)
         for left in parts.glob("part-*"):
@@ -59,7 +59,7 @@ class Store:
                 left.unlink(missing_ok=True)
 
     def path(self, sha256: str) -> Path:
-        """Where a file lies.
+        """Return the path of a file.
 
         Raises:
             NotFoundError: if there is none, or the text is no hash.
@@ -86,11 +86,11 @@ class Store:
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
     ) -> Iterator[Receiver]:
-        """Take a file in piece by piece: ``write`` the pieces, then ``finish``; left without it, nothing is kept.
+        """Receive a file: ``write`` the pieces, then ``finish``. Without ``finish`` nothing is kept.
 
         Args:
-            encoding: how what comes is packed; the file is kept, and hashed, as it was before.
-            limit: most bytes of the decoded file.
+            encoding: compression of the pieces; the file is stored and hashed decompressed.
+            limit: largest size of the decompressed file, in bytes.
             free_below: bytes that have to stay free on the disk.
         """
         self._check_room(free_below)
@@ -109,14 +109,14 @@ class Store:
         limit: int = LARGEST,
         free_below: int = FREE_BELOW,
     ) -> Stored:
-        """Take a file in; arguments as in :meth:`receiving`, errors as in :class:`Receiver`."""
+        """Receive a whole file; arguments as in :meth:`receiving`, errors as in :class:`Receiver`."""
         with self.receiving(encoding, limit, free_below) as receiver:
             for chunk in chunks:
                 receiver.write(chunk)
             return receiver.finish()
 
     def put(self, path: Path) -> Stored:
-        """Take in a copy of a file."""
+        """Store a copy of a file."""
         with path.open("rb") as stream:
             return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
 
@@ -125,7 +125,7 @@ class Store:
             raise FullError(f"the disk of the service is full: fewer than {many(free_below, 'byte')} are free")
 
     def hashes(self) -> Iterator[str]:
-        """All files."""
+        """Yield the hashes of all files."""
         for folder in sorted(self.folder.iterdir()):
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
@@ -141,7 +141,7 @@ class Store:
 
 
 class Receiver:
-    """A file that is coming in."""
+    """A file in the course of being received."""
 
     def __init__(
         self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int
@@ -174,11 +174,7 @@ class Receiver:
             self._stream.write(piece)
 
     def check_whole(self) -> None:
-        """See that packed data does not break off.
-
-        Raises:
-            DamagedError: if it does.
-        """
+        """Raise DamagedError if packed data breaks off."""
         if self._decoder and not self._decoder.is_whole:
             raise DamagedError("found packed data that breaks off, expected all of it")
 
@@ -186,10 +182,10 @@ class Receiver:
         """Put the file in its place.
 
         Args:
-            expected: SHA-256 that the content has to have; None for any.
+            expected: required SHA-256 of the content; None for any.
 
         Raises:
-            DamagedError: if packed data breaks off, or the content is not what is expected.
+            DamagedError: if packed data breaks off, or the hash is another one.
         """
         self.check_whole()
         sha256 = self._hash.hexdigest()
@@ -213,7 +209,7 @@ class Receiver:
 
 
 def _small(chunk: bytes) -> Iterator[bytes]:
-    """Little at once: what comes out of it has no bound, and after each end in it, the rest of it is copied."""
+    """Split packed data into small pieces: a piece's output has no bound, and after an inner end the rest is copied."""
     return (chunk[start : start + (1 << 10)] for start in range(0, len(chunk), 1 << 10))
 
 
@@ -270,14 +266,14 @@ _PRIVATE = 0o700
 
 
 class Folder:
-    """Everything that one service keeps.
+    """The folder of one service.
 
     Attributes:
         database: ``shoe.sqlite``.
-        uploads: parts of uploads that are not whole yet.
-        jobs: scratch folders of jobs under way.
+        uploads: parts of unfinished uploads.
+        jobs: scratch folders of running jobs.
         maps: copies of registered similarity maps.
-        work: set when there is something to claim.
+        work: event that is set when a job is queued.
     """
 
     def __init__(self, path: Path) -> None:
@@ -295,10 +291,10 @@ class Folder:
         """Open a folder.
 
         Args:
-            create: whether to make it, and what belongs into it, where there is none.
+            create: whether to make the folder and its content if absent.
 
         Raises:
-            InputError: where there is none, or no place for it, or it holds something else.
+            InputError: if it is absent, cannot be made, or holds something else.
         """
         place = Path(path)
         if not create and not (place / "shoe.sqlite").is_file():
@@ -319,10 +315,10 @@ class Folder:
             raise InputError(path, found=found, expected="a folder that can be written to") from None
 
     def lock(self) -> None:
-        """Take the folder for this process, until it ends: one server a folder.
+        """Lock the folder for this process until it ends: one server per folder.
 
         Raises:
-            OptionError: if another one has it.
+            OptionError: if another process has the lock.
         """
         from filelock import lock_descriptor
 
@@ -333,7 +329,7 @@ class Folder:
         self._lock = handle
 
     def close(self) -> None:
-        """Give back the lock and close the database."""
+        """Release the lock and close the database."""
         self.database.close()
         if self._lock is not None:
             os.close(self._lock)

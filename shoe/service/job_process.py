@@ -52,10 +52,10 @@ def do(task: Task, folder: Path) -> Done:
     """Do a job.
 
     Args:
-        folder: to write in; files go to ``out`` in it.
+        folder: folder to write in; output files go to ``out`` in it.
 
     Raises:
-        ShoeError: where the client can fix what is wrong.
+        ShoeError: where the client can fix the cause.
     """
     (folder / "out").mkdir()
     done = _KINDS[task.kind](_Place(task, folder))
@@ -64,44 +64,44 @@ def do(task: Task, folder: Path) -> Done:
 
 
 def told(error: ShoeError, folder: Path) -> str:
-    """What a client hears of an error: its own name of its file, and no path of the server."""
+    """Return the text of an error for a client, with the client's name of the file and without paths of the server."""
     return str(error).replace(str(folder / _PREDICTIONS), THE_FILE).replace(f"{folder}/", "")
 
 
 def stage(name: str, progress: float) -> None:
-    """Say what is being done, and how much is behind, 0 to 1."""
+    """Report the current stage, and the progress 0 to 1."""
     print("stage", name, progress, flush=True)  # noqa: T201  # the parent listens
 
 
 def log(line: str) -> None:
-    """Write to the log of the run."""
+    """Write a line to the log of the run."""
     print("log", " ".join(line.split()), flush=True)  # noqa: T201  # the parent listens
 
 
 class _Place:
-    """Files of a task, under names that readers may see, and where its outputs go."""
+    """Input files of a task under names that readers may see, and the place of its outputs."""
 
     def __init__(self, task: Task, folder: Path) -> None:
         self.task, self._folder = task, folder
         self.out = folder / "out"
 
     def request(self, kind: type[Any]) -> Any:
-        """What is wanted."""
+        """Return the request, as a type."""
         return msgspec.convert(self.task.request, kind)
 
     def file(self, sha256: str, name: str) -> Path:
-        """A stored file, under a name."""
+        """Return the path of a stored file, under a name."""
         path = self._folder / name
         path.parent.mkdir(exist_ok=True)
         path.symlink_to(Path(self.task.files) / sha256[:2] / sha256[2:])
         return path
 
     def predictions(self, asked: Scoring) -> Path:
-        """The client's file."""
+        """Read the client's file."""
         return self.file(asked.predictions, _PREDICTIONS)
 
     def asked(self, of: Scoring) -> ScoringOptions:
-        """The options of the command line."""
+        """Return the request's options, as on the command line."""
         from shoe.scoring.file_options import ScoringOptions
 
         def kept(folder: str, file: StoredFile | None) -> Path | None:
@@ -124,7 +124,7 @@ class _Place:
         )
 
     def similarity(self, of: Scoring) -> str:
-        """The name of a map of shoe's own, or the folder of a registered one."""
+        """Return the name of a shipped map, or the folder of a registered one."""
         folder = of.similarity.get("folder")
         return of.similarity["name"] if folder is None else str(Path(self.task.maps) / folder)
 
@@ -206,7 +206,7 @@ def _page(place: _Place) -> Done:
 
 
 def _board(place: _Place) -> Done:
-    """What a run needs to stand in a leaderboard: its figures, and each under the draws of images that all share."""
+    """Compute what a run needs for a leaderboard: its figures, also under the draws of images that all runs share."""
     import numpy as np
 
     from shoe.comparison.resampling import Resampler, drawn_images
@@ -247,7 +247,7 @@ def _compare(place: _Place) -> Done:
 
 
 def _telling(share: float) -> Callable[[str], None]:
-    """Tells the stages of reading and scoring, which are a share of the whole."""
+    """Return a function that reports the stages of reading and scoring as a share of the whole."""
     progress: Iterator[float] = iter((0.0, 0.6 * share))
     return lambda name: stage(name, next(progress))
 
@@ -261,7 +261,7 @@ _OF_SINGLE = frozenset({"examples", "confusions", "commonest"})
 
 
 def _without_single(content: Any) -> Any:
-    """The same, without what tells boxes and labels of single images."""
+    """Return the diagnosis without boxes and labels of single images."""
     if isinstance(content, Mapping):
         return {key: _without_single(value) for key, value in content.items() if key not in _OF_SINGLE}
     return [_without_single(value) for value in content] if isinstance(content, list | tuple) else content

@@ -1,7 +1,7 @@
-"""The queue: a table of jobs, of which each worker claims one at a time, and of which none is ever lost or done twice.
+"""The queue: a table of jobs, each claimed by one worker, never lost and never done twice.
 
-A job's key stands for everything that its outcome depends on. Only who holds the attempt that the table names may say
-how it ended; all others come too late, and nothing that they say is kept.
+A job's key identifies everything that its outcome depends on. Only the holder of the attempt in the table may report
+how it ended; reports of other attempts are ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEASE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """Work that is wanted.
+    """A job to queue.
 
     Attributes:
         kind: one of ``PRIORITIES``.
@@ -42,14 +42,14 @@ class New:
 
     @property
     def key(self) -> str:
-        """64 hex digits that stand for kind, request and version."""
+        """64 hex digits of kind, request and version."""
         whole = {"kind": self.kind, "shoe": __version__, "request": self.request}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that a worker holds: which attempt, and how many children of it died before."""
+    """A claimed job: its attempt, and the number of its children that died before."""
 
     key: str
     kind: str
@@ -60,7 +60,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a job found: files by name, figures by key, the signature of a scoring."""
+    """Outcome of a job: files by name, figures by key, the signature of a scoring."""
 
     outputs: Mapping[str, File]
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -68,11 +68,7 @@ class Outcome:
 
 
 def add(db: sqlite3.Connection, new: New) -> str:
-    """Queue a job unless it is there already; one that failed or was cancelled is queued again.
-
-    Returns:
-        Its key.
-    """
+    """Queue a job unless it is there already, and return its key; a failed or cancelled job is queued again."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
@@ -84,7 +80,7 @@ def add(db: sqlite3.Connection, new: New) -> str:
 
 
 def claim(folder: Folder, lease: float = LEASE) -> Job | None:
-    """Take the first job of the queue; None where it is empty."""
+    """Claim the first job of the queue; None if it is empty."""
     now = time.time()
     with folder.database.read() as db:  # looking takes no lock
         if db.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone() is None:
@@ -111,10 +107,10 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(
     folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = (), lease: float = LEASE
 ) -> bool:
-    """Say that a job is still worked on, and how far it is.
+    """Renew the lease of a job, and record its progress.
 
     Returns:
-        False if it is no longer this worker's, as it was cancelled.
+        False if this worker has lost the job, because it was cancelled.
     """
     with folder.database.write() as db:
         changed = db.execute(
@@ -134,10 +130,10 @@ def finish(
     lines: Sequence[str] = (),
     after: Callable[[sqlite3.Connection, Job], None] = lambda db, job: None,
 ) -> bool:
-    """Write the outcome of a job, whose files are stored already, and queue what follows, in one transaction.
+    """Record the outcome of a job, whose files are stored already, and queue the jobs that follow, in one transaction.
 
     Returns:
-        False if it was no longer this worker's; nothing is kept then.
+        False if this worker has lost the job; nothing is kept then.
     """
     with folder.database.write() as db:
         changed = db.execute(
@@ -153,12 +149,12 @@ def finish(
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
-    """Say why a job has no outcome; False if it was no longer this worker's."""
+    """Record why a job failed; return False if this worker has lost it."""
     return _end(folder, job, "failed", reason, [*lines, f"failed: {reason}"])
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again whose child died by no limit of its own, or fail it when that happened too often."""
+    """Queue a job again whose child died by no limit of its own, or fail it after too many deaths."""
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
         return fail(folder, job, f"{why}, {deaths} times", lines)
@@ -166,12 +162,12 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
-    """Queue a job again that has no part in why it ended."""
+    """Queue a job again that ended for a reason outside of it."""
     return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"])
 
 
 def running(folder: Folder) -> list[Job]:
-    """Jobs that somebody claimed."""
+    """Return claimed jobs."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM jobs WHERE state = 'running'").fetchall()
     return [_job(row) for row in rows]
@@ -182,7 +178,7 @@ def _job(row: sqlite3.Row) -> Job:
 
 
 def requeue_lost(folder: Folder, now: float | None = None) -> int:
-    """Queue jobs again whose worker fell silent for longer than its lease; returns how many."""
+    """Queue jobs again whose worker has been silent for longer than its lease, and return their number."""
     lost = "state = 'running' AND lease_until < ?"
     now = time.time() if now is None else now
     with folder.database.read() as db:  # looking takes no lock

@@ -1,4 +1,4 @@
-"""The child process that runs one job within limits, and the interface of the executors that start such processes."""
+"""Child processes that run one job within limits, and the interface of the executors that start them."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class RunningJob(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended and all its lines were returned."""
+        """Return whether it has ended and all its lines were returned."""
 
     @property
     def end(self) -> End | None:
-        """How it ended; None if it has written a result."""
+        """Return how it ended; None if it has written a result."""
 
     def listen(self, seconds: float) -> list[str]:
         """Return new lines of the child, as soon as there are any, or after about so many seconds."""
@@ -108,7 +108,7 @@ class Executor(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether a job can be started now."""
+        """Return whether a job can be started now."""
 
     def start(self, scratch: Path, task: Task) -> RunningJob:
         """Start a job, whose results are in ``scratch``, a folder to create, once it has ended."""

@@ -83,7 +83,7 @@ def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
 
 
 def command_of(folder: Folder, id_: str) -> str:
-    """Return the command that reproduces the result of a run, for who has its files.
+    """Return the command that reproduces the result of a run from its files.
 
     Raises:
         NotFoundError: for an unknown run.
@@ -303,11 +303,11 @@ AGGREGATES = frozenset(
 
 
 def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """A run that somebody may see: their team's, a public one, any for who runs the server.
+    """Return a run if the caller may see it: a run of the team, a public one, or any for administrators.
 
     Raises:
-        NotFoundError: where there is none, in the same words as for one that they may not see.
-        Refused: 401 for who has shown no token, whether there is one or not.
+        NotFoundError: if there is none, in the same words as for a run that the caller may not see.
+        Refused: 401 for a caller without a token, whether there is a run or not.
     """
     try:
         found = run(folder, id_)
@@ -325,11 +325,11 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
 
 
 def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """A run that somebody may change: their team's, any for who runs the server.
+    """Return a run if the caller may change it: a run of the team, or any for administrators.
 
     Raises:
-        NotFoundError: where they cannot see one.
-        Refused: 403 for one that they can only see.
+        NotFoundError: if the caller may not see one.
+        Refused: 403 if the caller may only see it.
     """
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
@@ -338,34 +338,30 @@ def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
 
 
 def is_hidden(folder: Folder, identity: Identity, run: Run) -> bool:
-    """Whether a run's results are hidden from somebody, as those of its leaderboard are."""
+    """Return whether a run's results are hidden from a caller, as those of its leaderboard are."""
     return run.board is not None and not identity.allows("admin") and not _is_public_board(folder, run.board)
 
 
 def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
-    """A run without results that are hidden from somebody."""
+    """Return a run without results that are hidden from a caller."""
     return run if identity.allows("admin") else for_all(folder, run)
 
 
 def for_all(folder: Folder, run: Run) -> Run:
-    """A run without results that are hidden from everybody but who runs the server."""
+    """Return a run without results that are hidden from all but administrators."""
     if run.board is None or _is_public_board(folder, run.board):
         return run
     return replace(run, figures={}, outputs={}, signature=None, further={})
 
 
 def check_results(folder: Folder, identity: Identity, run: Run) -> None:
-    """See that the results of a run are not hidden from somebody.
-
-    Raises:
-        Refused: 403, saying that they are.
-    """
+    """Raise Refused (403) if the results of a run are hidden from a caller."""
     if is_hidden(folder, identity, run):
         raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Ids of runs whose results somebody may see.
+    """Return IDs of runs whose results a caller may see.
 
     Raises:
         NotFoundError, Refused: as :func:`visible_run` and :func:`check_results`.
@@ -376,9 +372,9 @@ def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list
 
 
 def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
-    """See that a ground truth may be scored on outside of leaderboards: not where one of them is hidden or has a quota.
+    """Check that a ground truth may be used outside of leaderboards: none of its leaderboards is hidden or has a quota.
 
-    One that is not shown is scored on as a whole: figures of a single image would tell its labels.
+    A ground truth that is not shown is scored as a whole: figures of a single image would reveal its labels.
 
     Raises:
         Refused: 403, naming the leaderboards, or that it is not shown.
@@ -401,11 +397,7 @@ def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool)
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
-    """See that a file tells nothing of a ground truth that is not shown.
-
-    Raises:
-        Refused: 403, saying so.
-    """
+    """Raise Refused (403) if a file reveals details of a ground truth that is not shown."""
     if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
         raise Refused(
             403,

@@ -1,4 +1,4 @@
-"""Submissions: what teams send and ask for, and the jobs that this makes."""
+"""Submissions of teams, and the jobs that they create."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def submit(
     board: str | None = None,
     most_waiting: int | None = None,
 ) -> Run:
-    """Ask for predictions to be scored; asked again for the same, the same run.
+    """Submit predictions to be scored; an equal submission returns the same run.
 
     Args:
-        name: what to call the run; the name of the file unless given.
-        request: how to score; for a leaderboard, its own takes the place of all but how the file is read.
-        most_waiting: runs of the team that may wait or be under way; None for any number.
+        name: name of the run; that of the file unless given.
+        request: how to score; a leaderboard's own request replaces all of it but how the file is read.
+        most_waiting: limit on the team's waiting and running runs; None for no limit.
 
     Raises:
-        NotFoundError: for predictions that the team did not give, or an unknown leaderboard.
-        OptionError: for an unknown truth, protocol, option, similarity or subset, or a way to read predictions that is
-            none.
+        NotFoundError: for predictions that the team did not upload, or an unknown leaderboard.
+        OptionError: for an unknown truth, protocol, option, similarity or subset, or a way to read predictions that
+            does not exist.
         QuotaError: if the team has no submission to the leaderboard left for today.
         BusyError: if too many of its runs wait.
     """
@@ -71,11 +71,11 @@ def submit(
 
 
 def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
-    """Do a failed or cancelled run again: a submission like any other, for the quota and the queue.
+    """Repeat a failed or cancelled run; for quota and queue it is a submission like any other.
 
     Raises:
         NotFoundError: for an unknown run.
-        ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
+        ConflictError: for a run that has neither failed nor was cancelled, or that was submitted again since.
         QuotaError, BusyError: as :func:`submit`.
     """
     of = run(folder, id_)
@@ -110,18 +110,18 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Ask for finished runs to be compared.
+    """Submit a comparison of finished runs.
 
     Args:
-        ids: of 2 to 20 runs of one ground truth.
-        resamples: how often images are drawn.
+        ids: IDs of 2 to 20 runs of one ground truth.
+        resamples: number of draws of images.
         most_waiting: as of :func:`submit`.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: for a run that is not done.
         BusyError: if too many of the team's runs wait.
-        OptionError: for too few or too many, or one twice.
+        OptionError: for too few or too many runs, or one twice.
     """
     if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
         raise OptionError(f"compare: found {len(ids)} runs, expected 2 to {_MOST_COMPARED}, each once")
@@ -158,14 +158,14 @@ def compare(
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
-    """Queue the page and the diagnosis of every run whose job was done."""
+    """Queue page and diagnosis of every run whose job is done."""
     rows = db.execute("SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0", (job.key,)).fetchall()
     for row in rows:
         _follow_done(db, row["id"])
 
 
 def _follow_done(db: sqlite3.Connection, id_: str) -> None:
-    """Queue the page and the diagnosis of a run, and what its leaderboard needs, if its job was done."""
+    """Queue page and diagnosis of a run, and its leaderboard's job, if its own job is done."""
     row = db.execute(
         "SELECT runs.*, jobs.outputs, jobs.request AS asked FROM runs JOIN jobs USING (key) "
         "WHERE id = ? AND kind = 'score' AND state = 'done'",
@@ -185,7 +185,7 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
 
 
 def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
-    """The job of a request, which names no truth or map but holds what they are."""
+    """Return the job of a request: names of truth and map are replaced by their contents."""
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.protocols import shortest
     from shoe.predictions import check_names
@@ -213,7 +213,7 @@ def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
 
 
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
-    """Runs that failed or were cancelled use nothing up."""
+    """Raise QuotaError if a team has used its quota; failed and cancelled runs do not count."""
     if board is None:
         return
     quota = db.execute(

@@ -1,4 +1,4 @@
-"""Tokens: who calls, for which team, and what they may do. Only hashes are kept; a token is shown once."""
+"""Tokens of callers: team and permissions. Only hashes are kept; a token is shown once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def record(
     detail: str | None = None,
     address: str | None = None,
 ) -> None:
-    """Add an entry to the audit log; texts of clients are made fit for one line."""
+    """Add an entry to the audit log; texts of clients are shortened to one line."""
     texts = [None if text is None else printable(text, 300) for text in (actor, address, action, object, detail)]
     with folder.database.write() as db:
         db.execute(
@@ -62,11 +62,11 @@ _DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who calls.
+    """A caller.
 
     Attributes:
-        team: None for who has shown nothing.
-        key: what their requests are counted under; None where they are not counted.
+        team: None for a caller without a token.
+        key: key under which requests are counted; None where they are not counted.
     """
 
     team: str | None
@@ -75,7 +75,7 @@ class Identity:
     key: str | None
 
     def allows(self, scope: Scope) -> bool:
-        """Whether they may do this."""
+        """Return whether the caller has a permission."""
         return any(each in self.scopes for each in (SCOPES[SCOPES.index(scope) :] if scope in SCOPES else (scope,)))
 
 
@@ -85,11 +85,11 @@ def new_token(
     """Make a token of 256 random bits.
 
     Args:
-        team: whose it is; a team is made where there is none of this name.
-        days: until it expires; None for never.
+        team: its team, made if absent.
+        days: days until it expires; None for never.
 
     Returns:
-        The token: it is known to nobody else and cannot be shown again.
+        The token, which cannot be shown again.
 
     Raises:
         OptionError: for an unknown scope, an empty or long name, or days that are not positive.
@@ -116,7 +116,7 @@ def new_token(
 
 
 def check(folder: Folder, token: str) -> Identity | None:
-    """Who has a token; None where it is no valid one."""
+    """Return the owner of a token; None if it is not valid."""
     hashed = _hash(token)
     with folder.database.read() as db:
         row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
@@ -124,7 +124,7 @@ def check(folder: Folder, token: str) -> Identity | None:
 
 
 def tokens(folder: Folder) -> list[Token]:
-    """All tokens, the newest first."""
+    """Return all tokens, the newest first."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM tokens ORDER BY created DESC, hash")
         return [read_row(row, Token, scopes=row["scopes"].split()) for row in rows]
@@ -134,7 +134,7 @@ def revoke(folder: Folder, prefix: str) -> Token:
     """Revoke the token with a prefix, as lists show it, and the logins made with the token.
 
     Raises:
-        NotFoundError: where no valid token begins so.
+        NotFoundError: if no valid token has the prefix.
     """
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
     if found is None:
@@ -145,7 +145,7 @@ def revoke(folder: Folder, prefix: str) -> Token:
 
 
 def note_use(folder: Folder, used: Mapping[str, float]) -> None:
-    """Keep when tokens were last used, by their hashes."""
+    """Record when tokens were last used, by their hashes."""
     with folder.database.write() as db:
         db.executemany("UPDATE tokens SET last_used = ? WHERE hash = ?", [(at, of) for of, at in used.items()])
 
@@ -154,7 +154,7 @@ def log_in(folder: Folder, token: str, seconds: float) -> str | None:
     """Begin a browser's session, which lasts at most so many seconds.
 
     Returns:
-        The session's secret, for a cookie; None where the token is not valid.
+        The session's secret, for a cookie; None if the token is not valid.
     """
     if check(folder, token) is None:
         return None
@@ -166,7 +166,7 @@ def log_in(folder: Folder, token: str, seconds: float) -> str | None:
 
 
 def check_session(folder: Folder, secret: str) -> Identity | None:
-    """Who a session is of; None where it has ended, or its token has."""
+    """Return the caller of a session; None if it, or its token, has ended."""
     with folder.database.read() as db:
         row = db.execute(
             "SELECT tokens.hash, name, team, scopes, revoked, "
