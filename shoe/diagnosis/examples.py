@@ -1,4 +1,4 @@
-"""Which cases stand for an error in pictures: the best-scored ones, of as many images and kinds as there are."""
+"""Examples of an error for pictures: the best-scored cases, of as many images and kinds as possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shoe.scoring.matching.task import Boxes
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A person, an object and what the one does; boxes are edges in pixels of the annotated image."""
+    """A person, an object and the interaction; boxes are edges in pixels of the annotated image."""
 
     human: tuple[float, ...]
     object: tuple[float, ...]
@@ -27,14 +27,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class ErrorExample:
-    """One case.
+    """One case of an error.
 
     Attributes:
-        size: its annotated width and height; 0, 0 where unknown.
+        size: annotated width and height of the image; 0, 0 where unknown.
         predicted: the prediction; None for missed ground truth.
-        truth: the ground truth that it is about or, failing that, the nearest of its image; None where there is none.
-        about: whether ``truth`` is what the prediction is about.
-        found: score of the true positive that ``truth`` has; None where it has none.
+        truth: the ground truth that it refers to or, failing that, the nearest of its image; None where there is none.
+        about: whether the prediction refers to ``truth``.
+        found: score of the true positive of ``truth``; None where it has none.
         overlap: IoU of the human and of the object boxes, as the diagnosis compares them; None without both.
     """
 
@@ -49,7 +49,7 @@ class ErrorExample:
 
 
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the seed."""
+    """Choose cases of an error; ties, and ground truth, which has no score, are ordered by the seed."""
     if error == "missed_gt":
         truth = analysis.task.truth.interactions
         rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
@@ -64,7 +64,7 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """The best row of each image; of these the best of each kind, then the second of each kind, and so on."""
+    """Return the best row of each image; of these the best of each kind, then the second of each kind, and so on."""
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]

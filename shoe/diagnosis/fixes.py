@@ -1,4 +1,4 @@
-"""Fix targets: which ground truth an error becomes a true positive of when an oracle fixes it."""
+"""Fix targets: the ground truth that an oracle makes an error a true positive of."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ BOXES = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX)
 
 
 def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
-    """List the truths that errors of each type could be about: predictions, ascending, and their truths, ascending.
+    """List possible targets of errors: predictions, ascending, and their truths, ascending.
 
-    They are those that share what the prediction has right: the object box of a human box error, the human box of an
-    object box error, either box of an association error, both of an interaction error (IJCV paper 3.2.1, 3.2.2). Where
-    one of them has the verb of a box error, that action is right, and the others are out.
+    These truths share what the prediction has right: the object box for a human box error, the human box for an object
+    box error, either box for an association error, both for an interaction error (IJCV paper 3.2.1, 3.2.2). Where one
+    of them has the verb of a box error, only those with that verb remain.
     """
     shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
     of_prediction = types[overlaps.prediction]
@@ -57,10 +57,10 @@ def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruePairs:
-    """Which ground truths are of one person and object: boxes are drawn anew for each verb (protocols.md 8.7).
+    """Ground truths by pair of a person and an object, whose boxes are drawn anew for each verb (protocols.md 8.7).
 
     Attributes:
-        first, count: (t,) where the truths of each one's pair begin, and how many there are; it is one of them.
+        first, count: (t,) where the truths of each one's pair begin, and their number; it is one of them.
         truth: all these lists, one after the other.
     """
 
@@ -85,20 +85,21 @@ class TruePairs:
         return cls(np.cumsum(count) - count, count, other[np.argsort(one, kind="stable")])
 
     def whole(self, truths: Indices) -> Indices:
-        """All truths of the pairs of some."""
+        """Return all truths of the pairs of some truths."""
         return self.truth[expand(self.first[truths], self.count[truths])[1]]
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Let each error choose one of the truths that it could be about, as the papers say.
+    """Choose one possible target for each error, as in the papers.
 
-    Errors choose in the order of descending scores, each among its truths, whoever finds them already. Where one of
-    them has the prediction's verb, that action is right, and the others are out. For association errors "each pair is
-    fixed only once" (IJCV paper 3.2.1): truths of a pair that was a target before, of this oracle or an earlier one of
-    the progression, are out.
+    Errors choose in the order of descending scores, each among its possible targets, found or not. Where one of them
+    has the prediction's verb, only those remain. For association errors "each pair is fixed only once" (IJCV paper
+    3.2.1): truths of a pair that was a target before, of this oracle or an earlier one of the progression, are
+    excluded.
 
-    With a seed, any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone;
-    without a seed a truth without a true positive, else the one whose true positive scores least, the first of equals.
+    With a seed, targets are equally likely, and the draw depends only on the seed and the prediction's row in its
+    table; without a seed a truth without a true positive is chosen, else the one whose true positive scores least, the
+    first of equals.
     """
     in_turn = {
         type_: list(turns(scope, prediction))
@@ -159,7 +160,7 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Which pairs keep the verb, or are of a prediction that has no pair which does."""
+    """Return which pairs keep the verb, or belong to a prediction without a pair that does."""
     start, size = runs(prediction)
     if len(start) == 0:
         return same_verb
@@ -168,7 +169,7 @@ def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Find the toolbox's best map: (t,) the prediction that could be each truth's, of any type; -1 where none.
+    """Compute the toolbox's best map: (t,) the prediction, of any type, assigned to each truth; -1 where none.
 
     Truths take turns in the order of the file. Each takes the best-scored prediction that is no true positive, is not
     taken, has a higher score than the truth's own true positive, and shares the truth's human box - or, if its human
@@ -192,7 +193,7 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Each error becomes what the map says; one that the map does not name becomes nothing (protocols.md 8.4)."""
+    """Return the map's target of each error; an error that the map does not name has none (protocols.md 8.4)."""
     truth = np.flatnonzero(best >= 0)
 
     def targets(_: State, type_: ErrorType) -> Fixes:
@@ -216,7 +217,7 @@ truths are in the order of their classes here."""
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """The oracles of one analysis under several seeds; s seeds, t ground truths, p predictions of its scope.
+    """Oracles of one analysis under several seeds; s seeds, t ground truths, p predictions of its scope.
 
     Attributes:
         scope: of the analysis, which averages over all classes and integrates at all points.
@@ -243,7 +244,7 @@ class OverSeeds:
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """(s, 3 + p) the same after each step of the progression."""
+        """Return (s, 3 + p) mean AP after each step of the progression."""
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:
@@ -277,7 +278,7 @@ class OverSeeds:
         return np.broadcast_to(found, (len(self.seeds), len(found)))
 
     def _position(self, prediction: Indices, truth: Indices) -> Indices:
-        """Where predictions would stand in the classes of truths."""
+        """Return the rank that predictions would have in the classes of truths."""
         return self.ranking.position(self.scope.truth_hoi[truth], self.scope.rank[prediction])
 
     @cached_property
@@ -303,7 +304,7 @@ class OverSeeds:
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Which of the possible fix targets that matter are drawn: (h,) seeds, counted from 0, and rows of the list."""
+        """Return which possible fix targets that matter are drawn: (h,) seeds, counted from 0, and rows of the list."""
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)
@@ -317,7 +318,7 @@ class OverSeeds:
 
     @cached_property
     def _after_boxes(self) -> Found:
-        """After fixes of association errors that come after those of boxes, whose targets are out."""
+        """Fix association errors after box errors, whose targets are excluded."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
         wanted = np.zeros(len(self.found_by), bool)
         wanted[self.pairs.whole(distinct(candidates))] = True
@@ -340,7 +341,7 @@ class OverSeeds:
         used[seed[owner], pairs.truth[member]] = True
 
     def _associated(self, used: Mask) -> Found:
-        """Fix association errors, one prediction of each image after the other; ``used`` pairs are out."""
+        """Fix association errors, one prediction of each image after the other; ``used`` pairs are excluded."""
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
         position = self._position(prediction, truth)
@@ -388,7 +389,7 @@ class OverSeeds:
         return [with_truth, *(with_truth & part for part in (classes.rare, classes.non_rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
-        """(s, K) ground truths of each class that count."""
+        """Return (s, K) number of counted ground truths of each class."""
         size = len(self._parts[0])
         seed, truth = np.nonzero(counted)
         numbers = np.bincount(seed * size + self._category[truth], minlength=len(counted) * size)
@@ -396,20 +397,20 @@ class OverSeeds:
 
     @cached_property
     def _weights(self) -> Floats:
-        """(3 + p, t) what the precision at each ground truth counts in the means."""
+        """Return (3 + p, t) weight of the precision at each ground truth in the means."""
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
         return np.stack(parts)[:, self._category]
 
     def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """(s, 3 + p) mean AP when errors of some types are gone, and truths are found at these positions."""
+        """Return (s, 3 + p) mean AP when errors of some types are removed, and truths are found at these positions."""
         figures = np.array([self._weights @ precision for precision in self._precisions(found, gone)])
         figures[:, [not part.any() for part in self._parts]] = np.nan
         return figures
 
     @property
     def _without_missed(self) -> Floats:
-        """(s, 3 + p) mean AP when missed ground truth no longer counts: what is found stays."""
+        """Return (s, 3 + p) mean AP when missed ground truth no longer counts: matches stay."""
         (precision,) = self._precisions(self._before[:1], set())
         found = np.bincount(self._category, precision, minlength=len(self._parts[0]))
         truths = self._truths(~self.missed)
@@ -420,10 +421,10 @@ class OverSeeds:
             )
 
     def _precisions(self, found: Found, gone: set[ErrorType]) -> Iterator[Floats]:
-        """Per seed (t,) precision under the envelope at each true positive, the best first; 0 for truths not found.
+        """Return, per seed, (t,) precision under the envelope at each true positive, best first; 0 for missed truths.
 
-        What stands further back in a class has as many false positives before it, or more. So these numbers alone are
-        sorted, apart for each class, and true positives are counted by their place.
+        Within a class, the number of false positives before an entry never falls. So these numbers alone are sorted for
+        each class, and true positives are counted by their position.
         """
         false = np.ones(len(ErrorType), bool)
         false[[ErrorType.TRUE_POSITIVE, *gone]] = False
@@ -450,13 +451,13 @@ class OverSeeds:
 
 
 def over_seeds(figures: Floats, of: Callable[[Floats], float] = np.mean) -> float | None:
-    """The mean, or another figure, of (s,) figures that are not NaN; None where all are."""
+    """Return the mean, or another statistic, of (s,) figures that are not NaN; None where all are."""
     there = figures[~np.isnan(figures)]
     return float(of(there)) if len(there) else None
 
 
 def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
-    """Mean and standard deviation of the first three columns of (s, 3 or more) figures; one alone deviates by 0."""
+    """Return mean and standard deviation of the first three columns of (s, 3 or more) figures; 0 for a single one."""
 
     def deviation(there: Floats) -> float:
         return float(there.std(ddof=1)) if len(there) > 1 else 0.0

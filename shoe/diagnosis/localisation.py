@@ -1,8 +1,8 @@
-"""Pair localisation: which pairs of a person and an object are found, whatever their interaction.
+"""Pair localisation: pairs of a person and an object that are found, whatever their interaction.
 
-Pairs come before interactions are classified (IJCV paper 4.1): from a file of pairs, or as the distinct pairs of
-triplets. Boxes are compared as the toolbox compares them, with an IoU of at least 0.5, since the papers name no
-threshold for pairs. Multiplicity is a choice (:class:`PairRules`; protocols.md 8.7).
+Pairs come before the classification of interactions (IJCV paper 4.1): from a file of pairs, or as the distinct pairs of
+triplets. Boxes are compared as in the toolbox, with an IoU of at least 0.5, since the papers name no threshold for
+pairs. The counting of multiple matches is a choice (:class:`PairRules`; protocols.md 8.7).
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class PairRules:
-    """How pairs are counted (protocols.md 8.7); the defaults are the toolbox's for HICO-DET.
+    """Rules for counting pairs (protocols.md 8.7); the defaults are the toolbox's for HICO-DET.
 
     Attributes:
-        pairs: when two pairs of the ground truth are one. ``index``: same boxes and object. ``merged``: in the order of
-            the file a pair joins the first one kept that it overlaps; HICO-DET draws boxes anew for each label, which
-            makes 33,405 pairs of 22,012 visible ones.
-        precision: what is right. ``first-match``: predictions that are the first in the file on some true pair.
+        pairs: which annotations are one pair. ``index``: same boxes and object. ``merged``: in the order of the file a
+            pair joins the first earlier one that it overlaps; HICO-DET draws boxes anew for each label, which makes
+            33,405 pairs of 22,012 visible ones.
+        precision: which predictions are right. ``first-match``: those that are the first in the file on some true pair.
             ``one-to-one``: as many as can each have a true pair of their own. ``gt-count``: true pairs found (the
             toolbox on V-COCO), which may exceed 1.
     """
@@ -48,27 +48,23 @@ class PairRules:
     precision: str = "first-match"
 
     def __post_init__(self) -> None:
-        """Refuse unknown values.
-
-        Raises:
-            OptionError: naming the nearest valid value.
-        """
+        """Raise OptionError, naming the nearest valid value, for an unknown value."""
         for name, values in CHOICES.items():
             if getattr(self, name) not in values:
                 raise unknown_name(f"rule for {name}", getattr(self, name), values)
 
 
 class PairFigures(Document, frozen=True, kw_only=True):
-    """Shares in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where there is nothing to measure.
+    """Pair localisation in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where nothing can be measured.
 
     Attributes:
-        recall: true pairs on which some predicted pair is, be it on others too (the toolbox).
-        recall_one_to_one: the same if of several true pairs on one predicted pair "only one" counts (IJCV paper 4.1,
+        recall: share of true pairs matched by some predicted pair, which may match others too (the toolbox).
+        recall_one_to_one: share where of several true pairs on one predicted pair "only one" counts (IJCV paper 4.1,
             which does not say which): as many as can each have a predicted pair of their own.
-        precision: of predicted pairs.
+        precision: share of predicted pairs that are right.
         per_image: predicted pairs per image.
-        human_recall, object_recall: boxes of people, and of objects with their label, on which some predicted box is,
-            whatever pair it is of (IJCV paper 6.7).
+        human_recall, object_recall: share of boxes of people, and of objects with their label, matched by a predicted
+            box of any pair (IJCV paper 6.7).
         truths, predictions, images: numbers of true pairs, predicted pairs, and images with ground truth.
     """
 
@@ -85,12 +81,12 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Localised:
-    """Predicted pairs laid over the ground truth, once for all figures; p pairs and t triplets of it that count.
+    """Predicted pairs matched with the ground truth, once for all figures; p pairs and t triplets.
 
     Attributes:
-        no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
-        scope: the pairs on images that count, and the triplets of the ground truth.
-        true_pairs, true_humans, true_objects: (t,) triplets that stand for a pair, a person, an object of their own.
+        no_interaction: whether pairs with no_interaction alone count: ``exclude`` or ``keep``.
+        scope: pairs on images that count, and the triplets of the ground truth.
+        true_pairs, true_humans, true_objects: (t,) triplets that stand for a distinct pair, person, object.
     """
 
     pairs: Pairs
@@ -110,10 +106,10 @@ def localise(
     no_interaction: str = "exclude",
     triplets: Task | None = None,
 ) -> Localised:
-    """Find the pairs of the ground truth that predicted pairs are on.
+    """Find the pairs of the ground truth that predicted pairs match.
 
-    ``rules`` are the toolbox's if absent. ``no_interaction`` is ``exclude`` or ``keep``: whether pairs that only do
-    nothing are looked for. ``triplets`` is the task of the triplets that the pairs come from, whose boxes have been
+    ``rules`` are the toolbox's if absent. ``no_interaction`` is ``exclude`` or ``keep``: whether pairs with
+    no_interaction alone count. ``triplets`` is the task of the triplets that the pairs come from, whose boxes are
     compared already.
 
     Raises:
@@ -134,7 +130,7 @@ def localise(
 
 
 def part_of(localised: Localised, hoi: Mask) -> Localised:
-    """Look for the pairs of some of K classes, as rare ones, among all that was predicted (first version, Table 4)."""
+    """Restrict the true pairs to some of K classes, as rare ones; all predictions stay (first version, Table 4)."""
     scope = localised.scope
     counted = hoi[scope.truth_hoi] & ~no_boxes(scope.task.truth.interactions.object_boxes[scope.truth])
     rows = scope.truth[counted]
@@ -152,7 +148,7 @@ def part_of(localised: Localised, hoi: Mask) -> Localised:
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
     """Measure pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
-    ``index`` is (n,) that of each row of the pairs in a file that has only some of them, -1 for those that are gone.
+    ``index`` is (n,) the row of each pair in a file with only some of them, -1 for removed ones.
     """
     scope, hits, rules = localised.scope, localised.overlaps, localised.rules
     row = scope.prediction
@@ -186,14 +182,14 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
 
 
 def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """(t,) the first of triplets of one image that have the same label and boxes."""
+    """Return (t,) whether each triplet is the first of its image with its label and boxes."""
     columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
     alone: Mask = first_equal(columns) == np.arange(len(image))
     return alone
 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
+    """Return (t,) triplets that overlap none kept before them, of their image and label, in all boxes."""
     index = index_in_group(np.bincount(image))
     later, earlier = expand(np.arange(len(image)) - index, index)
     same = label[later] == label[earlier]
@@ -205,7 +201,7 @@ def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> M
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """How many truths can each have a prediction of their own (augmenting paths; scipy's take longer to import)."""
+    """Return how many truths can each have their own prediction (augmenting paths; scipy takes longer to import)."""
     candidates: dict[int, list[int]] = {}
     for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
         candidates.setdefault(asking, []).append(wanted)

@@ -51,11 +51,11 @@ PAIRS_NEED = {
 
 @dataclass(frozen=True, slots=True)
 class NegativeAp:
-    """How well a model knows the pairs that do nothing; figures are None where there are none.
+    """Classification of pairs without an interaction; figures are None where there are none.
 
     Attributes:
         all_points: area under the envelope of the precision-recall curve.
-        diag: what the toolbox computes; a perfect ranking has 101/110 of it (protocols.md 8.8).
+        diag: the toolbox's figure; a perfect ranking has 101/110 of it (protocols.md 8.8).
     """
 
     all_points: float | None
@@ -66,14 +66,14 @@ class NegativeAp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionMap:
-    """How well a model names what localised pairs do; V verbs of the dataset.
+    """Interaction classification of localised pairs; V verbs of the dataset.
 
     Attributes:
         map: mean over verbs; None where there is none to average.
         map_rare, map_non_rare: means over rare and non-rare HOI classes, ranked by themselves, since verbs are neither
             (first version, Table 4; the toolbox has no such figure).
         ap: (V,) of each verb; NaN for verbs out of the mean.
-        truths: (V,) number of ground truths of each verb that count: those whose pair some prediction has.
+        truths: (V,) ground truths of each verb whose pair some prediction has.
     """
 
     map: float | None
@@ -84,9 +84,9 @@ class InteractionMap:
 
 
 def negative_ap(localised: Localised) -> NegativeAp:
-    """Measure how well pairs that are no ground truth's are told by 1 less their highest interaction score.
+    """Measure how well 1 less the highest interaction score detects pairs that are not in the ground truth.
 
-    All pairs on images with ground truth are one ranking; equal scores keep the order of images and of the file
+    All pairs on images with ground truth form one ranking; equal scores keep the order of images and of the file
     (IJCV paper 4.2.1, protocols.md 8.8).
 
     Raises:
@@ -112,15 +112,15 @@ def negative_ap(localised: Localised) -> NegativeAp:
 
 
 def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
-    """Average precision of verbs, not classes, on localised pairs, ranked by scores of interaction alone.
+    """Compute average precision of verbs, not classes, on localised pairs, ranked by interaction scores alone.
 
-    Predictions on no true pair leave, and so do ground truths whose pair no prediction has. Who is a true positive and
-    who a duplicate is decided by the whole scores, as in the diagnosis; equal interaction scores keep that order. How a
-    curve becomes a number, and whether a verb without a true positive counts, is the variant's; ``released`` also keeps
-    the ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
+    Predictions on no true pair are left out, and so are ground truths whose pair no prediction has. True positives and
+    duplicates are decided by the whole scores, as in the diagnosis; equal interaction scores keep that order.
+    Interpolation, and whether a verb without a true positive counts, are the variant's; ``released`` also keeps the
+    ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
 
     Args:
-        scores: (n,) score of interaction of each; NaN where there is none, which only predictions that leave may have.
+        scores: (n,) interaction scores; NaN only for predictions that are left out.
 
     Raises:
         InputError: if there are not n scores, or naming the first prediction that lacks one.
@@ -186,7 +186,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
 
 
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
-    """Say why figures are missing: no scores, or nothing to measure.
+    """Return why figures are missing: no scores, or nothing to measure.
 
     Both figures are None without scores; ``needs`` is ``NEEDS`` or ``PAIRS_NEED``.
     """
@@ -203,33 +203,33 @@ NO_INTERACTION_CHOICES = ("exclude", "keep")
 
 
 class OfPairs:
-    """What predicted pairs say before interactions are classified (IJCV paper 4); each part computed when asked for."""
+    """Figures of predicted pairs before interactions are classified (IJCV paper 4); each is computed on first use."""
 
     localised: Localised
 
     @cached_property
     def pairs(self) -> PairFigures:
-        """Pair localisation: which pairs are found, whatever their interaction (IJCV paper 4.1)."""
+        """Pair localisation over all pairs (IJCV paper 4.1)."""
         return pair_figures(self.localised)
 
     @cached_property
     def pairs_rare(self) -> PairFigures:
-        """The same for the pairs of rare classes; all predictions stay."""
+        """Pair localisation over pairs of rare classes; all predictions stay."""
         return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.rare))
 
     @cached_property
     def pairs_non_rare(self) -> PairFigures:
-        """The same for the pairs of the other classes."""
+        """Pair localisation over pairs of the other classes; all predictions stay."""
         return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.non_rare))
 
     @cached_property
     def negative_ap(self) -> NegativeAp | None:
-        """How well pairs that do nothing are known (IJCV paper 4.2.1); None without scores of interaction."""
+        """Classification of pairs without an interaction (IJCV paper 4.2.1); None without interaction scores."""
         return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
 
     @cached_property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
+        """Curves of the figures as pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
     def _figures(self, *, sweeps: bool) -> dict[str, Any]:
@@ -245,10 +245,10 @@ class OfPairs:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class PairDiagnosis(OfPairs):
-    """What a file of pairs alone says: no triplets, no verbs.
+    """Diagnosis of a file of pairs alone, without triplets and verbs.
 
     Attributes:
-        facts: what else is in the signature: how pairs were read.
+        facts: further entries of the signature: how pairs were read.
     """
 
     localised: Localised
@@ -260,17 +260,17 @@ class PairDiagnosis(OfPairs):
 
     @property
     def table(self) -> Interactions:
-        """What was diagnosed: a row per pair."""
+        """Diagnosed table: a row per pair."""
         return self.localised.pairs.table
 
     @property
     def scope(self) -> Scope:
-        """The pairs and ground truths that have a part."""
+        """Pairs and ground truths that take part."""
         return self.localised.scope
 
     @property
     def signature(self) -> Signature:
-        """How the figures came about."""
+        """Signature of the figures."""
         truth = self.scope.task.truth
         options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
         return sign(truth.facts() | self.facts | {"diagnosis": "pairs"}, options, protocols=truth.benchmark.protocols)
@@ -279,7 +279,7 @@ class PairDiagnosis(OfPairs):
         return f"<PairDiagnosis: {len(self.table):,} pairs, {self.scope.task.truth!r}>"
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """All figures, in the keys of ``shoe diagnose --json``."""
+        """Return all figures, with the keys of ``shoe diagnose --json``."""
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
@@ -294,16 +294,16 @@ class PairDiagnosis(OfPairs):
 
     @property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, why."""
+        """For each part that cannot be measured, the reason."""
         return {"errors": "the file holds pairs, not triplets"} | why_absent(self.negative_ap, None, PAIRS_NEED)
 
 
 def diagnose_pairs(
     pairs: Pairs, truth: GroundTruth, *, no_interaction: str = "exclude", rules: PairRules | None = None
 ) -> PairDiagnosis:
-    """Diagnose what a file of pairs alone can say: pair localisation, and negative AP where pairs are scored.
+    """Diagnose a file of pairs alone: pair localisation, and negative AP where pairs have scores.
 
-    ``no_interaction`` is ``exclude`` or ``keep``; ``rules`` are the papers' toolbox's if absent.
+    ``no_interaction`` is ``exclude`` or ``keep``; ``rules`` are the toolbox's if absent.
 
     Raises:
         OptionError: for an unknown choice.

@@ -1,6 +1,6 @@
-"""What the ground truth has twice: nearly the same boxes, and what merging such annotations would do to the figures.
+"""Why protocols give different figures: rules in which they differ, near duplicates, and unverified false positives.
 
-A model that finds such a pair once misses the other annotation; one that says it twice is paid twice.
+A model that finds one of two near-duplicate annotations misses the other; one that predicts it twice is credited twice.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ THRESHOLDS = (0.9, 0.7, 0.5)
 
 
 class NearDuplicates(Document, frozen=True):
-    """What is there twice from one threshold on; of a group of near duplicates, one stays.
+    """Near duplicates at one threshold; of each group one stays.
 
     Attributes:
         threshold: the IoU.
-        humans: different person boxes of one image that go.
+        humans: number of person boxes removed, per image.
         objects: the same for boxes of one object label.
-        triplets: triplets of one image and class that go.
-        images, classes: where there are such triplets.
+        triplets: number of triplets removed, per image and class.
+        images, classes: numbers of images and classes with such triplets.
         protocols: by protocol, mAP where each group of triplets became one, on the mean of its boxes.
     """
 
@@ -53,7 +53,7 @@ class NearDuplicates(Document, frozen=True):
 
 
 def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[NearDuplicates]:
-    """Merge near duplicates of the ground truth, and score again; one finding for each of ``THRESHOLDS``."""
+    """Merge near duplicates of the ground truth and score again, for each of ``THRESHOLDS``."""
     truth, table = task.truth, task.truth.interactions
     humans = _boxes(table, table.human_boxes, np.zeros(len(table), np.int64))
     objects = _boxes(table, table.object_boxes, table.object)
@@ -81,7 +81,7 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
 
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
-    """The different boxes of a label on each image, as a table of triplets with that box twice; and their labels."""
+    """Return each image's distinct boxes of a label, as triplets with that box twice; and their labels."""
     _, first = np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)
     rows = np.sort(first)
     kept = table.select(rows)
@@ -93,9 +93,9 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 
 
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
-    """Find near duplicates: triplets of one image and label both of whose boxes reach an IoU, and chains of such.
+    """Group near duplicates: triplets of one image and label both of whose boxes reach an IoU, and chains of such.
 
-    ``label`` is (n,) what has to be equal, and ``threshold`` a continuous IoU, 0..1.
+    ``label`` is (n,) equal within a group, and ``threshold`` a continuous IoU, 0..1.
 
     Returns:
         (n,) a number from 0 for each triplet, equal for those of a group.
@@ -112,7 +112,7 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
 
 
 def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
-    """One triplet a group, at the place of its first, on the mean of its boxes."""
+    """Merge each group into one triplet, at the place of its first, on the mean of its boxes."""
     order = np.argsort(group, kind="stable")
     first = np.sort(order[first_of_each(group[order])])
     table, size = truth.interactions, np.bincount(group)
@@ -140,7 +140,7 @@ nobody was asked."""
 
 
 class Verdicts(Document, frozen=True):
-    """False positives by what image labels say of their class."""
+    """Number of false positives by the image label of their class."""
 
     in_image: Count
     verified_wrong: Count
@@ -149,13 +149,13 @@ class Verdicts(Document, frozen=True):
 
 
 class FalsePositives(Document, frozen=True):
-    """Unmatched predictions of one protocol by what the image labels say of their class and image.
+    """Unmatched predictions of one protocol by the image label of their class.
 
     Attributes:
         all: number by verdict.
         top: the same among each class's best predictions, as many as it has ground truths.
-        without_unknown: mAP with those left out of the lists that nobody ever verified.
-        verified_only: mAP with ambiguous ones left out, too.
+        without_unknown: mAP without predictions that nobody ever verified.
+        verified_only: mAP without ambiguous ones, too.
     """
 
     all: Verdicts
@@ -165,7 +165,7 @@ class FalsePositives(Document, frozen=True):
 
 
 def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str, FalsePositives]:
-    """Split the false positives of each protocol; nothing where the ground truth has no image labels."""
+    """Split the false positives of each protocol; empty where the ground truth has no image labels."""
     labels, found = task.truth.image_labels, {}
     if labels is None:
         return {}
@@ -186,7 +186,7 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str,
 
 
 def _first(entries: Entries) -> Indices:
-    """Rows of the entries among each class's best, as many as it has ground truths."""
+    """Return the rows of each class's best entries, as many as it has ground truths."""
     truths = entries.truths
     order = np.lexsort((-entries.score, entries.category))
     ends = np.cumsum(np.bincount(entries.category, minlength=len(truths)))
@@ -212,7 +212,7 @@ Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What one set of rules measures; K classes.
+    """Figures under one set of rules; K classes.
 
     Attributes:
         means: mAP over all, rare and non-rare classes.
@@ -224,11 +224,11 @@ class Measured:
 
 
 class RuleShare(GainFields, frozen=True):
-    """One rule in which two protocols differ, and what it adds to the first protocol's means.
+    """One rule in which two protocols differ, and its share of the difference of the means.
 
     Attributes:
-        name: of the option, "strict.cap".
-        before, after: its value under each, as text.
+        name: name of the option, "strict.cap".
+        before, after: its value under each protocol, as text.
     """
 
     name: str
@@ -237,12 +237,12 @@ class RuleShare(GainFields, frozen=True):
 
 
 class MovedClass(Document, frozen=True, rename={"name": "class"}):
-    """A class whose AP two protocols see differently.
+    """A class with different AP under two protocols.
 
     Attributes:
         name: its verb and object.
         before, after: its AP under each.
-        rules: what each rule that moves it adds to that, the largest share first.
+        rules: share of each rule in the difference, the largest first.
     """
 
     name: str
@@ -252,13 +252,13 @@ class MovedClass(Document, frozen=True, rename={"name": "class"}):
 
 
 class Difference(Document, frozen=True, kw_only=True):
-    """By how much the means of a second protocol are higher, and what explains that.
+    """Difference of the means of two protocols, and the rules that explain it.
 
     Attributes:
         before, after: the protocols.
         map, map_rare, map_non_rare: the differences of the means.
-        rules: those in which they differ, by falling share; the shares sum to the difference.
-        classes: those in both means whose AP differs, by how much it does.
+        rules: rules that differ, by falling share; the shares sum to the difference.
+        classes: classes in both means with different AP, by the size of the difference.
         left_mean, entered_mean: number of classes in the mean of one protocol alone.
     """
 
@@ -274,17 +274,17 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """How many sets of rules :func:`differences` has to score."""
+    """Return the number of sets of rules that :func:`differences` scores."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
     """Explain the difference between the first protocol and each of the others.
 
-    All mixtures of two protocols' rules are scored, 2 to the power of the number of rules that differ, each once.
+    All mixtures of two protocols' rules are scored: 2 to the power of the number of rules that differ, each once.
 
     Returns:
-        One a protocol but the first.
+        One for each protocol but the first.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
@@ -296,7 +296,7 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
 
 
 def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], list[StrictOptions]]:
-    """The d fields that differ, and the 2^d mixtures; bit i of a mixture's place says that field i is ``after``'s."""
+    """Return the d fields that differ, and the 2^d mixtures; bit i of a mixture's index selects ``after``'s field i."""
     rules = [f.name for f in fields(before) if f.name != "protocol"]
     names = [name for name in rules if getattr(before, name) != getattr(after, name)]
     neutral = replace(before, protocol="")
@@ -307,7 +307,7 @@ def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], l
 
 
 def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[StrictOptions, Measured]:
-    """Score under each set of rules; those that rank the same entries stand together and share them."""
+    """Score under each set of rules; sets that rank the same entries are adjacent and share them."""
     found: dict[StrictOptions, Measured] = {}
     last, entries = None, None
     for options in watch(sorted(wanted, key=lambda options: repr(_early(options)))):
@@ -326,7 +326,7 @@ def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[
 
 
 def _early(options: StrictOptions) -> StrictOptions:
-    """What entries depend on: not how a curve becomes a number, nor which classes are in a mean."""
+    """Return the options that entries depend on: not interpolation, nor which classes are in a mean."""
     return replace(
         options, ap=Interpolation.ELEVEN, zero_tp="zero", unpredicted="zero", truthless="absent", unseen="count"
     )
@@ -367,16 +367,16 @@ def _means(values: Floats) -> Means:
 
 
 def shapley(values: Floats) -> Floats:
-    """Attribute a difference to d switches, from what all 2^d combinations of them give.
+    """Attribute a difference to d switches, given the results of all 2^d combinations.
 
     >>> shapley(np.array([[0.0], [1.0], [2.0], [4.0]])).ravel().tolist()
     [1.5, 2.5]
 
     Args:
-        values: (2^d, M) M figures of each combination; bit i of its place says whether switch i is on.
+        values: (2^d, M) M figures of each combination; bit i of its index is switch i.
 
     Returns:
-        (d, M) their sum over switches is the last row less the first.
+        (d, M) shares; their sum over switches is the last row less the first.
     """
     masks = np.arange(len(values))
     number = len(values).bit_length() - 1
@@ -394,19 +394,19 @@ def shapley(values: Floats) -> Floats:
 
 
 class SignedMeans(MeanFields, frozen=True):
-    """A protocol's figures, with how they came about."""
+    """A protocol's figures and signature."""
 
     signature: str
 
 
 class Explained(Document, frozen=True):
-    """What explains the exact-label figures of a report.
+    """Explanation of a report's exact-label figures.
 
     Attributes:
         protocols: the figures, by protocol.
         differences: between the first protocol and each other one.
-        near_duplicates: what the ground truth has twice, at each threshold.
-        false_positives: with image labels, what these say of the false positives of each protocol.
+        near_duplicates: near duplicates of the ground truth, at each threshold.
+        false_positives: false positives of each protocol by image label, where the ground truth has image labels.
     """
 
     protocols: dict[str, SignedMeans]
@@ -419,8 +419,8 @@ def explain(report: Report, watch: Watch = iter) -> Explained:
     """Explain why exact-label protocols give different figures for the same predictions.
 
     Args:
-        report: of the protocols to compare, the first with each other one.
-        watch: wraps the sets of rules that are scored, to show how far the work is; see
+        report: report of the protocols to compare, the first with each other one.
+        watch: wraps the iteration over the sets of rules, to show progress; see
             :func:`shoe.diagnosis.protocol_differences.scorings` for their number.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]

@@ -1,7 +1,7 @@
-"""The semantic relation of a predicted word to the right one: the same meaning, a broader one, the opposite, ...
+"""Semantic relation of a predicted word to the right one: the same meaning, more general, the opposite, ...
 
-The relations are WordNet's between two senses; the similarity decides where it says that two words mean the same, or
-finds similar what WordNet does not connect.
+The relations are WordNet's between two senses. The similarity decides which words mean the same, and which are similar
+though WordNet does not connect them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SENSES = 1 << 32
 
 
 class Relation(IntEnum):
-    """What a predicted word is to a class's word; of several that hold, the first."""
+    """Relation of a predicted word to a class's word; of several that hold, the first."""
 
     SAME = 0
     """The same word or sense, or a similarity of 1."""
@@ -67,9 +67,9 @@ class WordPair(Document, frozen=True):
         label: the class's word.
         label_sense: its sense; "" for no_interaction.
         predicted: the predicted word.
-        sense: its sense; "" where none was looked at.
-        similarity: of the two, 0..1.
-        relation: of the predicted word to the class's, as "more_general".
+        sense: its sense; "" where none was looked up.
+        similarity: similarity of the two, 0..1.
+        relation: relation of the predicted word to the class's, as "more_general".
     """
 
     label: str
@@ -82,15 +82,15 @@ class WordPair(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
-    """Predicted words of one part of speech beside the classes' senses; C distinct senses, W words, K classes.
+    """Predicted words of one part of speech and the classes' senses; C distinct senses, W words, K classes.
 
     Attributes:
         labels: (C,) the classes' word.
         synsets: (C,) its sense, "" for no_interaction.
-        row: (K,) which of them each class has.
+        row: (K,) index of each class among them.
         words: (W,) the predicted words.
         relation: (C, W) int8 ``Relation``.
-        sense: (C, W) the word's sense that it holds for; -1 where no sense was looked at.
+        sense: (C, W) the word's sense in that relation; -1 where no sense was looked up.
     """
 
     part: Part
@@ -103,11 +103,11 @@ class PredictedWords:
     sense: Senses
 
     def of(self, table: Interactions) -> Ints:
-        """(n,) which word each triplet of a table has, whose vocabularies begin like this one."""
+        """Return (n,) index of each triplet's word; the table's vocabularies begin like this one."""
         return table.verb if self.part == "verb" else table.object
 
     def pair(self, row: int, word: int) -> WordPair:
-        """Look up what is known of a class's sense and a word."""
+        """Return similarity and relation of a class's sense and a word."""
         sense = int(self.sense[row, word])
         return WordPair(
             label=self.labels[row],
@@ -122,7 +122,7 @@ class PredictedWords:
 def predicted_words(
     task: Task, similarities: HoiSimilarity, object_words: str
 ) -> tuple[PredictedWords, PredictedWords]:
-    """Put together what is known of verbs, and of objects."""
+    """Combine similarities and relations of verbs, and of objects."""
     classes, predictions = task.truth.classes, task.predictions
 
     def of(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:
@@ -149,14 +149,14 @@ def word_relations(
 ) -> tuple[NDArray[np.int8], Senses]:
     """Find the relation of each word to each class.
 
-    A word means what its similarity rests on: the sense of the highest value for a class, be it 0. Only a word without
-    any such sense, for which nobody rated one, gets the best relation that any of its senses has.
+    A word has the sense with the highest value for a class, even if it is 0. Only a word without any rated sense gets
+    the best relation of all of its senses.
 
     ``class_synsets`` are C names of the classes' senses, "" for no_interaction, which has none; ``words`` are W
     predicted words; the other arguments are those of the table.
 
     Returns:
-        (C, W) int8 ``Relation``, and (C, W) the word's sense that it holds for; -1 where no sense was looked at.
+        (C, W) int8 ``Relation``, and (C, W) the word's sense in that relation; -1 where no sense was looked up.
     """
     candidates = [resolve(word, part, cast(ObjectWords, object_words)).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)
@@ -206,7 +206,7 @@ def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
 
 
 def _listed(sets: Iterable[frozenset[int]]) -> tuple[NDArray[np.int64], Senses]:
-    """All members of some sets: which set each is in, and the member."""
+    """Return all members of some sets: the index of the set, and the member."""
     members = list(sets)
     owner = np.repeat(np.arange(len(members)), [len(each) for each in members])
     return owner, np.array([sense for each in members for sense in each], np.int32)
@@ -223,14 +223,14 @@ def _direct(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _above(sense: int) -> frozenset[int]:
-    """All hypernyms, however far; no way up in WordNet 3.0 has more than 19 steps."""
+    """Return all hypernyms of a sense; no path in WordNet 3.0 has more than 19 steps."""
     direct = _direct(sense)
     return direct.union(*(_above(parent) for parent in direct))
 
 
 @per_lexicon(None)
 def _opposites() -> dict[int, frozenset[int]]:
-    """WordNet's antonyms, both ways; ``scripts/build-antonyms`` writes the file."""
+    """Return WordNet's antonyms, both ways; ``scripts/build-antonyms`` writes the file."""
     found: dict[int, set[int]] = {}
     for line in _OPPOSITES.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))

@@ -1,4 +1,4 @@
-"""What a diagnosis looks at: which ground truths, which predictions, their labels, and which of them share a box."""
+"""Scope of a diagnosis: its ground truths and predictions, their labels, and the pairs that share a box."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scope:
         prediction: (p,) rows of the predictions.
         truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth.
         image, verb, object, hoi: (p,) image and labels of each prediction; -1 for words that are no label, or labels
-            that make no class.
+            that form no class.
     """
 
     task: Task
@@ -50,7 +50,7 @@ class Scope:
 
     @property
     def images(self) -> int:
-        """Number of the truth's images, those out of scope included."""
+        """Number of the truth's images, including those out of scope."""
         return len(self.task.truth.interactions.images)
 
     @cached_property
@@ -60,7 +60,7 @@ class Scope:
 
     @cached_property
     def by_rank(self) -> Indices:
-        """(p,) the predictions by descending score; of equals the first comes first."""
+        """(p,) the predictions by descending score, the first of equals first."""
         return falling_order(self.score)
 
     @property
@@ -70,7 +70,7 @@ class Scope:
 
     @cached_property
     def rank_or_last(self) -> Indices:
-        """(p + 1,) the same, and for no prediction, -1, the rank behind all."""
+        """(p + 1,) rank of each prediction; index -1, for no prediction, has the rank behind all."""
         rank = np.empty(len(self.by_rank) + 1, np.int64)
         rank[self.by_rank], rank[-1] = np.arange(len(self.by_rank)), len(self.by_rank)
         return rank
@@ -96,7 +96,7 @@ class Scope:
 
     @classmethod
     def of(cls, task: Task, no_interaction: str) -> Scope:
-        """Leave out images without ground truth, and what says that a person does nothing (protocols.md 8.1).
+        """Exclude images without ground truth, and no_interaction (protocols.md 8.1).
 
         Args:
             no_interaction: ``exclude``, with its boxes and the images that have nothing else, or ``keep``.
@@ -164,7 +164,7 @@ class Overlaps:
 
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-    """Look up which predictions in scope share a box with which truths."""
+    """Find which predictions in scope share a box with which truths."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
     index_of_truth = _index(scope.truth, len(scope.task.truth.interactions))
     index = _index(scope.prediction, len(scope.task.predictions))
@@ -183,7 +183,7 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
 def _correct(
     scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, with_human: Indices, with_object: Indices
 ) -> tuple[Mask, Mask]:
-    """(p,) which human boxes, and which object boxes, are on a box of their label, be it of the other kind."""
+    """Return (p,) which human boxes, and which object boxes, match a box of their label, human or object."""
     human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
     human_correct[with_human] = True
     object_correct[with_object] = True
@@ -204,7 +204,7 @@ def _correct(
 def _pairs(
     people: Indices, image: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Each of some rows with all of the other side's on its image, which is ascending; a bounded number at a time."""
+    """Yield each row with all other-side rows of its image, a bounded number at a time; ``image`` is ascending."""
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
     for start, end in blocks(count[image], _PAIRS_AT_ONCE):
@@ -213,7 +213,7 @@ def _pairs(
 
 
 def _index(rows: Indices, size: int) -> Indices:
-    """(size,) index of each row of a table in the scope; -1 for those that have no part."""
+    """Return (size,) index of each row of a table in the scope; -1 for rows out of scope."""
     index = np.full(size, -1, np.int64)
     index[rows] = np.arange(len(rows))
     return index
