@@ -102,7 +102,7 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
 
 
 class Auditing:
-    """Middleware that adds every change that succeeded to the audit log: who, from where, what."""
+    """Middleware that adds every successful change to the audit log: caller, address, and object."""
 
     def __init__(self, app: ASGIApp, folder: Folder) -> None:
         self._app, self._folder = app, folder
@@ -135,7 +135,7 @@ class Auditing:
 
 
 async def _tidy(shared: AppState) -> None:
-    """Note which tokens were used, and forget uploads that nobody goes on with."""
+    """Record the use of tokens, and remove abandoned uploads."""
     while True:
         await asyncio.sleep(_TIDY_EVERY)
         used, shared.used = shared.used, {}
@@ -164,7 +164,7 @@ def _wrong(_: Request, error: Exception) -> Response:
 
 
 def _invalid(_: Request, error: Exception) -> Response:
-    """A parameter of the path, the query or the headers is wrong."""
+    """Answer a wrong parameter of the path, the query or the headers."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     first = error.errors()[0]
     where, name = str(first["loc"][0]), str(first["loc"][-1])
@@ -185,7 +185,7 @@ def _unknown(request: Request, error: Exception) -> Response:
 
 
 def _full(request: Request, error: Exception) -> Response:
-    """The disk is full; any other fault of the system stays one."""
+    """Answer a full disk; other errors of the system are raised again."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
         return _wrong(request, contract.FullError("the disk of the service is full"))
     raise error

@@ -1,4 +1,4 @@
-"""The executor for Ray clusters: a process beside the server is connected to Ray, and is restarted when it dies.
+"""Executor for Ray clusters: a process beside the server is connected to Ray, and is restarted when it dies.
 
 Ray takes over the signals, threads and output of its process, and ends the process when the cluster is lost; none of
 this may happen to a server.
@@ -128,7 +128,7 @@ class RayExecutor:
                     pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _end(self) -> None:
-        """Have the process end, which it does when its connection is closed."""
+        """End the process by closing its connection."""
         with self._lock:
             self.is_ready = False
             self._control.close()

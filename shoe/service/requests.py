@@ -1,4 +1,4 @@
-"""What jobs ask for: everything that their outcome depends on."""
+"""Requests of jobs: everything that their outcome depends on."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class Scoring(msgspec.Struct, kw_only=True):
 
 
 class Compared(msgspec.Struct):
-    """A run among others: the hash of its file, and its name in the comparison."""
+    """A run in a comparison: the hash of its file, and its name there."""
 
     sha256: str
     name: str
 
 
 class Comparing(msgspec.Struct):
-    """Which runs are compared, and how."""
+    """Runs to compare, and options of the comparison."""
 
     runs: list[Compared]
     resamples: int | None
@@ -53,7 +53,7 @@ class Comparing(msgspec.Struct):
 
 
 class Ranking(msgspec.Struct):
-    """Which run is made ready for a leaderboard, and how images are drawn."""
+    """Run to prepare for a leaderboard, and options of the draws of images."""
 
     run: str
     resamples: int
@@ -88,7 +88,7 @@ def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> s
 
 
 def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
-    """Hashes of the stored files that a job reads."""
+    """Return hashes of the stored files that a job reads."""
     if kind == "board":
         return [msgspec.convert(request, Ranking).run]
     if kind == "compare":
@@ -98,6 +98,6 @@ def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
 
 
 def map_of(request: Mapping[str, Any]) -> str | None:
-    """The folder of the registered map that a job reads, if any."""
+    """Return the folder of the registered map that a job reads, if any."""
     folder: str | None = request.get("similarity", {}).get("folder")
     return folder

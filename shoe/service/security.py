@@ -1,8 +1,7 @@
-"""What every request must satisfy before anything looks at it, and what every answer carries: plain ASGI.
+"""Checks of every request before anything else, and headers of every answer: plain ASGI.
 
-A page of another site can send requests to a server on this machine, and by DNS rebinding even read its answers: the
-Host header has to be one of the server's own, and what changes something has to come from the server's own pages, or
-from no browser at all.
+A page of another site can send requests to a server on this machine, and by DNS rebinding even read its answers. So the
+Host header must be one of the server's own, and changes must come from the server's own pages, or from no browser.
 """
 
 from __future__ import annotations
@@ -54,10 +53,10 @@ _say = logging.getLogger(__name__)
 
 
 class Guard:
-    """Refuses requests under a foreign host's name and changes asked for by foreign pages; adds headers to answers.
+    """Refuses requests with a foreign Host header and changes from foreign pages; adds headers to answers.
 
-    A fault of the server's own is answered here, too, where the answer gets its headers: its operator reads the whole
-    of it, the client that there is one.
+    Errors of the server itself are answered here, too, so that the answer gets its headers: the log has all of the
+    error, the client learns only that there was one.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -119,7 +118,7 @@ class Guard:
 
 
 def host_name(header: str) -> str:
-    """The host in a Host header, without its port and the brackets of IPv6; "" for what is no such header."""
+    """Return the host in a Host header, without port and brackets of IPv6; "" for an invalid header."""
     before, _, port = header.rpartition(":")
     name = before if port.isdigit() else header
     if name.startswith("[") and name.endswith("]"):
@@ -149,7 +148,7 @@ class BodyLimit:
         self._app, self._settings, self._clock = app, settings, clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with a ``receive`` that counts."""
+        """Pass a request on with a ``receive`` that counts bytes."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -182,7 +181,7 @@ class BodyLimit:
 
 
 def _too_large(most: int) -> Refused:
-    """Refuse a body of more bytes than are taken."""
+    """Refuse a body above the limit."""
     return Refused(
         413, f"body: found more than {most:,} bytes, expected at most those", headers={"Connection": "close"}
     )

@@ -102,7 +102,7 @@ def _greeting(listening: socket.socket, settings: Settings, token: str | None) -
 
 
 def _allow_files(wanted: int) -> None:
-    """See that no number of connections takes the files that work needs: few systems allow more unasked."""
+    """Raise the limit of open files, so that connections leave enough for work; few systems allow more by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -145,14 +145,14 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def _limits(settings: Settings) -> dict[str, Any]:
-    """What one connection may take, and how many there may be: half of them from one address, unless it is a proxy."""
+    """Return the limits of a connection and of their number: half of them from one address, unless it is a proxy."""
     most = settings.connections
     own = {"patience": settings.patience, "slowest": settings.slowest}
     return {**own, "most": most, "of_one": most if settings.names else most // 2}
 
 
 class _Server(uvicorn.Server):
-    """Ends on a signal with nothing left open, and tells those who wait for events."""
+    """Server that closes everything on a signal, and ends streams of events."""
 
     def __init__(self, config: uvicorn.Config, app: AppState) -> None:
         super().__init__(config)
@@ -160,7 +160,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Signals end the server, and nothing else: what stands around it is to end well, too."""
+        """Let signals end the server and nothing else: the surrounding code must end well, too."""
         before = {of: signal.signal(of, self.handle_exit) for of in _SIGNALS}
         try:
             yield
@@ -169,13 +169,13 @@ class _Server(uvicorn.Server):
                 signal.signal(of, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End; open streams of events first."""
+        """End, open streams of events first."""
         self._app.changes.stopping = True
         self.should_exit = True  # and not by force where it is asked again: it is a matter of seconds
 
 
 class _Patient(H11Protocol):
-    """HTTP/1.1 whose headers have to come in time, and whose answers have to be read in time."""
+    """HTTP/1.1 with time limits for the headers of a request and for reading an answer."""
 
     # uvicorn has a time limit only between requests (timeout_keep_alive): a client that never ends its headers, or
     # never reads its answer, would keep its connection for good. A proxy stops such clients, but none is required.
@@ -185,7 +185,7 @@ class _Patient(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection: a request has to follow, unless there are too many."""
+        """Accept a connection, unless there are too many; a request must follow in time."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=0)  # what the kernel does not take at once has to be waited for
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]
@@ -195,7 +195,7 @@ class _Patient(H11Protocol):
             self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Some of a request: its headers have to become whole."""
+        """Take a part of a request; its headers must be complete in time."""
         super().data_received(data)
         self._wait()
 
@@ -206,19 +206,19 @@ class _Patient(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client does not read: it has to go on."""
+        """Start the time limit of a client that does not read."""
         super().pause_writing()
         self._look_again()
 
     def resume_writing(self) -> None:
-        """The client has read all that was written."""
+        """Stop that time limit: the client has read everything."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def on_response_complete(self) -> None:
-        """An answer: what comes of its request after it is read for a moment only."""
+        """After an answer, read the rest of its request for a moment only."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             self.loop.call_later(_LINGER, self._end_with, self.cycle)
@@ -228,7 +228,7 @@ class _Patient(H11Protocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, in the words of all refusals."""
+        """Answer bytes that are not HTTP, in the form of all refusals."""
         body = msgspec.json.encode({"error": msg})
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
@@ -239,7 +239,7 @@ class _Patient(H11Protocol):
         self._unread = self.loop.call_later(self.patience, self._see_progress, self._left())
 
     def _left(self) -> int:
-        """Bytes that the client has not taken; the kernel may hold megabytes of them."""
+        """Return the bytes that the client has not taken; the kernel may hold megabytes of them."""
         held = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
         return self.transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)
 

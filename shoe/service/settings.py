@@ -1,4 +1,4 @@
-"""How a server listens, whom it trusts, and how much it takes."""
+"""Settings of a server: addresses, trusted proxies, and limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MIB, _GIB = 2**20, 2**30
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many a second on average, and so many at once."""
+    """A rate: average per second, and most at once."""
 
     per_second: float
     at_once: int
@@ -62,12 +62,12 @@ class Settings:
 
     @property
     def open_to(self) -> Literal["local", "tokens"]:
-        """Who may read and submit: everybody on this machine, or only who has a token."""
+        """Who may read and submit: everybody on this machine, or only callers with a token."""
         return "local" if is_loopback(self.host) and not self.names and not self.always_tokens else "tokens"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from this machine."""
+    """Return whether an address can only be reached from this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

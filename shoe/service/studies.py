@@ -1,4 +1,4 @@
-"""Studies that people are invited to: what raters see, and what they have answered."""
+"""Studies that people are invited to: questions to raters, and their answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Returned(msgspec.Struct):
 
 
 class Rater(msgspec.Struct):
-    """What one rater is asked: questions in their order, and the files of pictures that are shown with them."""
+    """Questions of one rater in order, and the files of pictures shown with them."""
 
     order: Sequence[Question]
     pictures: Sequence[str]
@@ -105,7 +105,7 @@ def asked(folder: Folder, identity: tokens.Identity) -> Asked:
 
 
 def _asked(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[Rater, int]:
-    """What a rater is asked, and how many ratings there are."""
+    """Return a rater's questions, and the number of ratings."""
     row = db.execute(
         "SELECT asked, levels FROM raters JOIN studies ON id = study WHERE study = ? AND name = ?", _who(identity)
     ).fetchone()
@@ -147,7 +147,7 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
 
 
 def given(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """What a rater has answered, the earliest first."""
+    """Return a rater's answers, the earliest first."""
     with folder.database.read() as db:
         return _given(db, *_who(identity))
 
@@ -179,5 +179,5 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
 
 
 def _who(identity: tokens.Identity) -> tuple[str, str]:
-    """Study and rater that a token is for."""
+    """Return study and rater of a token."""
     return str(identity.team).removeprefix(_TEAM), identity.name

@@ -1,4 +1,4 @@
-"""What the service scores against: ground truths and similarity maps, by names that an administrator gave."""
+"""Registered ground truths and similarity maps, by names that an administrator gave."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A file of the store, and the name that it came under: a split may be told by it."""
+    """A file of the store, and its original name, which may tell the split."""
 
     sha256: str
     file: str
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a ground truth is read: its files, and the options of ``shoe score`` about it."""
+    """How a ground truth is read: its files, and the options of ``shoe score`` for it."""
 
     dataset: str
     truth: StoredFile
@@ -38,7 +38,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
-        """Those that it is read from."""
+        """Files of the ground truth."""
         return tuple(of for of in (self.truth, self.classes, self.image_labels) if of is not None)
 
 
@@ -59,12 +59,12 @@ class Truth(msgspec.Struct, frozen=True):
 
     @property
     def dataset(self) -> str:
-        """Whose classes it has."""
+        """Dataset of its classes."""
         return self.reading.dataset
 
     @property
     def split(self) -> str | None:
-        """Name of the split that it is read as."""
+        """Name of its split."""
         return self.reading.split
 
     @property
@@ -123,7 +123,7 @@ def add_truth(
 
 
 def truths(folder: Folder) -> list[Truth]:
-    """All ground truths, by name."""
+    """Return all ground truths, by name."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM truths ORDER BY name")
         return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=Reading)) for row in rows]
@@ -167,7 +167,7 @@ def add_map(folder: Folder, name: str, path: str | Path) -> Map:
 
 
 def maps(folder: Folder) -> list[Map]:
-    """All registered maps, by name."""
+    """Return all registered maps, by name."""
     with folder.database.read() as db:
         return [read_row(row, Map) for row in db.execute("SELECT * FROM maps ORDER BY name")]
 
@@ -203,7 +203,7 @@ def check_name(what: str, name: str) -> None:
 
 
 def own_similarities() -> list[str]:
-    """Names of the similarities that shoe has itself."""
+    """Return names of the similarities that are shipped."""
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
 

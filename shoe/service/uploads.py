@@ -1,4 +1,4 @@
-"""Uploads in parts: what came stays when a connection breaks, and the rest follows where it ended."""
+"""Uploads in parts: after a broken connection, the received part stays and the upload continues there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 
 class Uploads:
-    """The unfinished uploads of a folder: for each a file of what came, and one of what it is."""
+    """The unfinished uploads of a folder: for each a file of the received bytes, and one of its description."""
 
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self._folder, self._settings = folder, settings
@@ -69,7 +69,7 @@ class Uploads:
         return made
 
     def announced(self, team: str) -> int:
-        """Bytes of all that a team has not finished sending."""
+        """Return the bytes of all unfinished uploads of a team."""
         return sum(upload.size for upload in self._of(team))
 
     def find(self, team: str, id_: str) -> Upload:
@@ -84,7 +84,7 @@ class Uploads:
         return found
 
     def offset(self, upload: Upload) -> int:
-        """How many bytes of it are there."""
+        """Return the number of received bytes."""
         return self._part(upload.id).stat().st_size
 
     @contextmanager
@@ -131,12 +131,12 @@ class Uploads:
                 self.end(upload)
 
     def end(self, upload: Upload) -> None:
-        """Forget an upload."""
+        """Remove an upload."""
         self._about(upload.id).unlink(missing_ok=True)
         self._part(upload.id).unlink(missing_ok=True)
 
     def end_old(self, now: float | None = None) -> int:
-        """Forget uploads of which nothing came for long; returns how many."""
+        """Remove uploads that have received nothing for long, and return their number."""
         before = (time.time() if now is None else now) - self._settings.upload_kept
         old = [upload for upload in self._all() if self._part(upload.id).stat().st_mtime < before]
         for upload in old:

@@ -1,4 +1,4 @@
-"""Works the queue off: one child process for each job, watched from the first second to the last."""
+"""Workers of the queue: one child process for each job, watched from start to end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Worker:
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
-        """Take up what a dead server left, and begin."""
+        """Queue jobs of a dead server again, and start."""
         for job in jobs.running(self._folder):
             if not self._take_in(job, []):
                 jobs.release(self._folder, job)  # the children of a dead server died with it
@@ -69,7 +69,7 @@ class Worker:
                 self._stopped.wait(_IDLE)
 
     def _turn(self) -> None:
-        """Do the next job, or look after the folder and wait for one."""
+        """Do the next job, or check the folder and wait for one."""
         self._folder.work.clear()
         job = jobs.claim(self._folder) if self._place.is_ready else None
         if job is None:
@@ -92,7 +92,7 @@ class Worker:
                 scratch.parent.rmdir()
 
     def _end(self, job: Job, attempt: _Attempt) -> None:
-        """Watch an attempt to its end, and say what came of it."""
+        """Watch an attempt to its end, and return its result."""
         why = attempt.watch()
         if self._stopped.is_set():
             jobs.release(self._folder, job)
@@ -104,7 +104,7 @@ class Worker:
             jobs.give_up(self._folder, job, why.reason if why else "its process ended without a word", attempt.lines)
 
     def _take_in(self, job: Job, lines: Sequence[str]) -> bool:
-        """Take in what a child left; False where it did not come to its end."""
+        """Store the results of a child; False if it did not finish."""
         scratch = _scratch(self._folder, job)
         try:
             found = msgspec.json.decode((scratch / DONE).read_bytes(), type=Done | Failed)
@@ -127,14 +127,10 @@ def _scratch(folder: Folder, job: Job) -> Path:
 
 
 class _Attempt:
-    """A child at work.
-
-    Attributes:
-        lines: of the log, that the table does not have yet.
-    """
+    """A running child."""
 
     def __init__(self, folder: Folder, place: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
-        """Get ready to do a job within limits; it is broken off when ``stopped`` is set."""
+        """Prepare to do a job within limits; it is cancelled when ``stopped`` is set."""
         self._folder, self._place, self._limits, self._job = folder, place, limits, job
         self._stopped = stopped
         self._stage, self._progress, self._news = "starting", 0.0, False
@@ -142,7 +138,7 @@ class _Attempt:
         self._said = 0
 
     def watch(self) -> End | None:
-        """Start the child and stay with it; None if it ended by itself, well or with a reason of its own."""
+        """Start the child and watch it; None if it ended by itself, well or with a reason of its own."""
         files, maps = str(self._folder.files.folder), str(self._folder.maps)
         task = Task(self._job.kind, self._job.request, files, maps, self._limits)
         child, told = self._place.start(_scratch(self._folder, self._job), task), 0.0

@@ -1,1 +1,1 @@
-"""A metric service from afar: predictions go there, results come back, and nothing is done twice."""
+"""Clients of a metric service: send predictions, receive results; work that was done is not repeated."""

@@ -1,4 +1,4 @@
-"""What can be asked of a service, each as a flow."""
+"""Calls to a service, each as a generator of requests, for both kinds of client."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Do nothing for some seconds."""
+    """Wait for some seconds."""
 
     seconds: float
 
@@ -95,12 +95,12 @@ Flow = Generator[Call | Wait, Answer, T]
 
 
 def get(path: str, **query: str | int) -> Flow[Answer]:
-    """Ask for something, until there is an answer."""
+    """Request a path until there is an answer."""
     return asked(Call("GET", path, query))
 
 
 def post(path: str, content: msgspec.Struct, method: str = "POST") -> Flow[Answer]:
-    """Send JSON, until there is an answer."""
+    """Send JSON until there is an answer."""
     body = msgspec.json.encode(content)
     return asked(Call(method, path, content=body, headers={"content-type": "application/json"}))
 
@@ -190,7 +190,7 @@ def upload(file: File, tell: Told, *, packed: bool) -> Flow[None]:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file: its name, size in bytes, and SHA-256, by which the server knows it."""
+    """A file: its name, size in bytes, and SHA-256, by which the server identifies it."""
 
     stream: BinaryIO
     name: str
@@ -198,7 +198,7 @@ class File:
     size: int
 
     def part(self, offset: int, packed: bool) -> tuple[bytes, dict[str, str]]:
-        """The part that begins at an offset, and the header that tells how it is packed, if it is."""
+        """Return the part that begins at an offset, and the header that names its compression, if any."""
         self.stream.seek(offset)
         part = self.stream.read(PART)
         if not packed:
@@ -211,7 +211,7 @@ class File:
 
 
 def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
-    """Send what the server does not have yet; where it is of another mind about that, ask it anew."""
+    """Send the parts that the server lacks; where it disagrees, ask it for the offset again."""
     announced = NewUpload(size=file.size, sha256=file.digest, name=file.name[:_LONGEST_NAME])
     best, left = -1, _TRIES
     while left:
@@ -244,7 +244,7 @@ Seen = Callable[[Run], None]
 
 
 def version() -> Flow[Version]:
-    """Ask what the server is, and see that it can be spoken with."""
+    """Ask for the server's version, and check that it is compatible."""
     try:
         found = (yield from asked(Call("GET", "/v1/version"), patience=_FIRST_PATIENCE)).read(Version)
     except ServiceError as error:
@@ -297,11 +297,7 @@ def run(of: str) -> Flow[Run]:
 
 
 def wait(of: str, seen: Seen, timeout: float | None) -> Flow[Run]:
-    """Look at a run until it has ended, ever less often.
-
-    Raises:
-        ServiceError: if it has not ended in time.
-    """
+    """Poll a run until it has ended, at growing intervals."""
     began, pause = time.monotonic(), _FIRST_LOOK
     while True:
         state = yield from run(of)
@@ -322,7 +318,7 @@ def runs(state: str | None, after: str | None, limit: int) -> Flow[list[Run]]:
 
 
 def act(of: str, what: str) -> Flow[Run]:
-    """Cancel, retry or diagnose a run; one that is as it was to become, as after a lost answer, stays so."""
+    """Cancel, retry or diagnose a run; a run in the wanted state, as after a lost answer, stays so."""
     answer = yield from asked(Call("POST", f"{_place(of)}/{what}"), 409)
     return answer.read(Run) if answer.status != 409 else (yield from run(of))
 
@@ -333,37 +329,37 @@ def change(of: str, what: Change) -> Flow[Run]:
 
 
 def delete(of: str) -> Flow[None]:
-    """Take a run away; one that is gone already is no mistake."""
+    """Delete a run; one that is gone already is no error."""
     yield from asked(Call("DELETE", _place(of)), 404)
 
 
 def result(of: str) -> Flow[dict[str, Any]]:
-    """The JSON of ``shoe score``, or of what else the run is."""
+    """Return the JSON of ``shoe score``, or of another kind of run."""
     return (yield from get(f"{_place(of)}/result")).read(dict[str, Any])
 
 
 def file(of: str, name: str) -> Flow[bytes]:
-    """A file that a run has made."""
+    """Return a file that a run has made."""
     return (yield from get(f"{_place(of)}/files/{escaped(name, safe='')}")).content
 
 
 def compare(wanted: NewComparison) -> Flow[Run]:
-    """Have runs compared."""
+    """Submit a comparison of runs."""
     return (yield from post("/v1/compare", wanted)).read(Run)
 
 
 def truths() -> Flow[list[dict[str, Any]]]:
-    """Ground truths that are registered."""
+    """Return registered ground truths."""
     return (yield from get("/v1/truths")).read(dict[str, list[dict[str, Any]]])["truths"]
 
 
 def boards() -> Flow[list[dict[str, Any]]]:
-    """Leaderboards."""
+    """Return leaderboards."""
     return (yield from get("/v1/boards")).read(dict[str, list[dict[str, Any]]])["boards"]
 
 
 def board(name: str) -> Flow[dict[str, Any]]:
-    """A leaderboard's standing."""
+    """Return a leaderboard's table."""
     return (yield from get(f"/v1/boards/{escaped(name, safe='')}")).read(dict[str, Any])
 
 

@@ -1,4 +1,4 @@
-"""Clients of a metric service: one that waits, and one for an event loop."""
+"""Clients of a metric service: a blocking one, and one for an event loop."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def address(server: str) -> str:
 
 
 def is_local(server: str) -> bool:
-    """Whether a server is on this machine, so that compressing what is sent to it costs more than it saves."""
+    """Return whether a server is on this machine, so that compression costs more than it saves."""
     return urlsplit(server).hostname in LOOPBACK
 
 
@@ -57,7 +57,7 @@ class Session:
         self._http = _library().Client(**_settings(server, token, timeout))
 
     def run(self, flow: Flow[T]) -> T:
-        """Do what a flow says, and return what it returns."""
+        """Run a call, and return its result."""
         try:
             step = next(flow)
             while True:
@@ -85,13 +85,13 @@ class Session:
 
 
 class AsyncSession:
-    """Connections to one server, for one event loop; files are read and hashed beside it."""
+    """Connections to one server, for one event loop; files are read and hashed in threads."""
 
     def __init__(self, server: str, token: str | None, timeout: float) -> None:
         self._http = _library().AsyncClient(**_settings(server, token, timeout))
 
     async def run(self, flow: Flow[T]) -> T:
-        """Do what a flow says, and return what it returns."""
+        """Run a call, and return its result."""
         answer: Answer | None = None
         try:
             while True:
@@ -360,12 +360,12 @@ class Client:
 
 
 def _awaited(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
-    """A method of :class:`Client` that ends in ``_do``, which of :class:`AsyncClient` gives what is to be awaited."""
+    """Return the awaitable version of a method of :class:`Client` that ends in ``_do``."""
     return cast(Any, method)  # type: ignore[no-any-return]
 
 
 class AsyncClient:
-    """The same for an event loop: each method is :class:`Client`'s, awaited."""
+    """Client for an event loop: each method is :class:`Client`'s, awaited."""
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
         """Open one; arguments and errors are those of :class:`Client`."""

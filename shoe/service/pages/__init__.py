@@ -1,1 +1,1 @@
-"""The web page: views that make HTML from plain values, their templates, styles and scripts."""
+"""Web pages of the service: views that make HTML from plain values, templates, styles and scripts."""

@@ -1,4 +1,4 @@
-"""Pages with forms, and what those do; all of it works without scripts."""
+"""Routes of pages with forms; all of them work without scripts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _LISTED = 200
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Finished runs, to choose some of."""
+    """Show a list of finished runs to choose from."""
     return _choose(request, run)
 
 
 @router.post("/compare")
 def compare(request: Request, form: Form, identity: Submitter, app: App) -> Response:
-    """Ask for a comparison."""
+    """Submit a comparison."""
     ids = form.get("run", [])
     try:
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
@@ -84,7 +84,7 @@ def act(
 
 @router.get("/login")
 def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Response:  # noqa: A002 - of the address
-    """The form to log in by."""
+    """Show the log-in form."""
     return answer(request, ("login.html", {"wanted": next, "problem": None}))
 
 
@@ -112,13 +112,13 @@ def logout(request: Request, app: App) -> Response:
 
 @router.get("/tokens")
 def token_list(request: Request, _: Admin) -> Response:
-    """All tokens, but for themselves."""
+    """List all tokens without their secrets."""
     return _tokens(request)
 
 
 @router.post("/tokens")
 def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
-    """Make a token, and show it this once."""
+    """Make a token, and show it once."""
     name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
     try:
         days = float(field(form, "days")) if field(form, "days") else None
@@ -130,7 +130,7 @@ def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
 
 @router.post("/tokens/revoke")
 def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
-    """Take a token back."""
+    """Revoke a token."""
     tokens.revoke(app.folder, field(form, "prefix"))
     return onward(request, "/tokens")
 

@@ -1,4 +1,4 @@
-"""What the metric takes a phrase to mean: as ``shoe resolve --phrase`` and ``shoe similarity`` say, and its classes."""
+"""Interpretation of a phrase, as by ``shoe resolve --phrase`` and ``shoe similarity``, and its nearest classes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PARTS = ("verb", "object")
 
 @lru_cache(maxsize=8)
 def loaded(place: str) -> Similarity:
-    """A map by its name or its folder."""
+    """Load a map by its name or its folder."""
     from shoe.similarity import load_similarity
 
     return load_similarity(place)
 
 
 def places(folder: Folder) -> dict[str, str]:
-    """Where maps are loaded from, by their names: those of shoe first."""
+    """Return the folders of maps by name, shipped ones first."""
     from shoe.similarity.maps import shipped_maps
 
     own = {name: name for name in shipped_maps()}
@@ -66,7 +66,7 @@ def answer(place: str, said: str, truth: str) -> dict[str, Any]:
 
 
 def labels_of(place: str) -> list[str]:
-    """Classes that a map's dataset has."""
+    """Return the classes of a map's dataset."""
     from shoe.benchmarks import DEFAULT, benchmark
 
     source = loaded(place)
@@ -119,7 +119,7 @@ def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[s
 
 
 def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[str, Any]:
-    """The classes that are most similar to a predicted interaction, and the one whose labels it has."""
+    """Return the classes most similar to a predicted interaction, and the class of its own labels."""
     import numpy as np
 
     from shoe.benchmarks.protocol_options import SemanticOptions

@@ -1,4 +1,4 @@
-"""Pages of the service, from templates."""
+"""Rendering of the service's pages from templates, and common parts of their routes."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from shoe.version import __version__
 
 
 class Places(Protocol):
-    """How one page leads to another."""
+    """Links between pages."""
 
     @property
     def live(self) -> bool:
-        """Whether there is a server that answers."""
+        """Whether a server answers."""
         ...
 
     def link(self, path: str) -> str:
-        """What leads to the page that a server has at ``path``; empty where there is no such page."""
+        """Return the link to the page that a server has at ``path``; empty where there is no such page."""
         ...
 
 
 class Served:
-    """Pages of a server."""
+    """Links between pages of a server."""
 
     live = True
 
     def __init__(self, base: str = "") -> None:
-        """Take the path below which a proxy has the server; empty for none."""
+        """Take the path below which a proxy serves; empty for none."""
         self.base = base.rstrip("/")
 
     def link(self, path: str) -> str:
@@ -54,12 +54,12 @@ class Served:
 
 
 class Stored:
-    """Pages in a folder, opened from disk or served by anything that serves files."""
+    """Links between pages in a folder, opened from disk or from any file server."""
 
     live = False
 
     def __init__(self, here: str, there: Collection[str]) -> None:
-        """Take the path of the page that leads to others, and the paths of all that there are."""
+        """Take the path of the linking page, and the paths of all pages."""
         self.here, self.there = file_of(here), there
 
     def link(self, path: str) -> str:
@@ -111,10 +111,10 @@ NO_PAGE = "Nothing is at this address, or nothing that you may see."
 
 
 class Page(APIRoute):
-    """A route whose refusals are pages; who could log in is asked to."""
+    """Route that answers refusals with pages, and offers the log-in form."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Handle a request, and what goes wrong with it."""
+        """Handle a request and its errors."""
         handle = super().get_route_handler()
 
         async def shown(request: Request) -> Response:
@@ -133,7 +133,7 @@ class Page(APIRoute):
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Who looks."""
+    """Return the viewer of a request."""
     try:
         who = identify(request)
     except Refused:
@@ -143,7 +143,7 @@ def viewer_of(request: Request) -> Viewer:
 
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A page."""
+    """Render a page as an answer."""
     template, values = view
     about = {"here": request.url.path, "who": viewer_of(request), "address": address_of(request)}
     page = render(template, Served(request.scope.get("root_path", "")), about | values)
@@ -153,18 +153,18 @@ def answer(request: Request, view: View, status: int = 200, headers: Mapping[str
 def problem(
     request: Request, status: int, said: str, hint: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A page that says why there is no other."""
+    """Render a page that explains why there is no other."""
     values = {"title": _TITLES.get(status, "That did not work"), "problem": said, "hint": hint}
     return answer(request, ("problem.html", values), status, headers)
 
 
 def address_of(request: Request) -> str:
-    """How the server is reached."""
+    """Return the server's address, as the client reached it."""
     return str(request.base_url).rstrip("/")
 
 
 def onward(request: Request, path: str) -> RedirectResponse:
-    """Lead to another page."""
+    """Redirect to another page."""
     return RedirectResponse(request.scope.get("root_path", "") + path, 303)
 
 
@@ -177,5 +177,5 @@ Form = Annotated[dict[str, list[str]], Depends(_form)]
 
 
 def field(form: Mapping[str, list[str]], name: str) -> str:
-    """The first value of a field; empty where there is none."""
+    """Return the first value of a field; empty where there is none."""
     return form.get(name, [""])[0]

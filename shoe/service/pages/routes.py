@@ -1,4 +1,4 @@
-"""The pages of a server that only show."""
+"""Routes of pages that only show."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ router = APIRouter(route_class=Page, include_in_schema=False)
 
 @router.get("/static/{name}")
 async def static(name: str, request: Request) -> Response:
-    """A style, script or picture."""
+    """Return a style, script or picture."""
     path = STATIC.get(name)
     if path is None:
         raise NotFoundError("no file of this name")
@@ -153,7 +153,7 @@ async def run_list(
     truth: Text = "",
     after: Text = "",
 ) -> Response:
-    """Runs that a filter lets through."""
+    """List the runs that a filter selects."""
     if after:
         visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
@@ -177,7 +177,7 @@ def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Re
 
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
-    """The form that predictions are sent by."""
+    """Show the form for submitting predictions."""
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.benchmarks.protocol_options import describe
     from shoe.core.boxes import CommonCoordinates
@@ -203,13 +203,13 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
-    """All leaderboards."""
+    """List all leaderboards."""
     return answer(request, views.board_list(app.folder, viewer_of(request)))
 
 
 @router.get("/boards/{name}")
 def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
-    """A leaderboard; one that is hidden is for who has a token."""
+    """Show a leaderboard; a hidden one needs a token."""
     if boards.board(app.folder, name).hidden:
         demand(identity, "read")
     return answer(request, views.board_page(app.folder, viewer_of(request), name))
@@ -217,7 +217,7 @@ def board_page(request: Request, name: str, identity: Anybody, app: App) -> Resp
 
 @router.get("/playground")
 def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = "", similarity: Text = "") -> Response:
-    """What the metric takes a phrase to mean."""
+    """Show the interpretation of a phrase."""
     places = playground.places(app.folder)
     name = similarity if similarity in places else next(iter(places))
     values: dict[str, Any] = {
@@ -237,7 +237,7 @@ def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = ""
 
 @router.get("/maps")
 def map_list(request: Request, _: Reader, app: App) -> Response:
-    """All similarity maps."""
+    """List all similarity maps."""
     return answer(request, views.map_list(app.folder))
 
 
@@ -252,13 +252,13 @@ def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
 
 @router.get("/truths")
 async def truth_list(request: Request, _: Reader, app: App) -> Response:
-    """All ground truths."""
+    """List all ground truths."""
     return answer(request, views.truth_list(app.folder))
 
 
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
-    """The API, from its schema."""
+    """Show the API, from its schema."""
     known = truths(app.folder) if identity.allows("read") else []
     curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
     return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))

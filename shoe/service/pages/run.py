@@ -1,4 +1,4 @@
-"""What the page of a run says, from the files that the run made."""
+"""Content of the page of a run, from the files that the run made."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Key of the first mean by exact labels that any model has, of triplets before those by person; "" for none."""
+    """Return the key of the first exact-label mean of any model, triplets before persons; "" for none."""
     keys = [key for of in figures for key in of if key.endswith(f":{FULL}")]
     return next((key for kind in ("strict:", "roles:") for key in keys if key.startswith(kind)), "")
 
@@ -123,7 +123,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
 
 
 def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
-    """A JSON file that a run made; None where it made none of this name."""
+    """Read a JSON file that a run made; None if it made none of this name."""
     output = run.outputs.get(name)
     return _decoded(folder, output.sha256) if output else None
 
@@ -237,7 +237,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """A signature for captions; the ground truth tells which protocols go without saying."""
+    """Shorten a signature for captions, without protocols that the ground truth implies."""
     if signature is None:
         return None
     from shoe.benchmarks import benchmark
@@ -247,7 +247,7 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
 
 
 def row(run: Run) -> dict[str, Any]:
-    """What a list says of a run."""
+    """Return the row of a run in lists."""
     strict = run.figures.get(first_exact(run.figures))
     return {
         "id": run.id,

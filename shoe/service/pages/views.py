@@ -1,4 +1,4 @@
-"""What each page says to somebody who looks: a template and plain values, the same on a server and on disk."""
+"""Views: the template and plain values of each page, the same on a server and on disk."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def map_row(name: str, place: str) -> dict[str, Any]:
-    """What the list of maps says of one."""
+    """Return the row of a map in the list of maps."""
     from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
@@ -132,7 +132,7 @@ class Viewer:
 
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Runs as lists say them."""
+    """Return the rows of runs in lists."""
     return [row(run if viewer.admin else for_all(folder, run)) for run in found]
 
 
@@ -146,7 +146,7 @@ def front(folder: Folder, viewer: Viewer) -> View:
 
 
 def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: str | None) -> View:
-    """The list of runs, as far as a filter lets them through."""
+    """Return the list of runs that a filter selects."""
     found = runs.runs(
         folder,
         viewer.seen,
@@ -181,7 +181,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
 
 
 def classes_page(folder: Folder, run: Run) -> View | None:
-    """The figures of each class; None where a run has none."""
+    """Return the page of figures by class; None for a run without any."""
     output = run.outputs.get("classes.csv")
     if output is None:
         return None
@@ -199,7 +199,7 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
-    """All leaderboards."""
+    """Return the list of leaderboards."""
     known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
     return "boards.html", {"boards": known, "viewer": viewer}
 
@@ -238,18 +238,18 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
 
 
 def map_list(folder: Folder) -> View:
-    """All similarity maps."""
+    """Return the list of similarity maps."""
     return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
 
 
 def map_page(folder: Folder, name: str) -> View | None:
-    """A similarity map; None for an unknown one."""
+    """Return the page of a similarity map; None for an unknown one."""
     place = playground.places(folder).get(name)
     return None if place is None else ("map.html", map_values(name, place))
 
 
 def truth_list(folder: Folder) -> View:
-    """All ground truths: what is known of them, never what they hold."""
+    """Return the list of ground truths, without their content."""
     found = [
         {
             "name": each.name,
