@@ -95,7 +95,7 @@ def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
 
 
 def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest element per run of equal groups, by several keys; of equal elements, the first."""
+    """Return the index of the largest element per run of equal groups, by several keys; the first of equal elements."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values

@@ -20,8 +20,8 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, quote
 from shoe.core.roles import RolePredictions
 
-# Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the file
-# name, ``field`` the name of the column, and ``name(row)`` the name of a row.
+# Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
+# file name, ``field`` the name of the column, and ``name(row)`` the name of a row.
 
 # Larger than any image, and small enough that areas and their sums are precise.
 _LARGEST = 1e9

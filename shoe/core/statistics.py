@@ -278,7 +278,7 @@ def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interv
 
 
 def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the interval of Spearman's correlation with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
+    """Return Spearman's interval by Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
     return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
 
 
