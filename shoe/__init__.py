@@ -1,14 +1,13 @@
-"""shoe: one evaluator for human-object interaction detection, strict, semantic, and signed.
+"""shoe: evaluation of human-object interaction detection by exact labels and by semantic similarity.
 
-The public names are loaded when they are first used: ``import shoe`` costs next to nothing, and a command that needs
-one part does not pay for the others.
+Public names are imported on first use, so that ``import shoe`` is fast.
 """
 
 from importlib import import_module
 
 from shoe.version import __version__
 
-TYPE_CHECKING = False  # as typing has it, which takes a while to import
+TYPE_CHECKING = False  # type checkers take it for typing's, whose import would take time
 if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
@@ -26,32 +25,24 @@ if TYPE_CHECKING:
     from shoe.service.client.client import AsyncClient, Client
     from shoe.similarity import load_similarity
 
-_HOMES = {
-    "AsyncClient": "shoe.service.client.client",
-    "Client": "shoe.service.client.client",
-    "Diagnosis": "shoe.diagnosis.diagnose",
-    "Coordinates": "shoe.core.boxes",
-    "Benchmark": "shoe.benchmarks.base",
-    "GroundTruth": "shoe.benchmarks.truth",
-    "InputError": "shoe.core.errors",
-    "Interactions": "shoe.core.interactions",
-    "Metric": "shoe.scoring.metric",
-    "MissingExtraError": "shoe.core.errors",
-    "OptionError": "shoe.core.errors",
-    "Report": "shoe.scoring.score",
-    "ServiceError": "shoe.core.errors",
-    "ShoeError": "shoe.core.errors",
-    "Signature": "shoe.benchmarks.protocols",
-    "benchmark": "shoe.benchmarks",
-    "concatenate": "shoe.core.interactions",
-    "diagnose": "shoe.diagnosis.diagnose",
-    "load_similarity": "shoe.similarity",
-    "parse_phrase": "shoe.lexicon.phrases.parse",
-    "read_ground_truth": "shoe.predictions.truth",
-    "read_predictions": "shoe.predictions",
-    "score": "shoe.scoring.score",
-    "write_predictions": "shoe.predictions",
+_NAMES_OF_MODULES = {
+    "shoe.benchmarks": ["benchmark"],
+    "shoe.benchmarks.base": ["Benchmark"],
+    "shoe.benchmarks.protocols": ["Signature"],
+    "shoe.benchmarks.truth": ["GroundTruth"],
+    "shoe.core.boxes": ["Coordinates"],
+    "shoe.core.errors": ["InputError", "MissingExtraError", "OptionError", "ServiceError", "ShoeError"],
+    "shoe.core.interactions": ["Interactions", "concatenate"],
+    "shoe.diagnosis.diagnose": ["Diagnosis", "diagnose"],
+    "shoe.lexicon.phrases.parse": ["parse_phrase"],
+    "shoe.predictions": ["read_predictions", "write_predictions"],
+    "shoe.predictions.truth": ["read_ground_truth"],
+    "shoe.scoring.metric": ["Metric"],
+    "shoe.scoring.score": ["Report", "score"],
+    "shoe.service.client.client": ["AsyncClient", "Client"],
+    "shoe.similarity": ["load_similarity"],
 }
+_MODULE_OF = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}
 
 __all__ = [
     "AsyncClient",
@@ -83,9 +74,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'shoe' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(_MODULE_OF[name]), name)
     if not isinstance(value, type):
         from shoe.core.public import checked
 

@@ -1,6 +1,6 @@
-"""The benchmarks that predictions can be scored on: one folder each, whose ``BENCHMARK`` says all that is its own.
+"""Benchmarks: one folder each, with a :class:`~shoe.benchmarks.base.Benchmark` named ``BENCHMARK``.
 
-The environment variable ``SHOE_BENCHMARKS`` names a folder of further ones.
+The environment variable ``SHOE_BENCHMARKS`` is the path of a folder with further benchmarks.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from shoe.benchmarks.base import Benchmark
 
 DEFAULT = "hico-det"
-"""The benchmark where none is named."""
+"""Name of the default benchmark."""
 ENVIRONMENT = "SHOE_BENCHMARKS"
 _OWN = Path(__file__).parent
 _INIT = "__init__.py"
 
 
 def benchmark(name: str | Benchmark) -> Benchmark:
-    """Look up a benchmark by name; an object stays what it is.
+    """Return the benchmark with a name; a ``Benchmark`` object is returned unchanged.
 
     >>> len(benchmark("hico-det").classes)
     600
 
     Raises:
-        OptionError: for a name that does not exist.
+        OptionError: for an unknown name.
     """
     if not isinstance(name, str):
         from shoe.benchmarks.base import Benchmark
@@ -43,17 +43,18 @@ def benchmark(name: str | Benchmark) -> Benchmark:
 
         raise unknown_name("dataset", name, benchmark_names())
     module = name.replace("-", "_")
-    home = next(home for home in _homes() if (home / module / _INIT).exists())
-    found: Benchmark = (import_module(f"{__name__}.{module}") if home == _OWN else _from(home / module)).BENCHMARK
+    folder = next(folder for folder in _folders() if (folder / module / _INIT).exists())
+    loaded = import_module(f"{__name__}.{module}") if folder == _OWN else _import_folder(folder / module)
+    found: Benchmark = loaded.BENCHMARK
     return found
 
 
-def _homes() -> list[Path]:
-    named = os.environ.get(ENVIRONMENT)
-    return [_OWN, *([Path(named)] if named else [])]
+def _folders() -> list[Path]:
+    path = os.environ.get(ENVIRONMENT)
+    return [_OWN, *([Path(path)] if path else [])]
 
 
-def _from(folder: Path) -> ModuleType:
+def _import_folder(folder: Path) -> ModuleType:
     name = f"shoe_benchmarks_{folder.name}"
     spec = spec_from_file_location(name, folder / _INIT, submodule_search_locations=[str(folder)])
     if name not in sys.modules and spec and spec.loader:
@@ -63,5 +64,5 @@ def _from(folder: Path) -> ModuleType:
 
 
 def benchmark_names() -> list[str]:
-    """List the benchmarks there are: the folders beside this file, and those of the folder in the environment."""
-    return sorted({path.parent.name.replace("_", "-") for home in _homes() for path in home.glob(f"*/{_INIT}")})
+    """Return the sorted names of all benchmarks: subfolders of this package and of ``SHOE_BENCHMARKS``."""
+    return sorted({path.parent.name.replace("_", "-") for folder in _folders() for path in folder.glob(f"*/{_INIT}")})

@@ -1,4 +1,4 @@
-"""What a benchmark is to the rest of the project: one object that readers, scorer and diagnosis take as an argument."""
+"""The ``Benchmark`` class: classes, file formats, splits and protocols of a dataset in one object."""
 
 from __future__ import annotations
 
@@ -25,22 +25,20 @@ if TYPE_CHECKING:
     from shoe.benchmarks.protocol_options import StrictOptions
     from shoe.benchmarks.protocols import RoleOptions
 
-# What people want to know of a dataset before they have it: what it is, whose, under which terms, and where to get it.
-#
-# A benchmark's card lies beside it as ``card.json``; how large its splits are, ``published.json`` says.
+# Dataset card, in ``card.json``, and published sizes of splits, in ``published.json``
 
 IMAGE_LABELS = "image labels"
-"""What a file of image-level labels holds."""
+"""Value of ``CardFile.holds`` for a file of image-level labels."""
 
 
 class CardFile(Document, frozen=True):
-    """A file of a dataset as it is handed out.
+    """A published file of a dataset.
 
     Attributes:
-        name: what it is called there.
-        holds: which published split, or ``IMAGE_LABELS``; files that hold the same take each other's place.
-        purpose: what it is needed for.
-        place: where to get it, and under which licence if that is another than the dataset's.
+        name: file name.
+        holds: name of the published split in it, or ``IMAGE_LABELS``; of files with the same content one is enough.
+        purpose: purpose for which it is needed.
+        place: where to get it, and its licence if it differs from that of the dataset.
     """
 
     name: str
@@ -51,14 +49,14 @@ class CardFile(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A dataset in words.
+    """Description of a dataset.
 
     Attributes:
-        title: its name as papers write it, and what it is.
-        papers: who published it, and what it is scored by.
-        licence: what may be done with it.
-        files: what is to be had; nothing is downloaded by shoe.
-        notes: what to know of its figures, one line each.
+        title: name as in papers, and a short description.
+        papers: papers of the dataset and of its evaluation.
+        licence: licence and terms of use.
+        files: files that users can download; shoe downloads nothing.
+        notes: remarks on the sizes and scores of the dataset, one line each.
     """
 
     title: str
@@ -69,11 +67,11 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """The files by what they hold, in the card's order."""
-        found: dict[str, list[CardFile]] = {}
+        """Files by their ``holds``, in the order of the card."""
+        files: dict[str, list[CardFile]] = {}
         for file in self.files:
-            found.setdefault(file.holds, []).append(file)
-        return found
+            files.setdefault(file.holds, []).append(file)
+        return files
 
 
 def read_card(path: Path) -> Card:
@@ -81,17 +79,15 @@ def read_card(path: Path) -> Card:
     return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number}")
 
 
-# What persons do in a benchmark that scores by person: actions, and the roles that objects have in them.
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action.
+    """An action in a benchmark that is scored by person.
 
     Attributes:
-        name: as the official files have it.
-        roles: "instr" and "obj" in the official order; none for what a person does without an object.
-        instruments: objects that are the instrument where there are two roles.
+        name: name as in the official files.
+        gerund: -ing form of the verb.
+        roles: "instr" and "obj" in the official order; empty for an action without an object.
+        instruments: for an action with both roles, the object categories that have the role "instr".
     """
 
     name: str
@@ -100,7 +96,7 @@ class Action:
     instruments: frozenset[str] = frozenset()
 
     def role_of(self, object_: str) -> str:
-        """The role that an object category has in this action, which has a role.
+        """Return the role of an object category in this action, which must have a role.
 
         >>> hit = Action("hit", "hitting", ("instr", "obj"), frozenset({"tennis_racket"}))
         >>> hit.role_of("tennis_racket"), hit.role_of("sports_ball")
@@ -116,7 +112,7 @@ class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        left_out: name of the entry that is often left out of the mean; "" for none.
+        left_out: name of the entry that papers often exclude from the mean; "" if there is none.
     """
 
     all: tuple[Action, ...]
@@ -127,31 +123,31 @@ class Actions:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """A names."""
+        """Names of the A actions."""
         return tuple(action.name for action in self.all)
 
     @cached_property
     def entries(self) -> tuple[tuple[int, str], ...]:
-        """The R pairs of an action and one of its roles: what role AP is a mean over."""
+        """The R pairs of an action index and one of its roles; role AP is a mean over these."""
         return tuple((number, role) for number, action in enumerate(self.all) for role in action.roles)
 
     @cached_property
     def entry_names(self) -> tuple[str, ...]:
-        """R names, as "hit-instr"."""
+        """Names of the R entries, as "hit-instr"."""
         return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
 
     @cached_property
     def numbered(self) -> tuple[tuple[int, int], ...]:
-        """What verb numbers in files mean, as (action, entry): an action once a role, or once without one (-1)."""
-        of = {pair: number for number, pair in enumerate(self.entries)}
+        """(action, entry) index of each verb ID in files: one ID per role of an action, or one without role (-1)."""
+        entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
-            (number, of.get((number, role), -1))
+            (number, entry_of.get((number, role), -1))
             for number, action in enumerate(self.all)
             for role in action.roles or ("",)
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """The entry in which an object category takes part in an action; -1 for an action without roles."""
+        """Return the index of the entry of an action with an object category; -1 for an action without roles."""
         if not self.all[action].roles:
             return -1
         return self.entries.index((action, self.all[action].role_of(object_)))
@@ -159,26 +155,25 @@ class Actions:
     def numbers_of(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """The numbers that files have for n verbs with an object.
-
-        ``verb`` and ``object_`` are (n,) indices into the names.
-        """
-        number = {pair: i for i, pair in enumerate(self.numbered)}
-        known = [self.names.index(name) for name in verbs]
-        of = np.array([[number[action, self.entry_of(action, name)] for name in objects] for action in known], np.int64)
-        found: Indices = of[verb, object_]
-        return found
+        """Return the (n,) verb IDs in files of n verbs with objects; ``verb`` and ``object_`` are (n,) indices."""
+        id_of = {pair: i for i, pair in enumerate(self.numbered)}
+        actions = [self.names.index(name) for name in verbs]
+        ids = np.array(
+            [[id_of[action, self.entry_of(action, name)] for name in objects] for action in actions], np.int64
+        )
+        chosen: Indices = ids[verb, object_]
+        return chosen
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
-"""The subsets that any benchmark has: name, and the function that finds their images, (m,) True."""
+"""Image subsets of every benchmark, by name: functions that return (m,) whether an image belongs to the subset."""
 
 
 class ImageLabel(IntEnum):
-    """What annotators said of a class and a whole image."""
+    """Image-level label: whether an image shows a class according to annotators."""
 
     UNKNOWN = -2
-    """Nobody was asked."""
+    """Not annotated."""
     NO = -1
     PERHAPS = 0
     YES = 1
@@ -186,14 +181,15 @@ class ImageLabel(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TruthFormat:
-    """A kind of file that holds a benchmark's ground truth.
+    """A file format of a benchmark's ground truth.
 
     Attributes:
-        name: what messages and reports call it, as "PPDM/QPIC JSON".
-        example: the file that people have it in, as "test_hico.json (PPDM, QPIC, SG)".
-        fits: tells from a file's content whether it has this format.
-        read: reads path, content, benchmark and the split asked for into rows.
-        write: writes a table in the benchmark's words to a path; None for a format that is only read.
+        name: name in messages and reports, as "PPDM/QPIC JSON".
+        example: name of such a file, as "test_hico.json (PPDM, QPIC, SG)".
+        fits: returns whether the content of a file has this format.
+        read: reads rows, given path, content, benchmark and the requested split of images or None. It raises InputError
+            that names the place of the first error in the file.
+        write: writes a table with the benchmark's vocabularies to a path; None if writing is not supported.
     """
 
     name: str
@@ -205,7 +201,7 @@ class TruthFormat:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a paper says of the size of a split: some of images, empty_images, triplets, classes; and where."""
+    """Published size of a split: some of the counts images, empty_images, triplets and classes, and their source."""
 
     counts: Mapping[str, int]
     source: str
@@ -217,11 +213,7 @@ def read_published(path: Path) -> dict[str, Published]:
 
 
 def plain_image_name(value: object) -> str:
-    """Turn what a file calls an image into its name: a file name without folders.
-
-    Raises:
-        ValueError: for anything but text, or text without a name.
-    """
+    """Return the file name, without folders, of an image path; raise ValueError for other values and empty names."""
     name = value.replace("\\", "/").rsplit("/", 1)[-1].strip() if isinstance(value, str) else ""
     if not name:
         raise ValueError
@@ -230,35 +222,38 @@ def plain_image_name(value: object) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Benchmark:
-    """All that is a benchmark's own.
+    """A dataset with its classes, file formats, splits and protocols.
 
     Attributes:
-        name: as users type it, and as signatures say it.
-        load_classes: loads its class table; use ``classes``, which does so once.
-        formats: the files that hold its ground truth; native tables (.npz) are read for every benchmark.
-        image_name: turns what files call an image (a name, a path, a number) into its name in the ground truth; a
-            ``ValueError`` for what is none.
+        name: name in commands and signatures.
+        load_classes: loads the class table; use ``classes``, which caches it.
+        formats: file formats of its ground truth; native tables (.npz) are supported for every benchmark.
+        image_name: returns an image's name in the ground truth, given its name, path or ID in a file; raises ValueError
+            for other values.
         image_example: an image name, for messages.
-        test_images: names the images of the test set, in the order in which files without names have them.
-        load_object_ids: the numbers that files have for objects: id to name, in the order of the 0-based indices that
-            other files have instead; without it, objects count from 0 in the order of the class table.
-        object_numbers: whose numbers these are, for messages, as "COCO".
-        verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's. One that no
-            class has is -1 in ``verb_order``.
-        splits: names of its splits; the images of a split have its name in theirs.
-        class_splits: loads the splits of its classes, by name; their classes are in the order of ``classes``.
-        usual_class_split: that which counts where none is named, if there is one.
-        subsets: functions that find the images of a named part, (m,) True.
-        read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
-        protocols: its strict protocols by name.
-        default_protocols: the protocols of triplets that are scored where none is named.
-        load_card: what the dataset is in words, and where its files are to be had; use ``card``.
-        similarity: the shipped map that semantic scores take where none is named.
-        load_actions: loads what persons do, for a benchmark that scores by person; use ``actions``.
-        role_protocols: its protocols that score actions and roles by person.
-        in_split: tells whether an image is of a named split; without it, an image that has the split's name in its own.
-        marks: finds what only its files hold, as names of its images, where formats of two benchmarks look the same.
-        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.error_types`.
+        test_images: returns the names of the test images, in the order of files that do not name them.
+        load_object_ids: loads the object names by their ID in files, in the order of the 0-based indices of other
+            files; if absent, objects count from 0 in the order of the class table.
+        object_numbers: owner of these IDs, for messages, as "COCO".
+        verb_names: verbs in the order of their IDs in files, from 0; if absent, those of the class table. A verb
+            without a class is -1 in ``verb_order``.
+        splits: names of its splits of images.
+        class_splits: loaders of its splits of classes by name; masks are in the order of ``classes``.
+        usual_class_split: name of the default class split, if there is one.
+        subsets: functions by name that return (m,) whether an image belongs to the subset.
+        read_image_labels: reads (K, m) int8 ``ImageLabel``, given path, image names, classes and benchmark.
+        protocols: strict protocols by name.
+        about: description in one line of each protocol.
+        default_protocols: names of the default protocols of triplets.
+        load_published: loads the published sizes by split; use ``published``.
+        load_card: loads the dataset card; use ``card``.
+        similarity: name of the default similarity map, a shipped one.
+        load_actions: loads the actions of a benchmark that is scored by person; use ``actions``.
+        role_protocols: protocols by name that score actions and roles by person.
+        in_split: returns whether an image, by name, is in a named split; by default, if the image name contains the
+            name of the split.
+        marks: pattern that occurs only in its files, such as image names, if another benchmark has a similar format.
+        flow: rules for error types in the diagnosis, if they differ; see :mod:`shoe.diagnosis.error_types`.
     """
 
     name: str
@@ -289,27 +284,27 @@ class Benchmark:
 
     @property
     def usual_protocols(self) -> tuple[str, ...]:
-        """What is scored where nobody names a protocol: the defaults, and all by person."""
+        """Names of the protocols that are scored by default: the default ones of triplets, and all by person."""
         return (*self.default_protocols, *self.role_protocols)
 
     @cached_property
     def classes(self) -> HoiClasses:
-        """The class table."""
+        """Class table."""
         return self.load_classes()
 
     @cached_property
     def object_ids(self) -> Mapping[int, str]:
-        """Number to name of each object, in the order of 0-based indices."""
+        """Object names by ID, in the order of 0-based indices."""
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property
     def actions(self) -> Actions:
-        """What persons do; no action at all for a benchmark that does not score by person."""
+        """Actions; empty for a benchmark that is not scored by person."""
         return self.load_actions() if self.load_actions else Actions(())
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
-        """The class table's objects, then those of files that are in no class."""
+        """Objects of the class table, then objects in files that have no class."""
         return tuple(dict.fromkeys((*self.classes.objects, *self.object_ids.values())))
 
     @cached_property
@@ -319,14 +314,14 @@ class Benchmark:
 
     @cached_property
     def object_of_id(self) -> Indices:
-        """(largest id + 1,) index into ``objects`` of each object id in files; -1 for numbers that are none."""
+        """(largest ID + 1,) index into ``objects`` of each object ID in files; -1 for numbers that are no ID."""
         table = np.full(max(self.object_ids) + 1, -1, np.int64)
         table[list(self.object_ids)] = self.object_order
         return table
 
     @cached_property
     def verb_order(self) -> Indices:
-        """(verbs,) index into ``classes.verbs`` of each 0-based verb number in files."""
+        """(verbs,) index into ``classes.verbs`` of each 0-based verb ID in files; -1 for a verb without a class."""
         return _positions(self.verb_names or self.classes.verbs, self.classes.verbs)
 
     @cached_property
@@ -336,7 +331,7 @@ class Benchmark:
 
     @cached_property
     def card(self) -> Card:
-        """What the dataset is in words; a benchmark that says nothing has its name."""
+        """Dataset card; by default, one with only the name of the benchmark."""
         return self.load_card() if self.load_card else Card(self.name, (), "not known", ())
 
 

@@ -1,8 +1,8 @@
-"""What every format that points from triplets to boxes and classes has to keep: checked here, named by image and index.
+"""Validation of indices from triplets to boxes and classes, for all formats of ground truth.
 
-Arguments that come up everywhere: ``path`` is the file and ``field`` the index's name in it; ``place_of`` is the names
-of m images and the (n,) index of each triplet's image, ascending; ``index`` is what the file gives for each of these n
-triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``InputError`` for the first that is wrong.
+Common arguments: ``path`` is the file and ``field`` the name of the index in it; ``place_of`` is the names of m images
+and the ascending (n,) image index of each triplet; ``index`` is the (n,) value of each triplet in the file; ``counts``
+is the (m,) number of boxes of each image. Functions raise InputError for the first invalid value.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Name a triplet in a message: its image, and its index there, counted from 0."""
+    """Return the name of a triplet for messages: its image, and its index there, counted from 0."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Name images from what a file calls them, by :attr:`shoe.benchmarks.base.Benchmark.image_name`."""
+    """Return the names of images, given the names, paths or IDs in a file, by ``Benchmark.image_name``."""
     names = []
     for number, value in enumerate(values):
         try:
@@ -43,17 +43,17 @@ def named_images(path: str | Path, name: Callable[[object], str], values: Iterab
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a function that names a JSON record in messages: by its text under ``key``, else by its number."""
+    """Return a callback that names a JSON record in messages: by its text under ``key``, else by its index."""
 
     def name(_document: object, number: int, record: Any) -> str:
-        found = record.get(key) if isinstance(record, dict) else None
-        return f"{kind} {quote(found) if isinstance(found, str) else number}"
+        text = record.get(key) if isinstance(record, dict) else None
+        return f"{kind} {quote(text) if isinstance(text, str) else number}"
 
     return name
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) length of the first list of each image, which all its other ``fields`` have to have, too."""
+    """Return the (m,) length of the lists of each image, which must be the same for all ``fields``."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (lengths != counts).any():
@@ -65,7 +65,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Return the (count, 4) boxes of all images, one image after the other."""
+    """Return the (count, 4) boxes of all images, image by image."""
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
@@ -73,20 +73,18 @@ def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
 def check_range(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Refuse an index that is not ``first`` to ``first + size - 1``, of which ``meaning`` says more."""
+    """Raise InputError unless indices are ``first`` to ``first + size - 1``; ``meaning`` is appended to the message."""
     wrong = (index < first) | (index >= first + size)
     if wrong.any():
         row = int(np.argmax(wrong))
-        expected = f"{first} to {first + size - 1}{meaning}"
-        raise InputError(
-            path, record=triplet_name(place_of, row), field=field, found=str(index[row]), expected=expected
-        )
+        record, expected = triplet_name(place_of, row), f"{first} to {first + size - 1}{meaning}"
+        raise InputError(path, record=record, field=field, found=str(index[row]), expected=expected)
 
 
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Refuse an index that is none of its image's boxes, from 0; or the ``wrong`` rows, where not all such are."""
+    """Raise InputError unless indices point to boxes of their image, from 0; ``wrong`` replaces this rule if given."""
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
     if wrong.any():
@@ -104,22 +102,18 @@ def check_boxes(
 def objects_of(
     path: str | Path, images: Sequence[str], counts: Indices, category: Indices, table: Indices, expected: str
 ) -> Indices:
-    """Look up what the categories of boxes mean.
+    """Return the (boxes,) object index of each box, given its category ID in the file.
 
-    ``category`` is (boxes,) as the file has it; ``table`` has the object of each category, -1 for numbers that are
-    none; ``expected`` says in words which categories there are.
-
-    Returns:
-        (boxes,) object of each box.
+    ``table`` has the object of each category ID, or -1; ``expected`` describes the valid IDs for the message.
     """
     inside = (category >= 0) & (category < len(table))
-    found = np.where(inside, table[np.where(inside, category, 0)], -1)
-    if (found < 0).any():
-        box = int(np.argmax(found < 0))
+    objects = np.where(inside, table[np.where(inside, category, 0)], -1)
+    if (objects < 0).any():
+        box = int(np.argmax(objects < 0))
         image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
         record = f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
         raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
-    return found
+    return objects
 
 
 def labels_of_words(
@@ -132,57 +126,54 @@ def labels_of_words(
     limit: str = "",
     match: Callable[[Sequence[str]], NDArray[np.integer]] | None = None,
 ) -> Indices:
-    """Find the dataset's labels of words.
+    """Return the (n,) index into the dataset's ``labels`` of each triplet's word.
 
-    Only words that occur in ``index``, (n,) each triplet's, have to be labels. ``place`` names a triplet, ``limit``
-    says more of the labels, and ``match`` finds labels of words that do not equal one, -1 if there is none.
-
-    Returns:
-        (n,) indices into ``labels``.
+    Args:
+        path: file path, for messages.
+        part: "verb" or "object".
+        index: (n,) index of each triplet's word in ``words``; words that do not occur need not be labels.
+        words: vocabulary of the file.
+        labels: labels of the dataset.
+        place: callback that returns the name of a triplet, given its row.
+        limit: appended to the description of the labels in the message.
+        match: callback that returns the index of the label for words that equal no label, -1 if there is none.
     """
     position = {label: i for i, label in enumerate(labels)}
     label_of = np.array([position.get(word, -1) for word in words], np.int64)
     if match is not None:
         other = np.unique(index[label_of[index] < 0])
         label_of[other] = match([words[i] for i in other])
-    found: Indices = label_of[index]
-    if (found < 0).any():
-        row = int(np.argmax(found < 0))
+    result: Indices = label_of[index]
+    if (result < 0).any():
+        row = int(np.argmax(result < 0))
         word = words[index[row]]
         expected = f"one of the dataset's {len(labels)} {part}s{limit}"
         hint = meant(word, labels)
         raise InputError(path, record=place(row), field=part, found=quote(word), expected=expected, hint=hint)
-    return found
+    return result
 
 
-# Files of one benchmark given as another's are told as what they are: by the formats that every benchmark has.
+def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark) -> None:
+    """Raise InputError if a file is ground truth of another benchmark than the requested one.
 
-
-def refuse_other_benchmarks(path: str | Path, data: bytes, of: Benchmark) -> None:
-    """Refuse ground truth of another benchmark than the one asked for.
-
-    A file may fit formats of two benchmarks: it is the one's whose image names are in it.
-
-    Raises:
-        InputError: naming the file's format and benchmark, and how to read it.
+    If a file fits formats of both benchmarks, it belongs to the one whose ``marks`` are in it.
     """
-    is_own = any(known.fits(data) for known in of.formats)
-    if is_own and (of.marks is None or of.marks.search(data)):
+    is_own = any(known.fits(data) for known in requested.formats)
+    if is_own and (requested.marks is None or requested.marks.search(data)):
         return
-    found = benchmark_of_truth(data, of, marked=is_own)
-    if found is not None:
-        other, known = found
-        hint = f"give {flag('dataset', other.name)}"
-        what = f"{known.name}, ground truth of {other.name}"
-        raise InputError(path, found=what, expected=f"ground truth of {of.name}", hint=hint)
+    other = benchmark_of_truth(data, requested, marked=is_own)
+    if other is not None:
+        owner, known = other
+        found, hint = f"{known.name}, ground truth of {owner.name}", f"give {flag('dataset', owner.name)}"
+        raise InputError(path, found=found, expected=f"ground truth of {requested.name}", hint=hint)
 
 
 def benchmark_of_truth(
     data: bytes, besides: Benchmark | None = None, *, marked: bool
 ) -> tuple[Benchmark, TruthFormat] | None:
-    """Tell whose ground truth a file is.
+    """Return the benchmark and format of a file of ground truth; None if there is none.
 
-    ``besides`` is a benchmark whose it is not; if ``marked``, names of the benchmark's images have to be in the file.
+    ``besides`` is a benchmark to exclude; with ``marked`` the ``marks`` of the benchmark must be in the file.
     """
     for name in benchmark_names():
         other = benchmark(name)

@@ -1,4 +1,4 @@
-"""The HOI classes of a benchmark: verb and object names, synsets, rare classes, and zero-shot splits."""
+"""HOI classes of a benchmark (verbs, objects, synsets, rare classes), and splits of classes."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class HoiClasses:
     Attributes:
         verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
         verb, object: (K,) indices into ``verbs`` and ``objects``.
-        gerunds: per verb, its -ing form as the dataset writes it.
-        verb_synsets: per class, WordNet 3.0 name of the verb's sense; "" for no_interaction. One verb may have several.
-        object_synsets: per class, WordNet 3.0 name of the object's sense.
-        rare: (K,) fewer than 10 training pairs, or as the dataset says.
-        unseen: (K,) no training pair; neither rare nor not.
-        scored: (K,) classes that the test set is scored on.
-        of: (verbs, objects) class of each combination, -1 where the dataset has none.
-        digest: 8 hex digits of the table's content.
-        study_senses: {("verb" or "object", name): WordNet 3.0 name of the sense} that the SHOE authors' study of human
-            ratings used where it is not the table's; from the application that they published for it. Empty for
-            datasets that had no such study.
+        gerunds: -ing form of each verb, as the dataset writes it.
+        verb_synsets: WordNet 3.0 name of the verb's sense of each class; "" for no_interaction. Classes with the same
+            verb may have different senses.
+        object_synsets: WordNet 3.0 name of the object's sense of each class.
+        rare: (K,) fewer than 10 training pairs, or as the dataset defines it.
+        unseen: (K,) no training pair; such a class is neither rare nor non-rare.
+        scored: (K,) whether the test set is scored on the class.
+        of: (verbs, objects) class of each combination; -1 if it is no class.
+        digest: 8 hex digits of the SHA-256 of the table.
+        study_senses: {("verb" or "object", name): WordNet 3.0 name of the sense} for senses in the SHOE authors' study
+            of human ratings that differ from the table's, from their published application; empty without such a study.
     """
 
     name: str
@@ -61,54 +61,53 @@ class HoiClasses:
 
     @property
     def verb_sense(self) -> Ints:
-        """(K,) id of the verb's sense in the lexicon in use; -1 for none."""
-        return _ids(self.verb_synsets)
+        """(K,) ID of the verb's sense in the active lexicon; -1 for none."""
+        return _sense_ids(self.verb_synsets)
 
     @property
     def object_sense(self) -> Ints:
-        """(K,) id of the object's sense in the lexicon in use; -1 for none."""
-        return _ids(self.object_synsets)
+        """(K,) ID of the object's sense in the active lexicon; -1 for none."""
+        return _sense_ids(self.object_synsets)
 
     @property
     def labels(self) -> list[str]:
-        """K readable labels, as "ride horse"."""
+        """K labels, as "ride horse"."""
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Words of (n,) classes, as ``Rows`` takes them: ``verbs``, ``objects``, and (n,) ``verb`` and ``object``."""
+        """Return the columns of ``Rows`` for (n,) classes: ``verbs``, ``objects``, and (n,) ``verb`` and ``object``."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
     @property
     def non_rare(self) -> NDArray[np.bool_]:
-        """(K,) classes that are neither rare nor unseen."""
+        """(K,) whether a class is neither rare nor unseen."""
         return ~(self.rare | self.unseen)
 
     @property
     def no_interaction(self) -> NDArray[np.bool_]:
-        """(K,) True for the classes that say a person does nothing with the object."""
+        """(K,) whether a class has the verb no_interaction."""
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
     def counted(self, no_interaction: str) -> NDArray[np.bool_]:
-        """(K,) classes that take part: all that are scored, but those of no_interaction where it is to "exclude"."""
+        """Return (K,) whether a class is evaluated: it is scored, and not a no_interaction class under "exclude"."""
         return self.scored & ~self.no_interaction if no_interaction == "exclude" else self.scored
 
     @property
     def table(self) -> str:
-        """The class table as text, which :func:`parse_classes` reads."""
+        """Class table as text, which :func:`parse_classes` reads."""
         words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
-        kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "")
-        more = zip(words, self.verb_synsets, self.object_synsets, kinds.tolist(), strict=True)
-        rows = [[*names, verb, object_, kind] for names, verb, object_, kind in more]
-        return class_table(rows)
+        kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "").tolist()
+        columns = zip(words, self.verb_synsets, self.object_synsets, kinds, strict=True)
+        return class_table([[*names, verb, object_, kind] for names, verb, object_, kind in columns])
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table in place of a benchmark's own, whose name it takes: tab-separated, with the same header.
+    """Read a class table that replaces the one of a benchmark, ``usual``, and has its name and format.
 
     Raises:
-        InputError: if it cannot be read, naming the line that breaks the format, has a label that differs from
-            another's only in case or separators, or a synset that WordNet has not.
+        InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
+            or a synset does not exist in the lexicon.
     """
     try:
         text = read_bytes(path).decode("utf-8")
@@ -123,27 +122,28 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
 
 @cache
 def coco_categories() -> dict[int, str]:
-    """COCO category id (1 to 90) to object name, in COCO's contiguous order (0 to 79)."""
+    """Return the 80 object names by COCO category ID (1 to 90), in COCO's order."""
     text = Path(__file__).with_name("coco_categories.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     return {int(number): name for name, number in rows}
 
 
 def class_table(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows of six fields as :func:`parse_classes` reads them."""
+    """Return rows of six fields as text with a header, which :func:`parse_classes` reads."""
     return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
 
 
 def parse_classes(text: str, name: str, source: str | Path = "class table") -> HoiClasses:
-    """Make a class table from lines of six fields between tabs, below a header.
+    """Parse a class table: a header, and one line of six tab-separated fields per class.
 
     Args:
-        text: the lines: verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none),
-            and "rare", "unseen" (in training), "unscored" (nor in the test set) or "".
-        source: where the text is from, for messages.
+        text: lines of verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none), and
+            "rare", "unseen" (not in the training set), "unscored" (not in the test set either) or "".
+        name: name of the benchmark.
+        source: file path, for messages.
 
     Raises:
-        InputError: naming the line that breaks the format.
+        InputError: naming the first line with another format.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
@@ -157,17 +157,14 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         raise InputError(source, found="no classes", expected="one line per class below the header")
     verbs = sorted({row[0] for row in rows})
     objects = sorted({row[1] for row in rows})
-    verb, object_ = (
-        np.array([number[row[column]] for row in rows], np.int32)
-        for column, names in enumerate((verbs, objects))
-        for number in [{name: i for i, name in enumerate(names)}]
-    )
-    of = np.full((len(verbs), len(objects)), -1, np.int32)
-    of[verb, object_] = np.arange(len(rows))
-    if (of >= 0).sum() != len(rows):
+    index = [{name: i for i, name in enumerate(names)} for names in (verbs, objects)]
+    verb, object_ = (np.array([index[column][row[column]] for row in rows], np.int32) for column in (0, 1))
+    class_of = np.full((len(verbs), len(objects)), -1, np.int32)
+    class_of[verb, object_] = np.arange(len(rows))
+    if (class_of >= 0).sum() != len(rows):
         raise InputError(source, found="a class twice", expected="each verb and object pair once")
     gerund = {row[0]: row[2] for row in rows}
-    made = HoiClasses(
+    classes = HoiClasses(
         name=name,
         verbs=tuple(verbs),
         objects=tuple(objects),
@@ -179,13 +176,13 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         rare=np.array([row[5] == "rare" for row in rows], bool),
         unseen=np.array([row[5] == "unseen" for row in rows], bool),
         scored=np.array([row[5] != "unscored" for row in rows], bool),
-        of=of,
+        of=class_of,
         digest="",
     )
-    return replace(made, digest=hashlib.sha256(made.table.encode()).hexdigest()[:8])
+    return replace(classes, digest=hashlib.sha256(classes.table.encode()).hexdigest()[:8])
 
 
-def _ids(synsets: tuple[str, ...]) -> Ints:
+def _sense_ids(synsets: tuple[str, ...]) -> Ints:
     from shoe.lexicon.store import listed_ids
 
     ids = listed_ids(synsets)
@@ -199,7 +196,7 @@ def _ids(synsets: tuple[str, ...]) -> Ints:
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
-    """Labels that predictions could not tell apart ("hot dog", "Hot_Dog") are refused."""
+    """Raise InputError for labels that predictions cannot distinguish, as "hot dog" and "Hot_Dog"."""
     from shoe.lexicon.text import plain, tokens
 
     for column in (0, 1):
@@ -213,7 +210,7 @@ def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
 
 
 def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:
-    """Synsets have to be WordNet's, verbs for verbs and nouns for objects; a class may have none."""
+    """Raise InputError for a synset that is not in the lexicon, or of the wrong part of speech; it may be empty."""
     from shoe.lexicon.store import lexicon
 
     for column, pos, known in ((3, "v", usual.verb_synsets), (4, "n", usual.object_synsets)):
@@ -230,21 +227,19 @@ def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str
                 )
 
 
-# Splits of a benchmark's classes, as zero-shot work makes them: seen and unseen, or held-out combinations.
-
 SEEN, UNSEEN = "seen", "unseen"
-"""The parts that a harmonic mean is of."""
+"""Parts of zero-shot splits, whose harmonic mean is reported."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSplit:
-    """Named parts of K classes, each of which has figures of its own beside those over all classes.
+    """Named parts of K classes that are scored separately, such as the seen and unseen classes of zero-shot work.
 
     Attributes:
-        name: as users type it, and as signatures say it.
-        parts: (K,) each, the classes of a part; parts may share classes, and some classes may be in none.
-        source: where it is published, or how it was made.
-        about: what is held out, in words.
+        name: name in commands and signatures.
+        parts: (K,) mask of the classes of each part; parts may overlap, and need not cover all classes.
+        source: publication of the split, or how it was made.
+        about: description of the held-out classes.
     """
 
     name: str
@@ -256,7 +251,7 @@ class ClassSplit:
     def of_unseen(
         cls, name: str, unseen: Sequence[int] | Indices, classes: int, source: str, about: str = ""
     ) -> ClassSplit:
-        """The split of some classes and all others.
+        """Return the split into the classes with indices ``unseen`` and all others of ``classes`` classes.
 
         Example:
             >>> split = ClassSplit.of_unseen("last", [2], 3, "made for this example")
@@ -269,14 +264,14 @@ class ClassSplit:
 
     @cached_property
     def digest(self) -> str:
-        """8 hex digits of its parts and the classes in them, whatever it is called."""
+        """8 hex digits of the SHA-256 of the parts; independent of the split's name."""
         digest = hashlib.sha256()
         for part, mask in self.parts.items():
             digest.update(f"{part}\n{' '.join(map(str, np.flatnonzero(mask)))}\n".encode())
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """The same parts of another table: its classes that are called alike; others are in no part."""
+        """Return the split for another class table: classes with the same labels; other classes are in no part."""
         if own is classes:
             return self
         row = {label: number for number, label in enumerate(own.labels)}

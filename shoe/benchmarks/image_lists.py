@@ -1,4 +1,4 @@
-"""Ground truth as the QPIC family writes it: a list of images, each with its boxes and triplets that point to them."""
+"""Writer for JSON files of QPIC's kind: a list of images, each with boxes and triplets that point to these."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from shoe.core.arrays import Indices
 from shoe.core.interactions import Interactions
 from shoe.core.io.files import replacing
 
-# A table's boxes as the QPIC family's files have them: listed once for each image, with triplets that point to two.
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxLists:
-    """The distinct labelled boxes of m images, and where the n triplets of their table point to.
+    """The distinct labelled boxes of m images, and the boxes of each of n triplets.
 
     Attributes:
         offsets: (m + 1,) the boxes of image i are entries offsets[i] to offsets[i + 1] of the lists.
-        human, object: (n,) index of each triplet's boxes among those of its image.
+        boxes: x1, y1, x2, y2 of each box.
+        labels: category ID of each box.
+        human, object: (n,) index of each triplet's boxes within its image.
     """
 
     offsets: Indices
@@ -35,10 +35,7 @@ class BoxLists:
 
     @classmethod
     def of(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
-        """List the boxes of a table.
-
-        ``person`` is the label of human boxes, and ``object_labels`` (n,) that of each object box.
-        """
+        """Return the boxes of a table; human boxes have the label ``person``, object boxes (n,) ``object_labels``."""
         n = len(table)
         box = np.concatenate([table.human_boxes, table.object_boxes])
         label = np.concatenate([np.full(n, person), object_labels])
@@ -60,10 +57,7 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write each image's distinct boxes, and its triplets.
-
-    Boxes are written as they are; ``numbers`` are (n,) what else triplets have, by key.
-    """
+    """Write the distinct boxes of each image, unconverted, and its triplets with further (n,) ``numbers`` by key."""
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
     lists = BoxLists.of(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
@@ -73,12 +67,11 @@ def write_image_lists(
     with replacing(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
-            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
+            own, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
+            labelled = zip(boxes[own], lists.labels[own], strict=True)
             record = {
                 "file_name": name,
-                "annotations": [
-                    {"bbox": b, "category_id": c} for b, c in zip(boxes[mine], lists.labels[mine], strict=True)
-                ],
+                "annotations": [{"bbox": box, "category_id": label} for box, label in labelled],
                 "hoi_annotation": [dict(zip(keys, triplet, strict=True)) for triplet in values[rows]],
             }
             stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))

@@ -1,7 +1,7 @@
-"""Which triplets of an image are about the same two boxes: exactly, or as annotators draw them twice.
+"""Human-object pairs of ground truth: merging triplets by overlap, duplicates, and images with a single pair.
 
-HICO-DET draws the boxes of a pair anew for each verb, so pairs have to be merged by overlap. All overlaps here count
-pixels as the official evaluation does: the width of a box that holds pixel indices is x2 - x1 + 1.
+In HICO-DET, the boxes of a pair are drawn again for each verb, so pairs are merged by overlap. Overlaps are as in the
+official evaluation: the width of a box of pixel indices is x2 - x1 + 1.
 """
 
 import numpy as np
@@ -16,14 +16,9 @@ CANDIDATES_AT_ONCE = 1 << 19
 
 
 def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
-    """Find the triplets that overlap an earlier one of their image and label.
+    """Return (pairs,) rows of triplets and (pairs,) earlier rows of the same image and label that they overlap.
 
-    Args:
-        label: (n,) only triplets of one label are compared.
-        iou: both the human and the object boxes overlap at least this much, 0 to 1.
-
-    Returns:
-        (pairs,) rows and (pairs,) earlier rows, ordered by the former, then the latter.
+    Both the human and the object boxes overlap with at least ``iou``, 0 to 1; ``label`` is (n,). Pairs are sorted.
     """
     humans = converted(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
     objects = converted(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
@@ -35,21 +30,18 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
         row += start
         same = label[row] == label[before]
         row, before = row[same], before[same]
-        near = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
-        near &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
-        later.append(row[near])
-        earlier.append(before[near])
+        overlaps = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
+        overlaps &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
+        later.append(row[overlaps])
+        earlier.append(before[overlaps])
     return np.concatenate(later), np.concatenate(earlier)
 
 
 def merged(table: Interactions, iou: float) -> Indices:
-    """Merge n triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
+    """Merge n triplets into box pairs, and return the (n,) row of the first triplet of each triplet's pair.
 
-    It overlaps a pair if their object words are the same, and both its boxes overlap those of the pair's first triplet
-    by at least ``iou``, 0 to 1.
-
-    Returns:
-        (n,) row of the first triplet of each triplet's pair; as many distinct rows as there are pairs.
+    In file order, a triplet joins the first pair with the same object word whose first triplet's boxes both overlap the
+    triplet's boxes by at least ``iou``, 0 to 1.
     """
     leader = np.arange(len(table))
     for row, before in zip(*(rows.tolist() for rows in overlapping(table, table.object, iou)), strict=True):
@@ -59,13 +51,10 @@ def merged(table: Interactions, iou: float) -> Indices:
 
 
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
-    """Find the images that show one pair only: all triplets merge to one human box and one object box.
+    """Return (m,) whether all triplets of an image are merged to a single pair; False for an image without triplets.
 
     With 0.8 these are 3,920 images and 575 classes of HICO-DET's test set: the count of classes that the SHOE paper's
     supplement gives for its "single HOI" subset, which it does not define further.
-
-    Returns:
-        (m,) True for such an image; an image without triplets is none.
     """
     is_pair = merged(table, iou) == np.arange(len(table))
     pairs = np.bincount(table.image[is_pair], minlength=len(table.images))
@@ -73,16 +62,16 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
 
 
 def distinct_pairs(table: Interactions) -> int:
-    """Count the pairs of boxes with the same eight numbers and the same object word."""
+    """Return the number of distinct pairs: image, boxes with exactly equal numbers, and object word."""
     return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
 
 
 def repeats(table: Interactions) -> Mask:
-    """(n,) triplets that say exactly what an earlier one of their image says: the same words, the same boxes."""
+    """Return (n,) whether a triplet has the same words and exactly the same boxes as an earlier one of its image."""
     repeated: Mask = first_equal(_columns(table, table.verb, table.object)) != np.arange(len(table))
     return repeated
 
 
 def _columns(table: Interactions, *words: Ints) -> list[Bits]:
-    of_boxes = [*as_bits(table.human_boxes), *as_bits(table.object_boxes)]
-    return [*as_bits(table.image), *(bits for column in words for bits in as_bits(column)), *of_boxes]
+    columns = (table.image, *words, table.human_boxes, table.object_boxes)
+    return [bits for column in columns for bits in as_bits(column)]

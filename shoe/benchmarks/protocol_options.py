@@ -1,8 +1,7 @@
-"""Every choice that can move a figure, as data: name, values, meaning.
+"""Options of semantic and strict protocols; ``--option NAME=VALUE`` changes one.
 
-The command line, the signature and the reference documentation are generated from here. A protocol is a named set of
-choices. ``--option NAME=VALUE`` changes one; its name is the field's with dashes, and choices of the strict part carry
-the prefix ``strict.``. Strict and semantic options that mean the same have the same name.
+The command line, signatures and the reference documentation are generated from these classes. The name of an option is
+that of its field with dashes, with the prefix ``strict.`` for strict protocols. A protocol is a named set of options.
 """
 
 from collections.abc import Iterable
@@ -16,32 +15,32 @@ from shoe.core.errors import OptionError, quote, unknown_name
 
 
 class Interpolation(StrEnum):
-    """How a precision-recall curve becomes one number."""
+    """Method by which average precision is computed from a precision-recall curve."""
 
     ALL_POINTS = "all-points"
-    """Area under the envelope (precision at a recall = the best at that or a higher recall)."""
+    """Area under the envelope (precision at a recall = best precision at this or a higher recall)."""
     TRAPEZOID = "trapezoid"
     """Area under the straight lines between the points; it starts at the first entry's precision."""
     ELEVEN_ARANGE = "11-point-arange"
-    """Mean over recalls 0 to 1 by 0.1 as NumPy's arange makes them: 3/10, 6/10 and 7/10 miss theirs (PPDM, QPIC)."""
+    """Mean over the recalls of NumPy's arange(0, 1.1, 0.1), of which 0.3, 0.6 and 0.7 are too large (PPDM, QPIC)."""
     ELEVEN_LINSPACE = "11-point-linspace"
-    """The same from a float64 linspace built from both ends: 3/10 misses (pocket: SCG, UPT, PViC)."""
+    """Mean over a float64 linspace built from both ends, in which 0.3 is too large (pocket: SCG, UPT, PViC)."""
     ELEVEN = "11-point"
-    """The same with i/10 exactly."""
+    """Mean over the recalls i/10, i = 0 to 10, exactly."""
     HUNDRED_ONE = "101-point"
     """Mean over recalls k/100 (COCO)."""
 
 
 class Ties(StrEnum):
-    """What happens to entries of equal score."""
+    """Order of entries with equal scores."""
 
     INPUT = "input"
-    """They keep the order in which they are given (a stable sort)."""
+    """Order of the input (stable sort)."""
     REVERSED = "reversed"
-    """They take the opposite order, as ``argsort()[::-1]`` gives it (THID)."""
+    """Reverse order of the input, as of ``argsort()[::-1]`` (THID)."""
     EXPECTED = "expected"
-    """All their orders are equally likely and AP is its expectation: exact while the orders can be listed (5,040 a
-    class), beyond that the mean over orders drawn with a fixed seed, whose standard error is reported."""
+    """AP is its expectation over all orders: exact for at most 5,040 orders per class, otherwise estimated over random
+    orders with a fixed seed, and its standard error is reported."""
 
 
 STRICT_PREFIX = "strict."
@@ -59,16 +58,21 @@ def option(
     range: tuple[float, float] | None = None,  # noqa: A002
     quiet: bool = False,
 ) -> Any:
-    """Declare an option: its default, one sentence, and its range if it is a number.
+    """Return the dataclass field of an option.
 
-    ``values`` narrows an enumeration that is shared to those that have a meaning here; else its type has them all. A
-    ``quiet`` one is younger than published signatures: these name it only where it is not the default.
+    Args:
+        default: default value.
+        what: description in the documentation.
+        values: allowed values, if not all members of the enumeration apply here.
+        range: lowest and highest value of a number.
+        quiet: whether signatures contain the option only if it is not the default, because published signatures are
+            older than the option.
     """
     return field(default=default, metadata={"what": what, "values": values, "range": range, "quiet": quiet})
 
 
 class Overlapping:
-    """What both families derive from their options about boxes."""
+    """Base class of all protocol options, with the overlap rule of boxes."""
 
     __slots__ = ()
     prefix: ClassVar[str] = ""
@@ -78,13 +82,13 @@ class Overlapping:
 
     @property
     def rule(self) -> OverlapRule:
-        """The overlap that both boxes must reach."""
+        """Overlap rule for both boxes of a pair."""
         return OverlapRule(self.overlap, self.threshold, self.threshold_at == ">=")
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticOptions(Overlapping):
-    """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A32: docs/protocols.md 10.5."""
+    """Options of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe`` (A1 to A32: docs/protocols.md 10.5)."""
 
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
@@ -169,7 +173,7 @@ class SemanticOptions(Overlapping):
 
     @property
     def order_free(self) -> bool:
-        """Whether no order of lines, images or ground truths can move a figure; else the first of equals may win."""
+        """Whether scores are independent of the order of lines, images and ground truths."""
         return (
             self.assign == "best-first"
             and self.sigma_ties != "index"
@@ -179,13 +183,13 @@ class SemanticOptions(Overlapping):
 
     @property
     def coordinates(self) -> CommonCoordinates:
-        """The coordinates in which boxes are compared: those that ``overlap`` counts in."""
+        """Coordinates in which boxes are compared, according to ``overlap``."""
         return CommonCoordinates.INDICES if self.overlap is Overlap.PIXELS else CommonCoordinates.EDGES
 
 
 @dataclass(frozen=True, slots=True)
 class StrictOptions(Overlapping):
-    """The choices of an exact-label protocol; docs/protocols.md 0.3."""
+    """Options of an exact-label protocol (docs/protocols.md 0.3)."""
 
     prefix: ClassVar[str] = STRICT_PREFIX
     protocol: str = "hico-det"
@@ -224,9 +228,9 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
-    """Every choice by its public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
+    """Return all options by public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
 
-    Quiet options (:func:`option`) are left out where they have their default, unless ``quiet`` asks for them.
+    Quiet options (see :func:`option`) with their default value are left out unless ``quiet`` is True.
     """
     values = ((f, getattr(options, f.name)) for f in fields(options))
     return {
@@ -237,7 +241,7 @@ def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
 
 
 def changes(options: Any, usual: Any) -> dict[str, str]:
-    """What ``changed`` would have to be told to make these of the usual ones, by name.
+    """Return the options, by name, that differ from the usual options.
 
     >>> changes(changed(SemanticOptions(), ["tau=4e-1", "delta=0.50"]), SemanticOptions())
     {'tau': '0.4'}
@@ -247,7 +251,7 @@ def changes(options: Any, usual: Any) -> dict[str, str]:
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
-    """Apply ``NAME=VALUE`` settings that belong to this family of options; the others are left to the other.
+    """Return options changed by those of the ``NAME=VALUE`` settings that belong to their family, semantic or strict.
 
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25
@@ -261,9 +265,9 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise OptionError(f"option {quote(assignment)}: found no '=', expected NAME=VALUE ({_HELP})")
-        known = _choices(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
+        known = _fields(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
-            error = unknown_name("option", name, [*_choices(SemanticOptions), *_choices(StrictOptions)])
+            error = unknown_name("option", name, [*_fields(SemanticOptions), *_fields(StrictOptions)])
             raise OptionError(f"{error} ({_HELP})")
         if name.startswith(STRICT_PREFIX) == strict:
             changes[known[name].name] = _parsed(name, known[name], text)
@@ -271,57 +275,57 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
 
 
 def describe() -> list[tuple[str, str, str, str]]:
-    """Name, values, default and meaning of every option, semantic ones first."""
+    """Return name, values, default and description of every option, semantic options first."""
     return [
         (name, _range(f), _text(f.default), f.metadata["what"])
         for family in (SemanticOptions, StrictOptions)
-        for name, f in _choices(family).items()
+        for name, f in _fields(family).items()
     ]
 
 
-def _choices(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
+def _fields(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
     prefix = STRICT_PREFIX if family is StrictOptions else ""
     return {prefix + _name(f): f for f in fields(family) if f.name != "protocol"}
 
 
-def _name(choice: Field[Any]) -> str:
-    return choice.name.replace("_", "-")
+def _name(declared: Field[Any]) -> str:
+    return declared.name.replace("_", "-")
 
 
 def _text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _values(choice: Field[Any]) -> tuple[str, ...]:
-    """The words that an option can be; none for a number."""
-    if choice.metadata["values"]:
-        return tuple(choice.metadata["values"])
-    if get_origin(choice.type) is Literal:
-        return get_args(choice.type)
-    return tuple(choice.type) if isinstance(choice.type, type) and issubclass(choice.type, StrEnum) else ()
+def _values(declared: Field[Any]) -> tuple[str, ...]:
+    """Return the allowed values of an option; empty for a number."""
+    if declared.metadata["values"]:
+        return tuple(declared.metadata["values"])
+    if get_origin(declared.type) is Literal:
+        return get_args(declared.type)
+    return tuple(declared.type) if isinstance(declared.type, type) and issubclass(declared.type, StrEnum) else ()
 
 
-def _range(choice: Field[Any]) -> str:
-    if values := _values(choice):
+def _range(declared: Field[Any]) -> str:
+    if values := _values(declared):
         return " | ".join(values)
-    low, high = choice.metadata["range"]
-    return f"{low} to {high}" + (" | none" if NoneType in get_args(choice.type) else "")
+    low, high = declared.metadata["range"]
+    return f"{low} to {high}" + (" | none" if NoneType in get_args(declared.type) else "")
 
 
-def _parsed(name: str, choice: Field[Any], text: str) -> Any:
-    error = OptionError(f"option {name}: found {quote(text)}, expected {_range(choice)}")
-    if values := _values(choice):
+def _parsed(name: str, declared: Field[Any], text: str) -> Any:
+    error = OptionError(f"option {name}: found {quote(text)}, expected {_range(declared)}")
+    if values := _values(declared):
         if text not in values:
             raise error
         return values[values.index(text)]
-    kinds = get_args(choice.type) or (choice.type,)
+    kinds = get_args(declared.type) or (declared.type,)
     if text == "none" and NoneType in kinds:
         return None
     try:
         value = (int if int in kinds else float)(text)
     except ValueError:
         raise error from None
-    low, high = choice.metadata["range"]
+    low, high = declared.metadata["range"]
     if not low <= value <= high:
         raise error
     return value

@@ -1,4 +1,4 @@
-"""Choices of an evaluation by person (docs/protocols.md 4), and the signature of a figure."""
+"""Protocols by name, options of evaluation by person (docs/protocols.md 4), and the signature of a score."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROLE_PREFIX = "roles."
 
 @dataclass(frozen=True, slots=True)
 class RoleOptions(Overlapping):
-    """The choices of agent AP and role AP; the defaults are V-COCO's official script in scenario 1."""
+    """Options of agent AP and role AP; the defaults are V-COCO's official script in scenario 1."""
 
     prefix: ClassVar[str] = ROLE_PREFIX
     protocol: str = "v-coco-s1"
@@ -48,8 +48,6 @@ class RoleOptions(Overlapping):
         Ties.REVERSED, "order of equal scores: as argsort()[::-1] has them where sorting is stable", Ties.REVERSED
     )
 
-
-# Protocols by name: sets of choices. SHOE's stand here, the exact-label ones with the benchmark whose they are.
 
 SEMANTIC = {
     options.protocol: options
@@ -76,7 +74,7 @@ SEMANTIC = {
         ),
     )
 }
-"""SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""
+"""Semantic protocols by name: the defaults (docs/protocols.md 10.5), and variants of them."""
 
 DIAG = StrictOptions(
     protocol="diag",
@@ -88,24 +86,24 @@ DIAG = StrictOptions(
     zero_tp="skip",
     unpredicted="full-only",
 )
-"""Diag-HOI's toolbox, for any benchmark: what a diagnosis scores by (docs/protocols.md 8.5)."""
+"""Protocol of Diag-HOI's toolbox, by which a diagnosis scores on any benchmark (docs/protocols.md 8.5)."""
 
 ABOUT = {
     "shoe": "SHOE with the decided defaults (10.5)",
     "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
     "shoe-robust": "SHOE with choices that close most attacks of shoe audit (10)",
 }
-"""One line a protocol, with its section in docs/protocols.md."""
+"""Description in one line of each semantic protocol, with its section in docs/protocols.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All choices of one evaluation.
+    """Options of one evaluation.
 
     Attributes:
-        strict: the exact-label protocols, in the order asked for.
-        semantic: the semantic protocol; None where none is asked for.
-        roles: the protocols by person, in the order asked for.
+        strict: exact-label protocols, in the requested order.
+        semantic: semantic protocol; None if not requested.
+        roles: protocols by person, in the requested order.
     """
 
     strict: tuple[StrictOptions, ...]
@@ -114,7 +112,7 @@ class Options:
 
     @property
     def families(self) -> tuple[StrictOptions | SemanticOptions | RoleOptions, ...]:
-        """All of them."""
+        """All protocols."""
         return (*self.strict, *([self.semantic] if self.semantic else []), *self.roles)
 
 
@@ -126,21 +124,22 @@ def choose(
     *,
     image_labels: bool = False,
 ) -> Options:
-    """Turn names and settings into options.
+    """Return the options for names of protocols and ``NAME=VALUE`` settings.
 
     Args:
-        names: protocols, at most one of them semantic; ``all`` means every other one and ``shoe``.
-        assignments: ``NAME=VALUE`` settings that change the protocols' choices.
-        strict: the benchmark's exact-label protocols by name.
-        image_labels: whether the ground truth says which objects an image shows; without it, protocols that want to
-            know take it from the boxes.
+        names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all others of the benchmark.
+        assignments: ``NAME=VALUE`` settings that change options of the protocols.
+        strict: exact-label protocols of the benchmark by name.
+        roles: protocols of the benchmark by person, by name.
+        image_labels: whether the ground truth has image-level labels; if not, protocols that need the objects of an
+            image use the boxes.
 
     Raises:
-        OptionError: for an unknown name or value, two semantic protocols, or a setting that no protocol asked for uses.
+        OptionError: for an unknown name or value, two semantic protocols, or a setting that no requested protocol uses.
     """
-    for what, given, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
-        if isinstance(given, str) or not all(isinstance(one, str) for one in given):
-            raise OptionError(f"{what}: found {quote(given)}, expected a list of names, as {example}")
+    for argument, values, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
+        if isinstance(values, str) or not all(isinstance(value, str) for value in values):
+            raise OptionError(f"{argument}: found {quote(values)}, expected a list of names, as {example}")
     roles = roles or {}
     names = [n for name in names for n in ([*strict, *roles, "shoe"] if name == "all" else [name])]
     for name in names:
@@ -151,9 +150,9 @@ def choose(
         raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
     chosen = [changed(strict[name], assignments) for name in dict.fromkeys(names) if name in strict]
     semantic = changed(SEMANTIC[semantic_names[0] if semantic_names else "shoe"], assignments)
-    for part, asked in (("semantic", semantic_names), ("strict", chosen)):
+    for part, requested in (("semantic", semantic_names), ("strict", chosen)):
         unused = [a for a in assignments if a.startswith(STRICT_PREFIX) == (part == "strict")]
-        if unused and not asked:
+        if unused and not requested:
             raise OptionError(f"option {unused[0]}: found no {part} protocol that it could change; name one")
     if not image_labels:
         if any(a.startswith(f"{STRICT_PREFIX}known-object=labels") for a in assignments):
@@ -171,10 +170,9 @@ def shortest(
     *,
     image_labels: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Say in one way what can be said in many: names and settings that :func:`choose` makes the same options of.
+    """Return normalised names and settings, for which :func:`choose` returns the same options; errors as there.
 
-    Raises:
-        OptionError: as :func:`choose`.
+    Settings that have the default value are left out, and the last of repeated settings counts.
 
     >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
     (('shoe',), ('sense=max', 'tau=0.3'))
@@ -182,27 +180,27 @@ def shortest(
     chosen, usual = (
         choose(names, each, strict, roles, image_labels=image_labels).families for each in (assignments, ())
     )
-    told: dict[str, str] = {}
-    for own, before in zip(chosen, usual, strict=True):
-        told |= changes(own, before)
-    return tuple(each.protocol for each in chosen), tuple(f"{name}={value}" for name, value in sorted(told.items()))
+    differing: dict[str, str] = {}
+    for own, default in zip(chosen, usual, strict=True):
+        differing |= changes(own, default)
+    return tuple(each.protocol for each in chosen), tuple(
+        f"{name}={value}" for name, value in sorted(differing.items())
+    )
 
-
-# The one line that says how a figure came about: two equal signatures mean comparable figures.
-#
-# A signature is made from the options and from content hashes, never written by hand, so no option can be forgotten.
-# ``Signature.parse(str(s)) == s`` holds for all values.
 
 _SAFE = " ,;.+<>=()[]/_-"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``.
+    """Description of how a score was computed, as ``shoe:0.1.0|data:hico-det|...``; equal ones mean comparable scores.
+
+    It contains all options and hashes of the data. ``Signature.parse(str(s)) == s`` for all values.
 
     Attributes:
-        protocols: the benchmark's exact-label protocols and those by person, by name, for :meth:`short`; no part of
-            what is signed.
+        items: pairs of a name and a value.
+        protocols: exact-label protocols and protocols by person of the benchmark, by name, for :meth:`short`; not part
+            of the signature.
     """
 
     items: tuple[tuple[str, str], ...]
@@ -213,7 +211,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Read a signature back; ``protocols`` as in the class.
+        """Parse a signature; ``protocols`` as in the class.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
@@ -230,20 +228,20 @@ class Signature:
         return cls(tuple(items), protocols or {})
 
     def short(self) -> str:
-        """Shorten for captions: version, data, protocol, what differs from it, and a hash of the whole."""
+        """Return a short form for captions: version, data, protocol, changed options, and a hash of the full one."""
         values = dict(self.items)
-        named: dict[str, SemanticOptions | StrictOptions | RoleOptions] = {**self.protocols, **SEMANTIC}
-        kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split", "class-split") if n in values]
+        known: dict[str, SemanticOptions | StrictOptions | RoleOptions] = {**self.protocols, **SEMANTIC}
+        items: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split", "class-split") if n in values]
         for prefix in (STRICT_PREFIX, ROLE_PREFIX, ""):
             protocol = values.get(f"{prefix}protocol")
-            if protocol in named:
-                usual = settings(named[protocol])
-                kept.append((f"{prefix}protocol", protocol))
-                kept += [(name, value) for name, value in self.items if usual.get(name, value) != value]
+            if protocol in known:
+                usual = settings(known[protocol])
+                items.append((f"{prefix}protocol", protocol))
+                items += [(name, value) for name, value in self.items if usual.get(name, value) != value]
         if "map" in values:
-            kept.append(("map", values["map"]))
+            items.append(("map", values["map"]))
         digest = hashlib.sha256(str(self).encode()).hexdigest()[:8]
-        return str(Signature((*kept, ("sha", digest))))
+        return str(Signature((*items, ("sha", digest))))
 
 
 def sign(
@@ -252,14 +250,14 @@ def sign(
     semantic: SemanticOptions | None = None,
     protocols: Mapping[str, Any] | None = None,
 ) -> Signature:
-    """Sign an evaluation.
+    """Return the signature of an evaluation.
 
     Args:
-        facts: what moves figures beside the options: the ground truth's (``GroundTruth.facts()``), the map and its
-            hash, how predictions were read.
-        strict: the exact-label protocol, or that by person, which was applied, if one was.
-        semantic: the semantic protocol that was applied, if one was.
-        protocols: the benchmark's exact-label protocols, and those by person, by name, for the short form.
+        facts: metadata that affect scores besides the options: those of the ground truth (``GroundTruth.facts()``), the
+            similarity map and its hash, how predictions were read.
+        strict: exact-label protocol or protocol by person, if one was applied.
+        semantic: semantic protocol, if one was applied.
+        protocols: as in :class:`Signature`.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

@@ -1,4 +1,4 @@
-"""Ground truth: a table of interactions that knows its benchmark's classes, and how any benchmark's is read."""
+"""Ground truth of any benchmark, its reader, and files that define a split of classes."""
 
 from __future__ import annotations
 
@@ -25,26 +25,24 @@ from shoe.core.io.native import notes_of_native, read_native
 from shoe.core.roles import RoleTruth
 from shoe.core.rows import Rows
 
-# A split of the classes of one's own: a file that names the unseen ones.
-
 _HELD_OUT = "held_out"
 
 
 def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
-    """Read a split, whose name is that of its file without the ending.
+    """Read a class split from a file of the unseen classes; its name is the file name without extension.
 
-    Args:
-        path: a class on each line, as "ride horse"; or JSON with a list ``held_out`` of such, as ``shoe dataset split``
-            writes it.
+    The file has one class per line, as "ride horse", or is JSON with a list ``held_out`` of classes, as ``shoe dataset
+    split`` writes it.
 
     Raises:
-        InputError: naming the entry that is no class.
+        InputError: for an unknown class, or if no classes or all classes are unseen.
     """
     data = read_bytes(path)
-    named = _listed(path, data) if data.lstrip()[:1] in (b"{", b"[") else data.decode("utf-8", "replace").splitlines()
+    is_json = data.lstrip()[:1] in (b"{", b"[")
+    labels = _held_out(path, data) if is_json else data.decode("utf-8", "replace").splitlines()
     row = {label: number for number, label in enumerate(classes.labels)}
     unseen = []
-    for number, label in enumerate(named, start=1):
+    for number, label in enumerate(labels, start=1):
         label = " ".join(label.split())
         if label and label not in row:
             expected = f"a class of {classes.name}, as {quote(classes.labels[0])}"
@@ -57,38 +55,38 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     return ClassSplit.of_unseen(Path(path).stem, unseen, len(classes), str(Path(path).name))
 
 
-def _listed(path: str | Path, data: bytes) -> list[str]:
+def _held_out(path: str | Path, data: bytes) -> list[str]:
     document = parse_json(path, data)
     if not isinstance(document, dict):
         expected = "a class on each line, or split.json as shoe dataset split writes it"
         raise InputError(path, found="a JSON list", expected=expected)
-    listed = document.get(_HELD_OUT)
-    if not isinstance(listed, list) or not all(isinstance(label, str) for label in listed):
-        found = "none" if listed is None else quote(listed)
+    labels = document.get(_HELD_OUT)
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        found = "none" if labels is None else quote(labels)
         raise InputError(path, field=_HELD_OUT, found=found, expected="a list of classes, as shoe dataset split has it")
-    return listed
+    return labels
 
 
 _ZIP_MAGIC = b"PK"
-# What a benchmark is made of are functions; another process has its own, by the same name.
+# A benchmark consists of functions, so it is pickled by its name.
 copyreg.pickle(Benchmark, lambda of: (benchmark, (of.name,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroundTruth:
-    """The annotations that predictions are scored against.
+    """Annotations that predictions are scored against.
 
     Attributes:
-        interactions: the triplets; their vocabularies are those of ``classes``.
-        split: "test2015", "train2015", or the name of the file where it cannot be told.
-        image_labels: (K, images) int8 ``ImageLabel``, whether a class is in an image; absent where only boxes are at
-            hand.
-        format: what kind of file it came from, in words.
+        interactions: triplets, with the vocabularies of ``classes``.
+        classes: HOI classes.
+        split: name of the split, as "test2015"; the name of the file if the split is unknown.
+        image_labels: (K, m) int8 ``ImageLabel``, whether an image shows a class; None without image-level labels.
+        format: file format, as "PPDM/QPIC JSON".
         left_out: names of training images left out because their triplets point to boxes that the file does not have.
-        benchmark: whose ground truth it is.
-        roles: the persons, where the benchmark scores by person and the file has them.
-        class_split: the parts of the classes that have figures of their own; None where none was asked for.
-        image_numbers: (m,) what files of predictions call an image that they do not name; None where they name all.
+        benchmark: benchmark to which it belongs.
+        roles: annotations by person, if the benchmark is scored by person and the file has them.
+        class_split: parts of the classes with separate scores; None if no class split is used.
+        image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
     """
 
     interactions: Interactions
@@ -120,11 +118,11 @@ class GroundTruth:
 
     @property
     def class_parts(self) -> Mapping[str, Mask]:
-        """(K,) each, the parts of the class split by name; none without one."""
+        """(K,) mask of the classes of each part of the class split, by name; empty without a class split."""
         return self.class_split.parts if self.class_split else {}
 
     def facts(self) -> dict[str, str]:
-        """What a signature says of a ground truth: its data, split and sizes, and hashes of what can move a score."""
+        """Return the ground truth's fields of a signature: dataset, split, sizes, and hashes of what affects scores."""
         split = self.class_split
         return {
             "data": self.classes.name,
@@ -138,7 +136,7 @@ class GroundTruth:
         }
 
     def _digest(self) -> str:
-        """8 hex digits of everything in a ground truth that can change a score."""
+        """Return 8 hex digits of the SHA-256 of everything that can change a score."""
         table = self.interactions
         digest = hashlib.sha256("\n".join(table.images).encode())
         columns = [table.offsets, table.coordinates, table.human_boxes, table.object_boxes, self.hoi]
@@ -151,18 +149,18 @@ class GroundTruth:
         return digest.hexdigest()[:8]
 
     def names_of(self, images: tuple[str, ...]) -> tuple[str, ...]:
-        """What the ground truth calls images of which some have its number for a name; others stay what they are."""
+        """Return image names with image IDs, as text, replaced by the names of the ground truth."""
         if self.image_numbers is None:
             return images
         known = frozenset(self.interactions.images)
-        named = {str(number): name for number, name in zip(self.image_numbers, self.interactions.images, strict=True)}
-        return tuple(image if image in known else named.get(image, image) for image in images)
+        name_of = {str(number): name for number, name in zip(self.image_numbers, self.interactions.images, strict=True)}
+        return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Keep the images of a named subset; its name becomes part of the split's, and so of signatures.
+        """Return the ground truth of a named subset of images; its name is added to the split, and so to signatures.
 
         Raises:
-            OptionError: for a name that does not exist.
+            OptionError: for an unknown name.
         """
         subsets = self.benchmark.subsets
         if name not in subsets:
@@ -170,13 +168,16 @@ class GroundTruth:
         return self._part(name, subsets[name](self.interactions))
 
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
-        """Keep the images that all files of predictions name, with or without a prediction; the split's name says so.
+        """Return the ground truth of the images that all files of predictions list, with or without predictions.
 
-        A figure on them is no figure on the split, so it has another split and other hashes in its signature.
+        Scores on them are not comparable with scores on the split, so the name of the split and the signature change.
+
+        Args:
+            predicted: image names of each file.
 
         Raises:
-            InputError: if there is none.
-            OptionError: for what is no list of names.
+            InputError: if no image is left.
+            OptionError: for an argument that is not a list of names.
         """
         images = self.interactions.images
         keep = np.ones(len(images), bool)
@@ -208,41 +209,43 @@ def read_ground_truth(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth; arguments and errors are those of ``shoe.read_ground_truth``, which reads by this function.
+    """Read ground truth for ``shoe.read_ground_truth``, which describes the arguments.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.
-        OptionError: for an unknown benchmark, or a split that is no class split and that the file does not hold.
+        OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
     """
-    of = benchmark(dataset)
-    classes = of.classes if classes is None else classes
-    parts, split = _class_split(of, classes, split)
-    name, rows = _read(path, of, split)
-    interactions = _in_words_of(classes, rows, path)
-    found = _split(interactions.images, of, path)
+    dataset = benchmark(dataset)
+    classes = dataset.classes if classes is None else classes
+    class_split, split = _class_split(dataset, classes, split)
+    format_name, rows = _read(path, dataset, split)
+    interactions = _validated_table(classes, rows, path)
+    found = _split(interactions.images, dataset, path)
     if split not in (None, found):
-        known = f"; splits of classes: {', '.join(of.class_splits)}, or a file that names the unseen ones"
-        known = known if of.class_splits else ""
+        known = f"; splits of classes: {', '.join(dataset.class_splits)}, or a file that names the unseen ones"
+        known = known if dataset.class_splits else ""
         raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}{known}")
     labels = None
     if image_labels is not None:
-        if of.read_image_labels is None:
-            raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
-        labels = of.read_image_labels(image_labels, interactions.images, classes, of)
-    more = rows.left_out, of, parts, rows.annotated, rows.numbers
-    return GroundTruth(interactions, classes, found, labels, name, *more)
+        if dataset.read_image_labels is None:
+            raise OptionError(f"{dataset.name} has no image-level labels; leave out {image_labels}")
+        labels = dataset.read_image_labels(image_labels, interactions.images, classes, dataset)
+    more = rows.left_out, dataset, class_split, rows.annotated, rows.numbers
+    return GroundTruth(interactions, classes, found, labels, format_name, *more)
 
 
-def _class_split(of: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
-    """The split of the classes that is asked for, by its name or its file, else the usual one; and that of images."""
-    if split is not None and split not in of.class_splits and split not in of.splits and os.path.isfile(split):
+def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
+    """Return the class split that ``split`` names (a name or a file) or the default one, and the split of images."""
+    own = dataset.class_splits
+    if split is not None and split not in own and split not in dataset.splits and os.path.isfile(split):
         return read_class_split(split, classes), None
-    named = split if split in of.class_splits else None
-    load = of.class_splits.get(named or of.usual_class_split or "")
-    return load().within(of.classes, classes) if load else None, None if named else split
+    name = split if split in own else None
+    load = own.get(name or dataset.usual_class_split or "")
+    return load().within(dataset.classes, classes) if load else None, None if name else split
 
 
-def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
+def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str, Rows]:
+    """Return the name of the file's format, and its rows."""
     data = read_bytes(path)
     if data.startswith(_ZIP_MAGIC):
         table = read_native(path, data)
@@ -250,11 +253,11 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
             hint = "are PREDICTIONS and --ground-truth swapped?"
             raise InputError(path, found="a native table of predictions", expected="ground truth", hint=hint)
         return "native table", replace(Rows.of(table), score=None)
-    refuse_other_benchmarks(path, data, of)
-    for known in of.formats:
+    refuse_other_benchmarks(path, data, dataset)
+    for known in dataset.formats:
         if known.fits(data):
-            return known.name, known.read(path, data, of, split)
-    examples = f"ground truth: {', '.join(known.example for known in of.formats)}, or a native table (.npz)"
+            return known.name, known.read(path, data, dataset, split)
+    examples = f"ground truth: {', '.join(known.example for known in dataset.formats)}, or a native table (.npz)"
     if data.lstrip()[:1] not in (b"[", b"{"):
         raise InputError(path, found=seen(data), expected=examples)
     document = parse_json(path, data)
@@ -262,16 +265,16 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
     raise InputError(path, found=shown(document) + keys, expected=examples)
 
 
-def _split(images: Sequence[str], of: Benchmark, path: str | Path) -> str:
-    """The split that all images are of; the file's own name if they are of several or none."""
-    for split in of.splits:
-        if images and all(of.in_split(name, split) for name in images):
+def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
+    """Return the split that contains all images; if there is none, the name of the file."""
+    for split in dataset.splits:
+        if images and all(dataset.in_split(name, split) for name in images):
             return split
     return Path(path).name.split(".", 1)[0]
 
 
-def _in_words_of(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
-    """Turn what a file says into a valid table whose vocabularies are those of a class list."""
+def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
+    """Return the rows of a file as a validated table with the vocabularies of the classes."""
 
     def place(row: int) -> str:
         return triplet_name((rows.images, rows.image), row)

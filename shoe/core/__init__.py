@@ -1,1 +1,1 @@
-"""The ground: tables of interactions, boxes, groups of different sizes, errors."""
+"""Basic modules that the rest of shoe builds on: interaction tables, boxes, statistics, errors and file formats."""

@@ -1,4 +1,4 @@
-"""The array types of the project, by what they hold."""
+"""Array types, vectorised operations on groups and rows, and reproducible random numbers."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 """Coordinates, scores, overlaps, similarities."""
 Ints = NDArray[np.int32]
-"""Numbers of images, words and classes, as tables hold them."""
+"""Indices of images, words and classes in tables."""
 Indices = NDArray[np.int64]
 """Rows of a table, and counts of rows."""
 Mask = NDArray[np.bool_]
-"""Which of some rows."""
+"""Whether a row is selected."""
 
 
-# Work on groups of different sizes without a Python loop.
+# Operations on groups of different sizes
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """List (n,) ranges one after the other: (total,) which range an element is of, and (total,) the element."""
+    """Concatenate the n ranges first[i] to first[i] + count[i]; return (total,) indices i and (total,) elements."""
     owner = np.repeat(np.arange(len(count)), count)
     starts = np.cumsum(count) - count
     return owner, np.arange(len(owner)) + (first - starts)[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Cut consecutive groups into blocks of about ``most`` elements: (first group, group after the last) of each."""
+    """Yield blocks of consecutive groups with about ``most`` elements, as (first group, group after the last)."""
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
         return
@@ -37,27 +37,27 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 
 def index_in_group(count: NDArray[np.integer]) -> Indices:
-    """(total,) index of each element in its group, from 0; groups stand one after the other."""
+    """Return the (total,) index, from 0, of each element within its group, for consecutive groups of given sizes."""
     index: Indices = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     return index
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Mark the first element of each run of equal values."""
+    """Return (n,) whether an element is the first of a run of equal values."""
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
 
 
 def stable_order(numbers: NDArray[np.integer]) -> Indices:
-    """Stable argsort of whole numbers from 0 on; small ones by radix, in a fraction of the time."""
+    """Return the stable argsort of non-negative integers; those below 65,536 use the faster radix sort."""
     return np.argsort(numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers, kind="stable")
 
 
 def falling_order(numbers: Floats) -> Indices:
-    """Stable argsort, the highest first, of finite numbers: by radix, in half the time that comparing them takes."""
+    """Return the stable argsort of finite numbers in descending order, by radix: twice as fast as by comparison."""
     bits = (0.0 - numbers).view(np.int64)
-    # As whole numbers the bits of a negative one stand the wrong way round, and below those of a positive one.
+    # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
     order = np.argsort(bits.astype(np.uint16), kind="stable")
     for shift in (16, 32, 48):
@@ -66,22 +66,19 @@ def falling_order(numbers: Floats) -> Indices:
 
 
 def distinct(values: Indices) -> Indices:
-    """Distinct values, ascending; ``np.unique`` first imports what takes as long as scoring a small file."""
+    """Return the distinct values in ascending order. ``np.unique`` has a slow import."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Find the rows with the highest scores of each group.
+    """Return the ascending rows with the ``most`` highest scores of each group.
 
     Args:
-        group: (n,) number of each row's group.
+        group: (n,) index of each row's group.
         score: (n,) finite numbers.
-        most: how many rows of a group stay.
-        reverse_ties: whether the last, not the first, rows of equal scores stay.
-
-    Returns:
-        Ascending rows.
+        most: largest number of rows per group.
+        reverse_ties: prefer later rows among equal scores; by default earlier rows.
     """
     sizes = np.bincount(group, minlength=1)
     if sizes.max(initial=0) <= most:
@@ -92,13 +89,13 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
 
 
 def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
-    """First element and length of each run of equal values."""
+    """Return the index of the first element, and the length, of each run of equal values."""
     start = np.flatnonzero(first_of_each(sorted_groups))
     return start, np.diff(start, append=len(sorted_groups))
 
 
 def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Index of the largest of each run of equal groups: by the first values, then by the next; the first of equals."""
+    """Return the index of the largest element per run of equal groups, by several keys; the first of equal elements."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values
@@ -107,7 +104,7 @@ def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floati
     return largest[first_largest(sorted_groups[largest], *(other[largest] for other in others))]
 
 
-# Which rows of some columns are equal, by exact numbers, without sorting by every column.
+# Equal rows of several columns, by exact numbers, without sorting by every column
 
 Bits = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -116,64 +113,64 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Columns of (n,) or (n, k) numbers as bits; 0.0 and -0.0 are one number."""
+    """Return the columns of (n,) or (n, k) numbers as bits; 0.0 and -0.0 have the same bits."""
     return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
 
 
 def together(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
-    """Find an order in which equal rows of (n,) columns stand together, each run of them ascending.
+    """Return an order of rows of (n,) columns in which equal rows are adjacent and ascending.
 
     Returns:
-        (n,) rows in that order, and (n,) whether the row there differs from the one before it.
+        (n,) rows in this order, and (n,) whether each differs from the row before it.
     """
-    mixed = _mixed(columns)
-    order = np.argsort(mixed, kind="stable")
+    hashes = _hashes(columns)
+    order = np.argsort(hashes, kind="stable")
     new = _differs(columns, order)
-    if (new & ~first_of_each(mixed[order])).any():
-        # Rows that differ were mixed to one number, and may stand between equal ones.
+    if (new & ~first_of_each(hashes[order])).any():
+        # Different rows have the same hash, and may separate equal rows.
         order = np.lexsort(columns)
         new = _differs(columns, order)
     return order, new
 
 
 def first_equal(columns: Sequence[Bits]) -> Indices:
-    """(n,) the first row that equals each row."""
+    """Return, for each of n rows, the first row that equals it."""
     return first_of_run(*together(columns))
 
 
 def first_of_run(order: Indices, new: Mask) -> Indices:
-    """(n,) the first row that equals each row, from what :func:`together` returns."""
+    """Return, for each of n rows, the first row that equals it; the arguments are the result of :func:`together`."""
     first = np.empty(len(order), np.int64)
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     return first
 
 
 def maybe_equal(columns: Sequence[Bits]) -> Indices:
-    """Rows, ascending, among which are all that equal another row, and few others: for tables where few do.
+    """Return ascending rows: all that equal another row, and few others.
 
-    A scatter and a gather take the place of a sort.
+    Made for tables with few equal rows: hash buckets replace a sort of all rows.
     """
-    mixed = _mixed(columns)
-    bits = max(1, (_BUCKETS_PER_ROW * len(mixed)).bit_length())
-    bucket = (mixed >> np.uint64(64 - bits)).astype(np.int64)
-    number = np.arange(len(mixed), dtype=np.int32)
+    hashes = _hashes(columns)
+    bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
+    bucket = (hashes >> np.uint64(64 - bits)).astype(np.int64)
+    number = np.arange(len(hashes), dtype=np.int32)
     last = np.zeros(1 << bits, np.int32)
     last[bucket] = number
     crowded = np.zeros(1 << bits, bool)
     crowded[bucket[last[bucket] != number]] = True
     rows: Indices = np.flatnonzero(crowded[bucket])
-    order = np.argsort(mixed[rows])
-    same = np.flatnonzero(mixed[rows[order[1:]]] == mixed[rows[order[:-1]]])
+    order = np.argsort(hashes[rows])
+    same = np.flatnonzero(hashes[rows[order[1:]]] == hashes[rows[order[:-1]]])
     return distinct(rows[np.concatenate([order[same], order[same + 1]])])
 
 
-def _mixed(columns: Sequence[Bits]) -> Bits:
-    mixed = np.zeros(len(columns[0]), np.uint64)
+def _hashes(columns: Sequence[Bits]) -> Bits:
+    hashes = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
-        mixed ^= column
-        mixed *= _ODD
-        mixed ^= mixed >> _HALF
-    return mixed * _ODD
+        hashes ^= column
+        hashes *= _ODD
+        hashes ^= hashes >> _HALF
+    return hashes * _ODD
 
 
 def _differs(columns: Sequence[Bits], order: Indices) -> Mask:
@@ -184,9 +181,7 @@ def _differs(columns: Sequence[Bits], order: Indices) -> Mask:
     return differs
 
 
-# Random numbers that follow from a seed alone: SplitMix64 (Steele, Lea and Flood 2014) over a counter.
-#
-# A figure or a sample must not change with NumPy's generators, which may differ from one version to the next.
+# Random numbers: SplitMix64 (Steele, Lea and Flood 2014) of a counter. NumPy's generators may differ between versions.
 
 Numbers = NDArray[np.uint64]
 
@@ -196,20 +191,20 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Draw 64-bit numbers of a stream: different ones have nothing to do with each other, larger shapes only add."""
+    """Return random 64-bit numbers of a stream. Streams are independent; a larger shape extends the same sequence."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
     return mixed(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
-    """Look up what ``random_numbers`` draws, at any index of any stream; both are broadcast."""
+    """Return the numbers of :func:`random_numbers` at given indices of given streams; both are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
     return mixed(start + index.astype(np.uint64) * _STEP)
 
 
 def mixed(values: Numbers) -> Numbers:
-    """Mix the bits of each number, so that every bit depends on every bit; different numbers stay different."""
+    """Return a hash of each number in which every bit depends on all bits; different numbers have different hashes."""
     values = (values ^ (values >> np.uint64(30))) * _FACTORS[0]
     values = (values ^ (values >> np.uint64(27))) * _FACTORS[1]
     return values ^ (values >> np.uint64(31))

@@ -1,8 +1,7 @@
-"""What the four numbers of a box mean, and how to move them from one meaning to another.
+"""Box coordinates, conversion between them, and intersection over union.
 
-The field writes boxes as ``x1, y1, x2, y2`` in three kinds of coordinates, and every evaluator compares them in
-coordinates of its own (protocols of HICO-DET differ by exactly this one pixel). A table keeps the numbers of its file
-and says which coordinates they are; a protocol names those in which it compares.
+Files and evaluators of the field use boxes ``x1, y1, x2, y2`` in three kinds of coordinates that differ by one pixel. A
+table stores the numbers of its file and their kind; a protocol defines the coordinates in which it compares boxes.
 """
 
 from dataclasses import dataclass
@@ -15,10 +14,10 @@ from shoe.core.arrays import Floats
 
 
 class Coordinates(IntEnum):
-    """The meaning of a file's box coordinates."""
+    """Kind of box coordinates in a file."""
 
     CONTINUOUS = 0
-    """Edges, measured from the top-left corner of the image: width = x2 - x1. What detectors predict."""
+    """Edges, measured from the top-left corner of the image: width = x2 - x1. Detectors predict these."""
     PIXELS_0 = 1
     """Indices of the first and the last pixel, counted from 0: width = x2 - x1 + 1."""
     PIXELS_1 = 2
@@ -26,17 +25,17 @@ class Coordinates(IntEnum):
 
 
 class CommonCoordinates(StrEnum):
-    """The coordinates in which a protocol compares boxes."""
+    """Coordinates in which a protocol compares boxes."""
 
     RAW = "raw"
-    """The numbers of both files as they are, whatever they mean (QPIC, CDN, GEN-VLKT, THID)."""
+    """Numbers of both files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""
     INDICES = "indices"
-    """1-based pixel indices: 1 is added to everything that is 0-based (official Matlab script, PPDM)."""
+    """1-based pixel indices: 1 is added to 0-based coordinates (official Matlab script, PPDM)."""
     EDGES = "edges"
     """Continuous edges: pixel indices become the edges of their pixels (pocket: SCG, UPT, PViC)."""
 
 
-# Rows: Coordinates. Columns: what is added to x1, y1, x2, y2.
+# Rows: Coordinates. Columns: added to x1, y1, x2, y2.
 _SHIFTS: dict[CommonCoordinates, list[list[float]]] = {
     CommonCoordinates.RAW: [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
     CommonCoordinates.INDICES: [[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]],
@@ -45,54 +44,49 @@ _SHIFTS: dict[CommonCoordinates, list[list[float]]] = {
 
 
 def converted(boxes: NDArray[np.float64], coordinates: NDArray[np.uint8], to: CommonCoordinates) -> NDArray[np.float64]:
-    """Convert boxes to the coordinates in which a protocol compares them.
+    """Return (n, 4) boxes converted to the coordinates ``to``; the same array, not a copy, if nothing changes.
 
-    Args:
-        boxes: (n, 4) numbers as their file has them.
-        coordinates: (n,) or (1,) ``Coordinates`` of each box.
-
-    Returns:
-        (n, 4) boxes; the same array, not a copy, where nothing has to move.
+    ``coordinates`` are the (n,) or (1,) ``Coordinates`` of the boxes.
     """
     shift = np.array(_SHIFTS[to])
     used = np.flatnonzero(np.bincount(coordinates))
     if not shift[used].any():
         return boxes
-    moved: NDArray[np.float64] = boxes + (shift[used[0]] if len(used) == 1 else shift[coordinates])
-    return moved
+    shifted: NDArray[np.float64] = boxes + (shift[used[0]] if len(used) == 1 else shift[coordinates])
+    return shifted
 
 
-# Overlap of boxes, under each convention of the field (docs/protocols.md 0.2, 0.3).
+# Overlap of boxes (docs/protocols.md 0.2, 0.3)
 
 _TINY = np.finfo(np.float64).tiny
 
 
 class Overlap(StrEnum):
-    """How the area of a box and of an intersection is counted."""
+    """How areas of boxes and of intersections are computed."""
 
     CONTINUOUS = "cont"
     """Boxes are edges: width = x2 - x1 (pocket, THID)."""
     PIXELS = "+1"
     """Boxes are inclusive pixel indices: width = x2 - x1 + 1 (official Matlab script)."""
     PIXELS_CROSSING = "+1-crossing"
-    """As PIXELS, but 0 unless the extents overlap by more than a shared edge pixel (PPDM, QPIC, CDN, GEN-VLKT)."""
+    """As PIXELS, but 0 unless boxes share more than one pixel in width and height (PPDM, QPIC, CDN, GEN-VLKT)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverlapRule:
-    """When two pairs are the same: pair IoU = min(human IoU, object IoU) reaches the threshold."""
+    """Criterion of a match of two pairs: pair IoU = min(human IoU, object IoU) reaches the threshold."""
 
     overlap: Overlap
     threshold: float
     inclusive: bool
 
     def holds(self, value: Floats) -> NDArray[np.bool_]:
-        """(n,) IoUs to (n,) whether they pass."""
+        """Return whether each of (n,) IoUs reaches the threshold."""
         return value >= self.threshold if self.inclusive else value > self.threshold
 
 
 def area(boxes: Floats, overlap: Overlap) -> Floats:
-    """(n,) areas of (n, 4) boxes x1, y1, x2, y2."""
+    """Return the (n,) areas of (n, 4) boxes x1, y1, x2, y2."""
     x1, y1, x2, y2 = boxes.T
     last = 0 if overlap is Overlap.CONTINUOUS else 1
     areas: Floats = (x2 - x1 + last) * (y2 - y1 + last)
@@ -100,15 +94,9 @@ def area(boxes: Floats, overlap: Overlap) -> Floats:
 
 
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:
-    """Intersection over union, row by row.
+    """Return the (n,) intersections over union, 0 to 1, of each row of (n, 4) boxes ``a`` and ``b``.
 
-    Args:
-        a: (n, 4) boxes x1, y1, x2, y2.
-        b: (n, 4) boxes in the same coordinates.
-        areas: (n,) areas of ``a`` and of ``b``, where they are known already.
-
-    Returns:
-        (n,) values in 0..1.
+    ``areas`` are the (n,) areas of ``a`` and of ``b``; computed if None.
     """
     ax1, ay1, ax2, ay2 = a.T
     bx1, by1, bx2, by2 = b.T
@@ -117,8 +105,7 @@ def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | N
     height = np.minimum(ay2, by2)
     height -= np.maximum(ay1, by1)
     if overlap is Overlap.PIXELS_CROSSING:
-        apart = (width <= 0) | (height <= 0)
-        width[apart] = -1
+        width[(width <= 0) | (height <= 0)] = -1
     if overlap is not Overlap.CONTINUOUS:
         width += 1
         height += 1
@@ -128,7 +115,7 @@ def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | N
     area_a, area_b = areas or (area(a, overlap), area(b, overlap))
     union = area_a + area_b
     union -= inter
-    # Pixel indices taken as edges can have no area at all: their overlap is 0, not undefined.
+    # Pixel indices that are compared as edges can have no area: their overlap is 0, not undefined.
     np.maximum(union, _TINY, out=union)
     inter /= union
     return inter

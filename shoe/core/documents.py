@@ -1,4 +1,4 @@
-"""JSON documents: the kinds of values that they hold, and the base class of the results that are written as JSON."""
+"""Base class of results that are written as JSON, and the types of values in their JSON schemas."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Box = Annotated[Sequence[float], Meta(min_length=4, max_length=4, description="x
 
 
 class Document(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A JSON object with these keys and no others. A field that has its default is left out, so no key has null."""
+    """A JSON object with a fixed set of keys. A field that has its default value is not written, so no key is null."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object as it is written to JSON: dicts, lists, text and numbers."""
-        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return made
+        values: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return values
 
 
 class MeanFields(Document, frozen=True, kw_only=True):
@@ -49,5 +49,5 @@ D = TypeVar("D", bound=Document)
 
 
 def narrowed(value: Document, kind: type[D]) -> D:
-    """Return the fields that a value has of a kind that its own class extends."""
+    """Return a value as an object of a base class of its own class: only the fields of the base class."""
     return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})

@@ -1,11 +1,4 @@
-"""Errors that a user can fix: one clear line, no traceback, exit code 2.
-
-ShoeError
-├── InputError         a file or record is not what it should be
-├── OptionError        an option has a value that it cannot have
-├── ServiceError       a metric service cannot be reached, or refuses what was asked
-└── MissingExtraError  an optional dependency is not installed
-"""
+"""Errors that a user can fix, and helpers for their messages. Commands print one line and exit with code 2."""
 
 from __future__ import annotations
 
@@ -19,25 +12,26 @@ _MOST_NAMES_LISTED = 20
 
 
 class ShoeError(Exception):
-    """Base of everything that a user can fix. ``str(error)`` is the whole message, always one line."""
+    """Base class of errors that a user can fix. ``str(error)`` is the complete message, always one line."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message, longest=LONGEST_MESSAGE))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _as_it_was, (type(self), self.args, self.__dict__)  # from another process, whatever __init__ takes
+    def __reduce__(self) -> tuple[object, ...]:  # subclasses have constructors with other parameters
+        return _unpickled, (type(self), self.args, self.__dict__)
 
 
-def _as_it_was(kind: type[ShoeError], args: tuple[object, ...], more: dict[str, object]) -> ShoeError:
+def _unpickled(kind: type[ShoeError], args: tuple[object, ...], attributes: dict[str, object]) -> ShoeError:
     error = kind.__new__(kind, *args)
-    error.__dict__.update(more)
+    error.__dict__.update(attributes)
     return error
 
 
 class InputError(ShoeError):
-    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``."""
+    """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``."""
 
     source: str
+    """Path of the file, or name of the argument."""
 
     def __init__(
         self,
@@ -59,20 +53,20 @@ class InputError(ShoeError):
         super().__init__(f"{message} ({hint})" if hint else message)
 
     def hinting(self, hint: str) -> Self:
-        """The same error, with one hint more."""
+        """Append a hint to the message of this error, and return the error."""
         self.args = (printable(f"{self} ({hint})", longest=LONGEST_MESSAGE),)
         return self
 
 
 class OptionError(ShoeError):
-    """An option was given a value outside its range."""
+    """Invalid value of an option or argument."""
 
 
 class ServiceError(ShoeError):
-    """A metric service cannot be reached, or refuses what was asked, in its own words.
+    """A metric service cannot be reached, or refuses a request; the message is that of the service.
 
     Attributes:
-        status: of HTTP; None where no answer came.
+        status: HTTP status code; None if there was no response.
     """
 
     def __init__(self, message: str, status: int | None = None) -> None:
@@ -81,58 +75,49 @@ class ServiceError(ShoeError):
 
 
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
-    """Refuse an argument of another kind, as a path where a table is wanted.
-
-    Raises:
-        OptionError: naming argument, kind found, and the call.
-    """
+    """Raise OptionError unless an argument has a type; the message names ``source``, the call that returns the type."""
     if not isinstance(value, kind):
         raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as {source} gives it")
 
 
 class MissingExtraError(ShoeError):
-    """An optional dependency is missing; the message is the command that installs it."""
+    """An optional dependency is not installed; the message gives the command that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional dependency: pip install 'shoe-eval[{extra}]'")
 
 
 def flag(name: str, value: str = "...") -> str:
-    """An option as the command line and Python spell it: ``--boxes xywh (Python: boxes="xywh")``."""
-    given, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
-    return f"--{name}{given} (Python: {name}={quoted})"
+    """Return an option as written on the command line and in Python: ``--boxes xywh (Python: boxes="xywh")``."""
+    argument, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
+    return f"--{name}{argument} (Python: {name}={quoted})"
 
 
 def many(number: int, noun: str) -> str:
-    """A count and what it counts: "1 image", "2,000 images"."""
+    """Return a count with its noun in singular or plural: "1 image", "2,000 images"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def quote(value: object) -> str:
-    """Show a value from a file in a message: quoted, printable, at most 80 characters."""
+    """Return the ``repr`` of a value for messages: printable, at most 80 characters."""
     return printable(repr(value), longest=_LONGEST_QUOTE)
 
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Make hostile text fit for one line of a terminal: no control or bidi characters, a bounded length."""
+    """Return text as one line that is safe on a terminal: no control or bidi characters, at most ``longest`` long."""
     clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
 def visible(text: str) -> str:
-    """Show control and bidi characters as U+FFFD, so that none acts on what stands around it."""
+    """Replace control and bidi characters by U+FFFD, so that they cannot change how the text around them is shown."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """Find the known names that a misspelt one may mean.
+    """Return at most ``most`` known names that are similar to a misspelt name, the most similar first.
 
-    Args:
-        name: as the user wrote it.
-        likeness: how similar they have to be, 0 to 1.
-
-    Returns:
-        Names, the most similar first.
+    ``likeness`` is the lowest similarity, 0 to 1, as difflib measures it.
     """
     from difflib import get_close_matches
 
@@ -140,17 +125,17 @@ def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) 
 
 
 def meant(name: str, known: Iterable[str]) -> str | None:
-    """The hint for a misspelt name: the most similar of the names there are; None where none is."""
+    """Return the hint "did you mean ...?" with the most similar known name; None if no known name is similar."""
     similar = near(name, known)
     return f"did you mean {similar[0]}?" if similar else None
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
-    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
+    """Return the error for an unknown name; it names the most similar known names, and all names if they are few."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = near(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)
     if is_long:
         return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
-    meant = f" (did you mean {nearest[0]}?)" if nearest else ""
-    return OptionError(f"unknown {what} {quote(name)}{meant}; known: {', '.join(names)}")
+    suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
+    return OptionError(f"unknown {what} {quote(name)}{suggestion}; known: {', '.join(names)}")

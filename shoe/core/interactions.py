@@ -1,8 +1,7 @@
-"""The one table of the project: human-object interactions as columns.
+"""Table of human-object interactions, for ground truth and predictions.
 
-Ground truth and predictions are the same type. Rows are triplets (human box, object box, verb, object, score), grouped
-by image; words are interned into two vocabularies. Everything downstream indexes arrays; nothing holds a triplet as a
-Python object. Validation happens once, where a table is built from columns; code inside trusts what it is given.
+Rows are triplets (human box, object box, verb, object, score), grouped by image; verbs and objects are indices into two
+vocabularies. A table is validated once, when it is built from columns.
 """
 
 from __future__ import annotations
@@ -21,21 +20,18 @@ from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, flag, quote
 from shoe.core.roles import RolePredictions
 
-# The rules that the columns of a table obey, each broken one answered with one clear line.
-#
-# Arguments of all functions: ``source`` is the file's name and ``field`` the column's, for messages, and ``name`` names
-# a
-# row in them. All raise an ``InputError`` for the first row that breaks a rule.
+# Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
+# file name, ``field`` the name of the column, and ``name(row)`` the name of a row.
 
-# Beyond any picture, and small enough that areas and their sums keep the digits that matter.
+# Larger than any image, and small enough that areas and their sums are precise.
 _LARGEST = 1e9
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Names are a list of distinct, valid text."""
+    """Raise InputError unless names are a list of distinct, valid text."""
     if isinstance(names, str):
         raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
-    if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator ends after one look
+    if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator can be read only once
         raise InputError(source, field=field, found=f"a {type(names).__name__}", expected="a list of names")
     try:
         "\n".join(names).encode()
@@ -55,7 +51,7 @@ def check_integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return whole numbers from 0 to ``limit`` - 1 as one column, of ``rows`` rows where their number is known."""
+    """Return integers from 0 to ``limit`` - 1 as a column; if ``rows`` is given, it is the required length."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
@@ -71,7 +67,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return integers or floats of a shape; no numbers at all make an empty table of it."""
+    """Return numbers as an array of a shape; an empty array of any shape is accepted for 0 rows."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -86,7 +82,7 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
 
 
 def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Return (images, 2) widths and heights in whole pixels; 0, 0 where unknown."""
+    """Return (images, 2) widths and heights in whole pixels; 0, 0 if unknown."""
     array = check_numbers(source, "sizes", values, (images, 2))
     bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
@@ -97,7 +93,7 @@ def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """(n,) scores are finite."""
+    """Raise InputError unless (n,) scores are finite."""
     bad = ~np.isfinite(scores)
     if bad.any():
         row = int(np.argmax(bad))
@@ -106,16 +102,16 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
 
 
 def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
-    """(n, 4) boxes are finite, and their corners x1, y1, x2, y2 in order.
+    """Raise InputError unless (n, 4) boxes are finite with x1 < x2 and y1 < y2.
 
-    ``pixels`` tells, (n,) or (1,), whether a box holds pixel indices, so that it may be one pixel wide: x1 = x2.
+    ``pixels`` is (n,) or (1,): whether a box consists of pixel indices, in which case x1 = x2 and y1 = y2 are valid.
     """
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
         wide |= (x1 == x2) & pixels
         high |= (y1 == y2) & pixels
-    # A comparison with NaN is false, so that NaN fails each of these.
+    # Comparisons with NaN are false, so NaN is refused, too.
     bad = ~(wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST))
     if bad.any():
         row = int(np.argmax(bad))
@@ -132,19 +128,19 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Interactions:
-    """Triplets of many images, grouped by image in the order of ``images``; n triplets, m images.
+    """Table of n triplets on m images, grouped by image in the order of ``images``.
 
     Attributes:
-        images: m distinct image names, in file order; an image without triplets is listed too.
-        sizes: (m, 2) int32 width and height in pixels; 0, 0 where the file does not say.
+        images: m distinct image names, in file order; images without triplets are included.
+        sizes: (m, 2) int32 width and height in pixels; 0, 0 if unknown.
         coordinates: (m,) uint8 ``Coordinates`` of the image's boxes.
         offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1].
-        human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as the file has them.
+        human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as in the file.
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
-        score: (n,) float64 confidence; 1 for ground truth and for predictions that have none.
-        verbs, objects: the vocabularies: words as the file (or its class list) has them.
-        roles: what is said by person, where a file says it so; those of all its images, whatever is selected.
-        notes: what the reader of a file noted, for reports; no part of what the table holds.
+        score: (n,) float64 confidence; 1 for ground truth and for predictions without scores.
+        verbs, objects: vocabularies: words as in the file or its class list.
+        roles: predictions by person if the file has them; always of all images of the file, also after a selection.
+        notes: notes of the file reader, for reports; not compared by :meth:`equals`.
     """
 
     images: tuple[str, ...]
@@ -175,7 +171,7 @@ class Interactions:
 
     @property
     def triplet_coordinates(self) -> NDArray[np.uint8]:
-        """(n,) ``Coordinates`` of each triplet; (1,) when all images share one, which broadcasts."""
+        """(n,) ``Coordinates`` of each triplet; (1,) if they are the same for all images."""
         if len(self.coordinates) and (self.coordinates == self.coordinates[0]).all():
             return self.coordinates[:1]
         return self.coordinates[self.image]
@@ -197,10 +193,10 @@ class Interactions:
         coordinates: Coordinates | ArrayLike = Coordinates.CONTINUOUS,
         source: str | Path = "interactions",
     ) -> Interactions:
-        """Build a valid table from columns in any row order; rows of one image keep their order.
+        """Return a validated table of columns in any row order; rows of the same image stay in order.
 
-        Arrays that have the table's types and order already become its own without a copy: who writes into one later
-        changes the table. :meth:`shoe.Metric.update` copies.
+        Arrays that already have the types and the order of the table are not copied: later changes of such an array
+        change the table. :meth:`shoe.Metric.update` copies.
 
         >>> table = Interactions.from_columns(
         ...     images=["a.jpg"], image=[0], human_boxes=[[0, 0, 9, 20]], object_boxes=[[3, 5, 30, 40]],
@@ -211,17 +207,19 @@ class Interactions:
 
         Args:
             image: (n,) index of each row's image.
-            human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= where coordinates count pixels).
+            human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= if coordinates are pixel indices).
             object_boxes: as ``human_boxes``.
             verb: (n,) indices into ``verbs``.
             object: (n,) indices into ``objects``.
-            score: (n,) finite numbers; 1 everywhere if absent.
+            verbs: vocabulary of verbs.
+            objects: vocabulary of objects.
+            score: (n,) finite numbers; 1 if absent.
             sizes: (m, 2) width and height; unknown if absent.
             coordinates: one kind for all images, or (m,) kinds.
-            source: the file's name, for error messages.
+            source: file name for error messages.
 
         Raises:
-            InputError: naming the first record that breaks a rule.
+            InputError: for the first invalid row.
         """
         for field, names in (("images", images), ("verbs", verbs), ("objects", objects)):
             check_names(source, field, names)
@@ -261,12 +259,12 @@ class Interactions:
         return replace(self, **{name: getattr(self, name)[order] for name in fields})
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Keep some triplets (a mask, or ascending row indices); all images stay listed."""
+        """Return the table of some triplets (a mask, or ascending row indices) with all images."""
         chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         return replace(self._reordered(chosen), offsets=np.searchsorted(chosen, self.offsets))
 
     def select_images(self, keep: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Keep some images (a mask, or ascending indices) and their triplets."""
+        """Return the table of some images (a mask, or ascending indices) and their triplets."""
         chosen = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
         mask = np.zeros(len(self.images), bool)
         mask[chosen] = True
@@ -281,7 +279,7 @@ class Interactions:
         )
 
     def equals(self, other: Interactions) -> bool:
-        """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
+        """Return whether two tables are equal to the bit, apart from ``notes`` and ``roles``."""
         fields = self.__dataclass_fields__.keys() - {"notes", "roles"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
@@ -290,12 +288,13 @@ class Interactions:
 
 
 def concatenate(parts: Sequence[Interactions]) -> Interactions:
-    """Join tables: images and words in order of first appearance; rows of an image in the order of the parts.
+    """Return one table of several: images and words in order of first appearance, rows of an image in order of parts.
 
-    What readers noted of the parts is put together, once for parts of one reading.
+    Notes are merged; the same notes of several parts are included once.
 
     Raises:
-        InputError: when two parts give one image different sizes or coordinates, or some say nothing by person.
+        InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
+            with triplets have predictions by person.
     """
     images, verbs, objects = (
         {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}
@@ -346,25 +345,24 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 
 
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
-    """Find names among distinct known ones: as they stand, else without folder and ending, else in any letters.
+    """Return the (n,) index of each name in distinct ``known`` names; -1 if there is no match or several.
+
+    Names match if they are equal, else without folder and extension, else also regardless of case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]
-
-    Returns:
-        (n,) index into ``known``; -1 for a name that is none of them, or that could be several.
     """
     exact = {name: i for i, name in enumerate(known)}
     if all(name in exact for name in names):
         return np.array([exact[name] for name in names], np.int32)
     stems = [_stem(name) for name in known]
-    by_stem = _once(stems)
-    by_letters = _once([stem.casefold() for stem in stems])
-    found = [exact.get(name, by_stem.get(stem := _stem(name), by_letters.get(stem.casefold(), -1))) for name in names]
-    return np.array(found, np.int32)
+    by_stem = _index_of_unique(stems)
+    by_folded = _index_of_unique([stem.casefold() for stem in stems])
+    index = [exact.get(name, by_stem.get(stem := _stem(name), by_folded.get(stem.casefold(), -1))) for name in names]
+    return np.array(index, np.int32)
 
 
-def _once(names: Sequence[str]) -> dict[str, int]:
+def _index_of_unique(names: Sequence[str]) -> dict[str, int]:
     times = Counter(names)
     return {name: i for i, name in enumerate(names) if times[name] == 1}
 

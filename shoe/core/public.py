@@ -1,4 +1,4 @@
-"""Arguments of public functions, held to their annotations when a function is called, not deep inside it."""
+"""Type checks for the arguments of public functions, and short text and HTML displays of results."""
 
 from __future__ import annotations
 
@@ -24,33 +24,30 @@ _ACCEPTED: dict[Any, tuple[type, ...]] = {
     float: (float, int, np.floating, np.integer),
     Path: (PathLike,),
 }
-"""What else passes for a plain type."""
+"""Types that are accepted for an annotation."""
 _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text", Path: "a path"} | {
     np.ndarray: "an array",
     types.NoneType: "None",
 }
 _SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.read_ground_truth(FILE)"}
-"""The calls that give some types, for messages."""
+"""Calls that return a type, for messages."""
 _EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a function so that an argument of another kind than its annotation is refused in one line.
-
-    The wrapper raises an ``OptionError`` that names argument, what was found, and what was expected.
-    """
-    named = signature(function)
+    """Return a wrapper of a function that raises OptionError for an argument whose type differs from its annotation."""
+    parameters = signature(function)
 
     @cache
     def hints() -> dict[str, Any]:
         try:
             return get_type_hints(function)
-        except NameError:  # a type that is imported for type checkers alone
+        except NameError:  # a type that is imported only for type checkers
             return {}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        for name, value in named.bind(*args, **kwargs).arguments.items():
+        for name, value in parameters.bind(*args, **kwargs).arguments.items():
             hint = hints().get(name, Any)
             if not _fits(value, hint):
                 expected = " or ".join(map(_words, _members(hint)))
@@ -70,7 +67,7 @@ def _members(hint: Any) -> tuple[Any, ...]:
 def _fits(value: object, hint: Any) -> bool:
     for kind in _members(hint):
         origin = get_origin(kind) or kind
-        if kind is Any or not isinstance(origin, type):  # Any, a type variable, a literal: the function's own check
+        if kind is Any or not isinstance(origin, type):  # Any, a type variable, a literal: checked by the function
             return True
         if not isinstance(value, _ACCEPTED.get(origin, (origin,))) or (isinstance(value, bool) and origin is not bool):
             continue
@@ -92,22 +89,22 @@ def _words(kind: Any) -> str:
     return f"{name}, as {_SOURCES[name]} gives it" if name in _SOURCES else name
 
 
-# How results show themselves where they are the last value of a cell or of a prompt: a few lines, never all rows.
+# Displays of results in notebooks and at the Python prompt
 
 Rows = Mapping[str, Mapping[str, float | None]]
-"""Fractions by row and column."""
+"""Fractions, 0 to 1, by name of row and name of column."""
 _NOTES_SHOWN = 3
 _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """A title, and under it a line for each row, figures in percent, and the first notes."""
+    """Return a title, one line per row with values in percent, and the first notes."""
     lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
     return "\n  ".join([title, *lines, *_first(notes)])
 
 
 def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """The same as HTML, for notebooks."""
+    """Return the content of :func:`as_lines` as an HTML table."""
     lines = [
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
         for name, row in rows.items()

@@ -1,4 +1,4 @@
-"""What readers of files hand over: columns as a file has them, before they are checked and become a table."""
+"""Columns that file readers return, before they are validated and become a table of interactions."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ _COLUMNS = (
     *("images", "image", "human_boxes", "object_boxes", "verbs", "objects", "verb", "object"),
     *("score", "sizes", "coordinates"),
 )
-"""Those that a table has too."""
+"""Fields that :class:`Rows` and :class:`Interactions` share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The triplets of one file in file order, boxes as the file has them; n triplets, m images.
+    """The n triplets of a file with m images, in file order and with boxes as in the file.
 
     Attributes:
         image: (n,) index into ``images``.
-        human_boxes, object_boxes: (n, 4) four numbers each, whatever they mean.
-        verbs, objects: words, or the names that the file means by its numbers.
+        human_boxes, object_boxes: (n, 4) numbers of the file, in any box convention.
+        verbs, objects: words; if the file has IDs, the names of these.
         verb, object: (n,) indices into ``verbs`` and ``objects``.
-        score: (n,) confidence; NaN, or no array at all, where the file gives none.
-        sizes: (m, 2) width and height as the file says; 0 where it does not.
-        coordinates: (m,) ``Coordinates`` of each image, or one for all, where the format says what its numbers count.
-        loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
-        place: names the record of a triplet, given its row, where the file has one for each.
+        score: (n,) confidence, NaN if missing; None if the file has no scores.
+        sizes: (m, 2) width and height; 0 if unknown.
+        coordinates: (m,) ``Coordinates`` of each image, or one value for all images.
+        loose: (n,) whether a triplet comes from a raw model reply, in which boxes may have no area.
+        place: returns the name of a triplet's record, given its row, for messages.
         left_out: names of images that could not be used.
-        numbers: (m,) what other files call the images where they do not name them.
-        conventions: names of the box conventions that the file's own words tell, as ``--boxes`` spells them; none where
-            that of the format holds for all.
+        numbers: (m,) IDs by which prediction files refer to images; None if they use names.
+        conventions: names of the box conventions (as in ``--boxes``) that the file itself states; empty if the
+            convention of the format holds for all rows.
         convention: (n,) indices into ``conventions``.
-        fixed: indices of those whose numbers mean one thing whatever the user names, as those of location tokens.
-        annotated: of ground truth by person, the persons of the same images.
-        detected: of predictions by person, what they say.
+        fixed: indices of conventions that the user cannot override, such as that of location tokens.
+        annotated: ground truth by person, for the same images.
+        detected: predictions by person.
     """
 
     images: Sequence[str]
@@ -68,10 +68,10 @@ class Rows:
 
     @classmethod
     def of(cls, table: Interactions) -> Rows:
-        """The rows of a table."""
+        """Return the rows of a table."""
         return cls(**{name: getattr(table, name) for name in _COLUMNS})
 
     def table(self, source: str | Path) -> Interactions:
-        """Make a table of them, whose boxes are x1, y1, x2, y2; errors as :meth:`Interactions.from_columns`."""
+        """Return the validated table of rows with boxes x1, y1, x2, y2; errors as :meth:`Interactions.from_columns`."""
         table = Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)
         return table if self.detected is None else replace(table, roles=self.detected)

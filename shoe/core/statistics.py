@@ -1,8 +1,7 @@
 """Correlation, agreement of raters, and tests of significance.
 
-Most functions are vectorised over rows, because intervals and tests evaluate them on thousands of draws, and take
-weights of items, because items of a study may be drawn with unequal probability; SciPy's functions do neither.
-``scipy.stats`` takes 0.6 s to import, so only functions that need its distributions import it.
+Unlike SciPy's, most functions work on many rows at once, for resampling, and accept weights of items, for items that
+were drawn with unequal probability. ``scipy.stats`` takes 0.6 s to import, so it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ MeasurementLevel = Literal["ordinal", "interval", "nominal"]
 ROUNDING = 1e-12
 _DRAW_STREAM, _SHUFFLE_STREAM, _NEAREST_STREAM = (3 << 28) + 1, (3 << 28) + (1 << 20), 9 << 28
 _CELLS = 1 << 20
-"""Numbers that one step of a permutation test ranks: 8 MB."""
+"""Numbers that are ranked at once in a permutation test: 8 MB."""
 
 
 class Interval(NamedTuple):
-    """Interval of a statistic."""
+    """Confidence interval."""
 
     low: float
     high: float
@@ -35,13 +34,13 @@ class Interval(NamedTuple):
 def pearson(a: ArrayLike, b: ArrayLike) -> float | None:
     """Return Pearson's correlation of two columns; None for fewer than two values, or if one column is constant."""
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return _known(pearson_of_rows(x[None], y[None])[0]) if len(x) > 1 else None
+    return _none_if_nan(pearson_of_rows(x[None], y[None])[0]) if len(x) > 1 else None
 
 
 def spearman(a: ArrayLike, b: ArrayLike, weight: Floats | None = None) -> float | None:
     """Return Spearman's correlation of two columns of n items, with (n,) weights; None as for :func:`pearson`."""
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    return _known(spearman_of_rows(x[None], y[None], weight)[0]) if len(x) > 1 else None
+    return _none_if_nan(spearman_of_rows(x[None], y[None], weight)[0]) if len(x) > 1 else None
 
 
 def kendall(a: Floats, b: Floats) -> float | None:
@@ -53,7 +52,7 @@ def kendall(a: Floats, b: Floats) -> float | None:
     return float(kendalltau(a, b).statistic)
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
@@ -69,8 +68,8 @@ def spearman_of_rows(
 ) -> Floats:
     """Return (B,) Spearman's correlations of rows; NaN if either row is constant.
 
-    Without weights these are the correlations of mean ranks. With weights 1 / (probability that the item was drawn) an
-    item has the rank that it would have in the population, as far as the sample says.
+    Without weights these are the correlations of mean ranks. With weights 1 / (probability that the item was drawn),
+    the ranks are estimates of the ranks in the population.
 
     Args:
         a: (B, n) or (1, n) numbers.
@@ -86,7 +85,7 @@ def spearman_of_rows(
 
 
 def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
-    """Return (B, n) ranks of (B, n) or (1, n) values: weight below, and half of that of ties, less half of all."""
+    """Return (B, n) centred ranks of (B, n) or (1, n) values: weight below + half the weight of ties - half of all."""
     sorted_by = np.argsort(values, axis=1, kind="stable" if values.dtype.itemsize < 4 else "quicksort")  # by radix
     order = np.broadcast_to(sorted_by, weight.shape)
     ordered = np.take_along_axis(np.broadcast_to(values, weight.shape), order, axis=1)
@@ -94,7 +93,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
     total = below[:, -1:]
     first = np.ones(ordered.shape, bool)
     first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    # The weight below a run of ties, and below its end: spread over the run from its first item, and from its last.
+    # Weight below each run of ties (copied forward from its first item) and up to its end (backward from its last).
     start = np.where(first, np.concatenate([np.zeros((len(below), 1)), below[:, :-1]], axis=1), 0.0)
     start = np.maximum.accumulate(start, axis=1)
     last = np.concatenate([first[:, 1:], np.ones((len(first), 1), bool)], axis=1)
@@ -105,7 +104,7 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 
 
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return (B,) correlations from sums of products, and of squares of either side; NaN if one of these is 0."""
+    """Return (B,) correlations from sums of products and of squares of both columns; NaN if a sum of squares is 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(both / np.sqrt(first * second), -1, 1)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
@@ -113,10 +112,10 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
     """Return (..., n (n - 1) / 2) differences of every two of (..., n) values; 0 if they are at most ``same`` apart."""
-    of = np.asarray(values, np.float64)
-    first, second = np.triu_indices(of.shape[-1], 1)
-    apart = of[..., first] - of[..., second]
-    return np.where(np.abs(apart) > same, apart, 0)
+    array = np.asarray(values, np.float64)
+    first, second = np.triu_indices(array.shape[-1], 1)
+    difference = array[..., first] - array[..., second]
+    return np.where(np.abs(difference) > same, difference, 0)
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
@@ -126,7 +125,7 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-# Agreement of raters; ratings are whole numbers from 0, or negative if missing
+# Agreement of raters. Ratings are integers from 0; a negative number is a missing rating.
 
 
 def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats | None = None) -> float | None:
@@ -144,29 +143,31 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
     counts = counts_of_levels(ratings[shared], int(ratings.max(initial=0)) + 1)
     if len(counts) < 2 or (counts.sum(axis=0) > 0).sum() < 2:
         return None
-    share = 1 / (counts.sum(axis=1) - 1)
+    item_weight = 1 / (counts.sum(axis=1) - 1)
     if weight is not None:
-        share = share * (weight[shared] / weight[shared].mean())
-    coincidences = (counts * share[:, None]).T @ counts - np.diag(share @ counts)
-    of_level = coincidences.sum(axis=1)
-    expected = np.outer(of_level, of_level) - np.diag(of_level)
-    place = np.arange(counts.shape[1], dtype=np.float64)
+        item_weight = item_weight * (weight[shared] / weight[shared].mean())
+    coincidences = (counts * item_weight[:, None]).T @ counts - np.diag(item_weight @ counts)
+    totals = coincidences.sum(axis=1)
+    expected = np.outer(totals, totals) - np.diag(totals)
+    position = np.arange(counts.shape[1], dtype=np.float64)
     if level == "ordinal":
-        place = np.cumsum(of_level) - of_level / 2  # ratings below a level, and half of those at it
-    apart = np.subtract.outer(place, place) ** 2
-    distance = apart > 0 if level == "nominal" else apart
-    return 1 - float((of_level.sum() - 1) * (coincidences * distance).sum() / (expected * distance).sum())
+        position = np.cumsum(totals) - totals / 2  # ratings below a level, and half of those at it
+    squared = np.subtract.outer(position, position) ** 2
+    distance = squared > 0 if level == "nominal" else squared
+    return 1 - float((totals.sum() - 1) * (coincidences * distance).sum() / (expected * distance).sum())
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return (N, levels) counts of the raters who gave each item each rating."""
+    """Return (N, levels) numbers of raters per item and rating."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 
 class PairSums(NamedTuple):
-    """(R, R) sums over the items that both of two raters rated, the row's beside the column's.
+    """(R, R) sums over the items rated by both the row's rater and the column's rater.
 
     Attributes:
+        items: number of items.
+        number: sum of the weights of items.
         total, squares: sum of the row's ratings, and of their squares.
         products: sum of the products of both raters' ratings.
     """
@@ -179,23 +180,23 @@ class PairSums(NamedTuple):
 
     @classmethod
     def from_ratings(cls, ratings: NDArray[np.integer], weight: Floats | None = None) -> PairSums:
-        """Sum up (N, R) ratings, with (N,) weights."""
-        given = (ratings >= 0).astype(np.float64)
-        value = np.where(given > 0, ratings, 0).astype(np.float64)
-        items = given.T @ given
-        factors = [given, value, value**2]
+        """Return the sums of (N, R) ratings, with (N,) weights."""
+        rated = (ratings >= 0).astype(np.float64)
+        value = np.where(rated > 0, ratings, 0).astype(np.float64)
+        items = rated.T @ rated
+        factors = [rated, value, value**2]
         if weight is not None:  # each of the two factors of a product has the root of the weight
             factors = [np.sqrt(weight)[:, None] * factor for factor in factors]
-        given, value, square = factors
-        return cls(items, given.T @ given, value.T @ given, square.T @ given, value.T @ value)
+        rated, value, square = factors
+        return cls(items, rated.T @ rated, value.T @ rated, square.T @ rated, value.T @ value)
 
     def minus(self, other: PairSums) -> PairSums:
-        """Return the sums without some items' sums; exact for whole numbers."""
+        """Return the sums without the items of other sums; exact for integers."""
         return PairSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
     @property
     def kappas(self) -> Floats:
-        """(R, R) quadratic weighted kappas; NaN if undefined, as for one shared item, for which kappa is always 0."""
+        """(R, R) quadratic weighted kappas; NaN if undefined, or for a single shared item, whose kappa is always 0."""
         observed = self.squares + self.squares.T - 2 * self.products
         expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -211,17 +212,17 @@ def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | 
 
     Args:
         a: (n,) ratings.
-        b: (n,) ratings of the same pairs.
-        weight: (n,) weights of pairs.
+        b: (n,) ratings of the same items.
+        weight: (n,) weights of items.
 
     Returns:
-        At most 1; None if all ratings are equal, or for fewer than two pairs: of one, kappa is 0 whatever the ratings.
+        At most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
 
     Example:
         >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
         1.0
     """
-    return _known(PairSums.from_ratings(np.stack([a, b], axis=1), weight).kappas[0, 1])
+    return _none_if_nan(PairSums.from_ratings(np.stack([a, b], axis=1), weight).kappas[0, 1])
 
 
 # Tests and intervals
@@ -241,34 +242,34 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def p_value(value: float, null: Floats) -> float:
-    """Return the two-sided p of a value, from (R,) values under the null hypothesis: (1 + as large ones) / (1 + R).
+    """Return the two-sided p-value (1 + number of |null| >= |value|) / (1 + R), given (R,) values under the null.
 
-    It is never 0, because the value is among those possible (Phipson and Smyth 2010). NaN values are left out.
+    It is never 0, because the observed value counts too (Phipson and Smyth 2010). NaN values are left out.
     """
     known = null[~np.isnan(null)]
     return float((1 + (np.abs(known) >= abs(value) - ROUNDING).sum()) / (1 + len(known)))
 
 
 def deviations(draws: Floats) -> Floats:
-    """Return the deviations of the draws that are not NaN from their mean."""
+    """Return the deviations of the non-NaN draws from their mean."""
     known = draws[~np.isnan(draws)]
     return known - known.mean() if len(known) else known
 
 
 def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the two percentiles of some draws between which the central ``level`` of them lies."""
+    """Return the lower and upper percentile that enclose the central fraction ``level`` of the draws."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return the interval that the percentiles of (R,) :func:`deviations` make around a value, which it holds."""
+    """Return the interval value + percentiles of (R,) :func:`deviations`, widened if needed to contain the value."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
 
 def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the interval of a correlation of n items by Fisher's z with standard error 1 / sqrt(n - 3).
+    """Return the interval of a correlation over n items by Fisher's z with standard error 1 / sqrt(n - 3).
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
     [0.765, 0.829]
@@ -277,10 +278,7 @@ def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interv
 
 
 def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the interval of Spearman's correlation by Fisher's z with variance (1 + rho^2 / 2) / (n - 3).
-
-    Bonett and Wright 2000: ranks vary more than the numbers that Fisher's standard error is for.
-    """
+    """Return Spearman's interval by Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
     return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
 
 
@@ -299,7 +297,7 @@ def _z_interval(correlation: float, factor: float, n: float, level: float) -> In
 def spearman_bootstrap(
     a: Floats, b: Floats, weight: Floats | None = None, resamples: int = 2_000, level: float = 0.95
 ) -> Interval | None:
-    """Return the percentile interval of Spearman's correlation over items drawn with replacement, with their weights.
+    """Return the percentile bootstrap interval of Spearman's correlation; items are drawn together with their weights.
 
     None if the correlation is undefined in more than half of the draws.
     """
@@ -313,10 +311,9 @@ def spearman_bootstrap(
 def spearman_permutation_p(
     a: Floats, b: Floats, weight: Floats | None = None, permutations: int = 10_000
 ) -> float | None:
-    """Return the two-sided p of Spearman's correlation from random pairings; None if the correlation is undefined.
+    """Return the two-sided p-value of Spearman's correlation by permutation of ``b``; None if it is undefined.
 
-    Weights stay with ``a``, by which items were drawn: if ``b`` were independent of ``a``, it would be independent of
-    the weights, too.
+    Weights stay with ``a``, by which items were drawn: under the null hypothesis ``b`` is independent of both.
     """
     observed = spearman(a, b, weight)
     if observed is None:
@@ -330,30 +327,30 @@ def spearman_permutation_p(
 
 
 def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples: int = 2_000) -> tuple[Floats, Mask]:
-    """Compare K measures by their mean closeness to people; the best of many is partly luck.
+    """Compare K measures with human ratings, and return which of them are not significantly worse than the best.
 
-    A measure is worse than the best if its distance exceeds the 95 % quantile of the largest studentized deviation of
+    A measure is worse if its distance from the best exceeds the 95 % quantile of the largest studentized deviation of
     all such distances, over items drawn with replacement: Hansen's model confidence set, in one step.
 
     Args:
-        closeness: (N, K) 1 - absolute difference from people, per item.
+        closeness: (N, K) 1 - absolute difference from the human rating, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
 
     Returns:
-        (K,) weighted mean closeness, and (K,) whether the measure cannot be told from the best one.
+        (K,) weighted mean closeness, and (K,) whether the measure is not significantly worse than the best.
     """
     n = len(closeness)
     means = np.average(closeness, axis=0, weights=weight)
     drawn = (random_numbers(_NEAREST_STREAM, (resamples, n)) % np.uint64(n)).astype(np.int64)
-    often = np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
+    frequency = np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
     if weight is not None:
-        often = often * weight / (often @ weight)[:, None]
-    behind = closeness[:, [int(means.argmax())]] - closeness
-    mean_behind = np.average(behind, axis=0, weights=weight)
-    again = often @ behind
-    error = again.std(axis=0)
+        frequency = frequency * weight / (frequency @ weight)[:, None]
+    distance = closeness[:, [int(means.argmax())]] - closeness
+    mean_distance = np.average(distance, axis=0, weights=weight)
+    resampled = frequency @ distance
+    error = resampled.std(axis=0)
     varies = error > 0
-    away = np.zeros_like(again)
-    away[:, varies] = (again - mean_behind)[:, varies] / error[varies]
-    reach = np.quantile(away.max(axis=1), 0.95)
-    return means, np.where(varies, mean_behind <= reach * error, mean_behind == 0)
+    studentized = np.zeros_like(resampled)
+    studentized[:, varies] = (resampled - mean_distance)[:, varies] / error[varies]
+    limit = np.quantile(studentized.max(axis=1), 0.95)
+    return means, np.where(varies, mean_distance <= limit * error, mean_distance == 0)

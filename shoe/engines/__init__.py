@@ -1,4 +1,4 @@
-"""Engines, which divide many pieces of work among processes or machines; and their names on the command line."""
+"""Engines, which distribute work over processes or machines, and their names on the command line."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Return the engine with a name; nothing is started yet.
+    """Return the engine with a name, as :data:`HELP` lists them; nothing is started yet.
 
     Raises:
-        OptionError: for anything but an engine.
-        MissingExtraError: if Ray is wanted, and not installed.
+        OptionError: for an unknown engine.
+        MissingExtraError: if Ray is requested, and not installed.
     """
-    name, colon, more = text.partition(":")
+    name, colon, argument = text.partition(":")
     if name == "serial" and not colon:
         return SERIAL
-    if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", more, re.ASCII)):
-        workers = int(more) if colon else len(os.sched_getaffinity(0))
+    if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", argument, re.ASCII)):
+        workers = int(argument) if colon else len(os.sched_getaffinity(0))
         if 1 <= workers <= _MOST:
             return Processes(workers)
-    if name == "ray" and (not colon or more):
+    if name == "ray" and (not colon or argument):
         from shoe.engines.ray_cluster import Ray
 
-        return Ray(text if more.startswith("//") else more)
+        return Ray(text if argument.startswith("//") else argument)
     raise OptionError(f"--engine: found {quote(text)}, expected {HELP}")

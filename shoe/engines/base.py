@@ -1,4 +1,4 @@
-"""Engines: they apply one function to many keys, in this process or in others."""
+"""Interface of engines, which apply one function to many keys; also shards, and jobs that are sent to workers."""
 
 from __future__ import annotations
 
@@ -22,37 +22,35 @@ S = TypeVar("S")
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 Work = Callable[[S, K], R]
-"""Function of the shared data and one key; a module's function, so that workers can import it. It may be called twice
-for a key, so it must write the same each time."""
+"""Function of the shared data and one key, at module level, so that workers can import it. It may be called twice for a
+key, so it must write the same each time."""
 
 DEATHS = 3
-"""Workers that die one after the other of the same key until the key is taken for the cause."""
+"""Number of workers that may die while they work on the same key, until the run ends with an error."""
 
 
 class Engine(Protocol):
-    """Executor of many pieces of work.
-
-    Attributes:
-        name: name on the command line.
-    """
+    """Executor that applies a function to many keys."""
 
     name: str
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with the result of its work, once and in any order.
+        """Yield each key with the result of ``work(shared, key)``, once and in any order.
 
-        An exception in the work is raised here and ends the iteration. The keys of a worker that dies are done again.
+        An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are repeated.
 
         Args:
-            shared: data that all calls get, sent to each worker once; it must not be changed.
+            work: function to call.
+            keys: distinct, picklable keys.
+            shared: first argument of all calls, sent to each worker once; it must not be modified.
 
         Raises:
-            ShoeError: if workers die again and again, or there are no workers.
+            ShoeError: if workers die repeatedly, or there are no workers.
         """
 
 
 class Serial:
-    """This process, one key after the other."""
+    """Engine that works on one key after the other in this process."""
 
     name = "serial"
 
@@ -65,38 +63,28 @@ class Serial:
 SERIAL = Serial()
 
 
-def deadly(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die one after the other while so many keys are left."""
+def repeated_deaths(keys: int, why: str) -> ShoeError:
+    """Return the error for workers that die repeatedly while ``keys`` keys are not done."""
     return ShoeError(
         f"{DEATHS} workers died one after the other ({why}), {many(keys, 'piece')} of work undone: is there memory?"
     )
 
-
-# One part of a job of which other processes do the others: which part a piece belongs to follows from its content.
 
 MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several parts of a job.
-
-    Attributes:
-        number: which one, 1 to ``count``.
-    """
+    """One of ``count`` parts of a job, numbered from 1; the hash of an item's content decides on its part."""
 
     number: int
     count: int
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read "3/16".
-
-        Raises:
-            OptionError: for anything else.
-        """
-        found = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
-        number, count = (int(found[1]), int(found[2])) if found else (0, 0)
+        """Return the shard for text such as "3/16"; raise OptionError for other text."""
+        match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text, re.ASCII)
+        number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count <= MOST:
             raise OptionError(
                 f"--shard: found {quote(text)}, expected one part of several, as 3/16 (1/16 is the first)"
@@ -108,38 +96,36 @@ class Shard:
 
     @property
     def folder(self) -> str:
-        """What a folder of its own is called."""
+        """Name of a folder for this shard."""
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Tell of (n,) hashes of contents which are of this part."""
-        found: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
-        return found
+        """Return (n,) whether an item with one of (n,) content hashes belongs to this shard."""
+        mask: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
+        return mask
 
     def holds_one(self, digest: bytes) -> bool:
-        """Tell whether what has a digest is of this part."""
+        """Return whether the item with a content digest belongs to this shard."""
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
 def content_digest(content: bytes) -> bytes:
-    """Return 16 bytes that stand for a file's content, whatever it is called."""
+    """Return a 16-byte digest of the content of a file."""
     return hashlib.blake2b(content, digest_size=16).digest()
 
 
-# The job that workers get: the function, the shared data, and the lexicon in use.
-
 _ALIGNMENT = 64
-"""Bytes: arrays begin at multiples of this in a file."""
+"""Arrays start at multiples of this number of bytes in the file of a job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[S, K, R]):
-    """Work that is the same in every process.
+    """Function, shared data and active lexicon, as they are sent to every worker.
 
     Attributes:
         work: function of the shared data and a key.
-        shared: data that all calls get.
-        lexicon: lexicon in which words are looked up meanwhile: the one in use where the job is created.
+        shared: first argument of all calls.
+        lexicon: lexicon that is active during the work; by default the one that is active when the job is created.
     """
 
     work: Work[S, K, R]
@@ -147,13 +133,13 @@ class Job(Generic[S, K, R]):
     lexicon: Lexicon = field(default_factory=lexicon)
 
     def do(self, key: K) -> R:
-        """Return the result for a key."""
+        """Return the result of the work for a key."""
         with using(self.lexicon):
             return self.work(self.shared, key)
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Write a job into an unnamed file, with its arrays as they are, so that all workers share their memory.
+    """Write a job into an unnamed file, with uncompressed arrays, so that workers can map them into shared memory.
 
     Raises:
         InputError: if the disk is full.
@@ -179,9 +165,9 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:
-    """Read the job in a file of :func:`write_job`; its arrays are read-only, and stay in the file."""
+    """Read the job in a file of :func:`write_job`; its arrays are read-only and mapped from the file."""
     content = memoryview(mmap(handle, 0, access=ACCESS_READ))
     start = int.from_bytes(content[-8:], "little")
-    pickled, spans = pickle.loads(content[start:])  # noqa: S301 - this very command wrote it
+    pickled, spans = pickle.loads(content[start:])  # noqa: S301 - written by the same command
     job: Job[Any, Any, Any] = pickle.loads(pickled, buffers=[content[a:b] for a, b in spans])  # noqa: S301 - likewise
     return job

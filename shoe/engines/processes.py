@@ -1,4 +1,4 @@
-"""The engine ``processes``: processes of this machine that are started for a job and never outlive their parent."""
+"""Engine ``processes``: worker processes on this machine, started for a job, that exit when their parent exits."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from threading import Thread
 from traceback import format_exc
 from typing import IO, Any
 
-from shoe.engines.base import DEATHS, Job, K, R, S, Work, deadly, read_job, write_job
+from shoe.engines.base import DEATHS, Job, K, R, S, Work, read_job, repeated_deaths, write_job
 
 _TASKS = 64
-"""Keys per process until a new process replaces it, which frees the memory that libraries keep for each key."""
+"""Keys per process, after which a new process replaces it, to free memory that libraries do not release."""
 _SPAWN = get_context("spawn")
 
 
 class Processes:
-    """Several processes, started afresh (spawn) and replaced from time to time."""
+    """Engine with ``workers`` processes, started by "spawn" and replaced after a number of keys."""
 
     name = "processes"
 
     def __init__(self, workers: int) -> None:
-        """Take the number of processes."""
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
@@ -50,10 +49,10 @@ class Processes:
                             deaths[key] += 1
                             if deaths[key] == DEATHS:
                                 left = len(waiting) + len(workers)
-                                raise deadly(left, "the system may have killed them") from None
+                                raise repeated_deaths(left, "the system may have killed them") from None
                             continue
                         if waiting and error is None and worker.sent < _TASKS:
-                            worker.send(waiting.popleft())  # it goes on while its result is used
+                            worker.send(waiting.popleft())  # before the result is used, so that it is not idle
                             workers[connection] = worker
                         else:
                             worker.kill()
@@ -66,42 +65,35 @@ class Processes:
 
 
 class _Worker:
-    """A process that works on one key after the other.
-
-    Attributes:
-        key: key that was sent last.
-        sent: number of keys that were sent.
-    """
+    """A process that works on the last of ``sent`` keys, which is ``key``."""
 
     def __init__(self, job: IO[bytes], key: Any) -> None:
-        self.connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(theirs, _InheritedFile(job.fileno())), daemon=True)
-        # Ctrl-C is for the command, which ends its workers: they inherit that it does not reach them.
-        resource_tracker.ensure_running()  # which would have signals reach them again
+        self.connection, child_end = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_serve, args=(child_end, _InheritedFile(job.fileno())), daemon=True)
+        # Workers inherit that Ctrl-C is blocked: it has to reach only the command, which then ends its workers.
+        resource_tracker.ensure_running()  # if started later, it would unblock signals
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        theirs.close()
+        child_end.close()
         self.sent = 0
         self.send(key)
 
     def send(self, key: Any) -> None:
-        """Have the process work on a key."""
         self.sent, self.key = self.sent + 1, key
-        with suppress(OSError):  # waiting for the result of a dead process reports its death
+        with suppress(OSError):  # if the process is dead, receiving its result raises the error
             self.connection.send(key)
 
     def kill(self) -> None:
-        """Kill the process, whatever it does."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
 
 class _InheritedFile:
-    """Number of an open file that arrives in a spawned process as the number of the same file there."""
+    """File descriptor that is pickled as the descriptor of the same open file in a spawned process."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -117,7 +109,7 @@ def _detach(handle: Any) -> int:
 def _serve(connection: Connection[Any, Any], file: int) -> None:
     Thread(target=_exit_with_parent, daemon=True).start()
     job = read_job(file)
-    with suppress(EOFError, OSError):  # the parent is gone
+    with suppress(EOFError, OSError):  # the parent has exited
         while True:
             key = connection.recv()
             result: tuple[Any, Exception | None]

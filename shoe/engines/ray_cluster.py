@@ -1,4 +1,4 @@
-"""Ray clusters: the engine ``ray``, whose tasks run on all machines, and clusters as places for long-lived workers."""
+"""Engine ``ray``, whose tasks run on all machines of a Ray cluster, and long-lived workers on a cluster."""
 
 from __future__ import annotations
 
@@ -14,12 +14,8 @@ from time import monotonic, sleep
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError
-from shoe.engines.base import DEATHS, Job, K, R, S, Work, deadly
+from shoe.engines.base import DEATHS, Job, K, R, S, Work, repeated_deaths
 from shoe.engines.ray_connection import Connection, check_address, connected
-
-# Worker lease: the worker exits when heartbeats stop, before others are given its work.
-#
-# A worker on a machine that is cut off, or whose raylet was killed, would live on for a while and go on paying.
 
 SILENCE = 30.0
 """Seconds without a heartbeat after which a worker exits."""
@@ -27,25 +23,26 @@ _LEASE_POLL = 0.1
 
 
 class Lease:
-    """Exits this process, at once and silently, when its parent process has ended or when heartbeats stop.
+    """Worker lease: exits this process when its parent process has ended or when heartbeats stop.
 
-    The sender returns the worker's own clock to it: ``time = worker.renew(time)``. So a heartbeat that arrives late
-    prolongs nothing: ``silence`` seconds after the sender received ``time``, the worker has certainly exited.
+    Otherwise a worker on a disconnected machine would continue to pay for requests after its work was given to others.
+    The sender of heartbeats returns the worker's own clock: ``time = worker.renew(time)``. So a late heartbeat does not
+    prolong the lease: ``silence`` seconds after the sender received ``time``, the worker has exited.
     """
 
     def __init__(self, silence: float) -> None:
-        """Begin to watch, in a thread; ``silence`` is in seconds and may be infinite."""
+        """Start a watching thread; ``silence`` is in seconds and may be infinite."""
         self._silence, self._parent, self._end = silence, os.getppid(), monotonic() + silence
         Thread(target=self._watch, name="shoe-lease", daemon=True).start()
 
     def renew(self, time: float | None = None) -> float:
-        """Prolong the lease to ``silence`` seconds after ``time``, by this process's clock; return the time now."""
+        """Extend the lease to ``silence`` seconds after ``time`` (default: now) by this process's clock; return now."""
         now = monotonic()
         self._end = max(self._end, (now if time is None else time) + self._silence)
         return now
 
     def check(self) -> None:
-        """Exit this process unless the lease holds; to be called before each request."""
+        """Exit this process if the lease has ended; to be called before each request."""
         if os.getppid() != self._parent or monotonic() > self._end:
             os._exit(1)
 
@@ -56,7 +53,7 @@ class Lease:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process that can be seen from here has locked a file or folder."""
+    """Return whether a process has locked a file or folder, as far as this machine knows."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -71,26 +68,23 @@ def is_locked(path: Path) -> bool:
 
 
 _AHEAD = 4
-"""Keys that are submitted at a time per core of the cluster."""
+"""Number of submitted keys per core of the cluster."""
 _POLL = 0.5
 
 
 class Ray:
-    """Ray tasks, each with one core and one thread; the shared data is put into Ray's object store once."""
+    """Engine of Ray tasks with one core and one thread each; the shared data is put into Ray's object store once.
+
+    ``address`` is as for :func:`~shoe.engines.ray_connection.connected`.
+    """
 
     name = "ray"
 
     def __init__(self, address: str = "") -> None:
-        """Take the address of the cluster; see :func:`~shoe.engines.ray_connection.connected`."""
         self.address = address
 
     def check(self) -> None:
-        """Check that Ray is installed and that the address answers; nothing is started.
-
-        Raises:
-            MissingExtraError: if Ray is not installed.
-            OptionError: if there is nothing at the address.
-        """
+        """Raise MissingExtraError if Ray is not installed, and OptionError if no cluster answers at the address."""
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
@@ -116,7 +110,7 @@ class Ray:
                         raise error.cause from None
                     except ray.exceptions.RayError as error:
                         connection.check()
-                        raise deadly(len(running), type(error).__name__) from None
+                        raise repeated_deaths(len(running), type(error).__name__) from None
                     yield running.pop(done), result
 
 
@@ -124,7 +118,7 @@ _latest: tuple[Any, Any] = None, None
 
 
 def _run(reference: list[Any], key: Hashable) -> Any:
-    """Do the work for a key. The worker process remembers the latest job, because reading it takes time."""
+    """Return the result for a key. The worker process caches the latest job, because loading it takes time."""
     global _latest
     if _latest[0] != reference[0]:
         import ray
@@ -139,7 +133,7 @@ class Cluster:
     """A cluster on which long-lived workers (actors) are started.
 
     Attributes:
-        gpus: GPUs, or fraction of a GPU, that each worker with a local model has to itself.
+        gpus: number, or fraction, of GPUs reserved for each worker with a local model.
         models: number of models that share the cluster at the same time.
     """
 
@@ -148,22 +142,18 @@ class Cluster:
     models: int = 1
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
-        """Return how many workers one model can have, at most ``most``.
-
-        Raises:
-            OptionError: if there is no machine for a single worker.
-        """
-        self.connection.check()  # or else the next call waits for a minute
+        """Return the number of workers for one model, 1 to ``most``; raise OptionError if there are too few GPUs."""
+        self.connection.check()  # because the next call would wait a minute for a lost cluster
         resources = self.connection.ray.cluster_resources()
         gpus = resources.get("GPU", 0.0)
         if self.gpus > gpus:
             expected = "as many for each worker"
             raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected {expected}")
-        found = gpus / self.gpus if is_local and self.gpus else resources.get("CPU", 0.0)
-        return max(1, min(most, int(found / self.models)))
+        slots = gpus / self.gpus if is_local and self.gpus else resources.get("CPU", 0.0)
+        return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Start a worker of a class on some machine, and return its Ray handle; Ray itself never repeats anything."""
+        """Start a worker of a class on any machine, and return its Ray handle; Ray does not restart or retry it."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

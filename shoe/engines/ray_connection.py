@@ -1,7 +1,6 @@
-"""Connection to a Ray cluster: to one that runs already, or to one that is started here and ends with the context.
+"""Connection to a running Ray cluster, or to a new one on this machine.
 
-A thread watches whether the cluster answers, because Ray itself waits for a minute or for ever, and then ends the
-program.
+A thread checks that the cluster answers: Ray itself would wait a minute or forever, and then exit the program.
 """
 
 from __future__ import annotations
@@ -26,21 +25,17 @@ from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _CONNECT_TIMEOUT, _HEALTH_TIMEOUT = 10.0, 20.0
-"""Seconds for the head's machine to accept a connection, and for the head to report its health."""
+"""Seconds for the machine of the head to accept a connection, and for the head to report its health."""
 _OWN_LOST_AFTER, _LOST_AFTER = 3.0, 20.0
-"""Seconds without an answer until a cluster is lost: a head that was started here does not come back, others may."""
+"""Seconds without an answer until a cluster counts as lost: one started here, which cannot come back, and others."""
 _WATCH_PERIOD, _WATCH_TIMEOUT = 1.0, 5.0
 
 
 class Connection:
-    """Connection of this process to a Ray cluster.
-
-    Attributes:
-        ray: the ``ray`` module, connected.
-    """
+    """Connection of this process to a Ray cluster; ``ray`` is the connected module."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
-        """Watch addresses, given by name; after ``lost_after`` seconds without a connection the cluster is lost."""
+        """Watch the named addresses; after ``lost_after`` seconds without a connection the cluster counts as lost."""
         self.ray, self._addresses, self._lost_after = ray, addresses, lost_after
         self._missing, self._since, self._closed = "", 0.0, Event()
         if addresses:
@@ -52,7 +47,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the part of the cluster that accepts no connection now, lost or not yet; "" if all parts do."""
+        """Return the first part of the cluster that accepts no connection now; "" if all parts do."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -63,20 +58,20 @@ class Connection:
 
     def _watch(self) -> None:
         while not self._closed.wait(_WATCH_PERIOD):
-            found = self.missing()
+            missing = self.missing()
             if not self._missing:
                 self._since = monotonic()
-            self._missing = found
+            self._missing = missing
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Make this the connection of nested :func:`connected` calls, and print Ray's messages as one line each."""
+        """Use this connection in nested :func:`connected` calls, and print each message of Ray as one line."""
         global _current
         worker: Any = import_module("ray._private.worker")
         before = worker.print_to_stdstream
 
         def write(data: dict[str, Any], **_: Any) -> None:
-            """Ray prints to standard output, where results belong; for a lost cluster shoe has its own line."""
+            # To standard error, because results go to standard output; shoe reports a lost cluster itself.
             for text in () if self.missing() else data["lines"]:
                 sys.stderr.write(f"Ray: {printable(' '.join(text.split()), 300)}\n")
 
@@ -93,25 +88,25 @@ _current: Connection | None = None
 
 @contextmanager
 def connected(address: str = "") -> Iterator[Connection]:
-    """Connect to a cluster; without an address, start one with the cores of this machine that ends with the context.
+    """Connect to a Ray cluster, or start one with the cores of this machine, which ends with the context.
 
-    A cluster that is started here listens on the loopback address only, and requires a token. If Ray is connected
-    already, that connection is used.
+    A cluster that is started here listens only on the loopback address, and requires a token. An existing connection of
+    Ray is reused.
 
     Args:
-        address: as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
+        address: as for ``ray.init``; if empty, the value of ``RAY_ADDRESS``, or else a new cluster.
 
     Raises:
         MissingExtraError: if Ray is not installed.
-        ShoeError: if there is no cluster at the address, or none that this version of shoe can work with.
+        ShoeError: if there is no cluster at the address, or it has another version of shoe.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     is_own, is_client = address in ("", "local"), address.startswith("ray://")
-    if "ray" not in sys.modules:  # it reads these variables when it is imported
-        os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # a lost cluster is no reason to start another one
+    if "ray" not in sys.modules:  # Ray reads these variables when it is imported
+        os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # do not start another cluster when this one is lost
         if is_own:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # this makes it listen on loopback only
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # listen on loopback only
             if os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and not os.environ.get("RAY_AUTH_TOKEN"):
                 os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     try:
@@ -126,7 +121,7 @@ def connected(address: str = "") -> Iterator[Connection]:
     started = _StartedProcesses()
     try:
         _init(ray, address, is_own=is_own)
-    except Exception as error:  # Ray raises errors of all kinds here, Exception itself among them
+    except Exception as error:  # Ray raises errors of many kinds here, including plain Exception
         started.kill()
         raise _no_cluster("" if is_own else address, str(error)) from None
     try:
@@ -137,7 +132,7 @@ def connected(address: str = "") -> Iterator[Connection]:
         connection = Connection(ray, addresses, _OWN_LOST_AFTER if is_own else _LOST_AFTER)
         with connection.opened():
             yield connection
-    except Exception:  # Ray Client raises errors of all kinds, Exception itself among them
+    except Exception:  # Ray Client raises errors of many kinds, including plain Exception
         if is_client and not ray.util.client.ray.is_connected():
             raise _lost(f"{address} does not answer any more") from None
         raise
@@ -159,16 +154,16 @@ def _init(ray: Any, address: str, *, is_own: bool) -> None:
         logging_level="error",
         **more,
     )
-    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # its warnings are summed up in one line here
+    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # _lost has one line for its warnings
     logging.getLogger("ray.util.client.logsclient").disabled = True  # because Ray sets its level
     try:
         init()
-    except ConnectionAbortedError:  # the server of a client, which now and then does not start the first time
+    except ConnectionAbortedError:  # the server for Ray Client sometimes fails to start the first time
         init()
 
 
 def _addresses(ray: Any) -> dict[str, str]:
-    """Return where the head of the cluster and the raylet of this machine listen."""
+    """Return the addresses of the head of the cluster and of the raylet on this machine."""
     context = ray.get_runtime_context()
     node = next(node for node in ray.nodes() if node["NodeID"] == context.get_node_id())
     return {"head": context.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
@@ -176,7 +171,7 @@ def _addresses(ray: Any) -> dict[str, str]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C: a second Ctrl-C would leave processes behind that the first one is about to end."""
+    """Ignore Ctrl-C: a second one would leave processes behind that the first one is about to end."""
     if current_thread() is not main_thread():  # only the main thread is interrupted
         yield
         return
@@ -188,7 +183,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 class _StartedProcesses:
-    """Processes of a cluster that is started here: agents of a raylet that was killed would go on by themselves."""
+    """Processes of a cluster that is started here; the agents of a killed raylet have to be killed separately."""
 
     def __init__(self) -> None:
         self._psutil: Any = import_module("psutil")  # Ray depends on it
@@ -198,7 +193,7 @@ class _StartedProcesses:
         return set(self._psutil.Process().children(recursive=True))
 
     def update(self) -> None:
-        """Note the processes that connecting has started, and their descendants."""
+        """Record the processes that were started by connecting, and their descendants."""
         if not self._started:
             self._started = self._descendants() - self._before
         for process in list(self._started):
@@ -206,7 +201,6 @@ class _StartedProcesses:
                 self._started.update(process.children(recursive=True))
 
     def kill(self) -> None:
-        """Kill the processes that are left."""
         self.update()
         for process in self._started:
             with suppress(self._psutil.Error):
@@ -214,7 +208,7 @@ class _StartedProcesses:
 
 
 def check_address(address: str) -> None:
-    """Raise OptionError unless the head of a cluster answers at the address: Ray itself would try for minutes."""
+    """Raise OptionError unless the head of a cluster answers at the address; Ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and not host:
         raise _no_cluster(address, "it names no host")
@@ -226,7 +220,7 @@ def check_address(address: str) -> None:
         raise _no_cluster(address, str(error)) from None
     if "//" in address:
         return
-    # In a process of its own, because that can be ended when it does not come back.
+    # In a separate process, which can be killed after a timeout.
     command = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "health-check", "--address"]
     try:
         done = subprocess.run([*command, address], capture_output=True, text=True, timeout=_HEALTH_TIMEOUT, check=False)  # noqa: S603 - ours

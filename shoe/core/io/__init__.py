@@ -1,1 +1,1 @@
-"""Files in and out: read without running what they hold, written whole or not at all."""
+"""File formats: reading never executes file content, and files are written atomically."""

@@ -1,4 +1,4 @@
-"""Tables as people and other tools have them: fields between commas, tabs or semicolons, and a header."""
+"""Reading and writing of tables with a header and fields separated by commas, tabs or semicolons."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ _LONGEST_FIELD = 1 << 17
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
-    """Read a table, gzip-compressed or not; its first line says what stands between the fields.
+    """Read the fields of each line of a table, header first; the file may be gzip-compressed.
 
-    That are tabs, commas, or, where it has neither, semicolons, which spreadsheets write where a comma is in numbers.
-
-    Returns:
-        The fields of each line, the header's first; row i is line i + 1 of the file. Fields hold no tabs or line ends.
+    The separator is the first of tab, comma and semicolon that occurs in the header. Spreadsheets write semicolons if
+    their locale has decimal commas. Fields contain no tabs or line ends.
 
     Raises:
         InputError: if it is not text, has no records, or a line has more or fewer fields than the header.
@@ -31,15 +29,15 @@ def delimited_rows(path: Path) -> list[list[str]]:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text:  # UTF-16, as some spreadsheets write it, is full of them
+    if "\0" in text:  # as in UTF-16, which some spreadsheets write
         raise InputError(path, found="bytes that are not UTF-8", expected="a table as text, in UTF-8")
-    # Spreadsheets leave empty lines at the end; what else str.splitlines takes for the end of a line, a name may hold.
+    # Spreadsheets add empty lines at the end. str.splitlines would also split at characters that names may contain.
     text = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     lines = text.split("\n") if text else []
     if len(lines) < 2:
         raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one line below it")
-    between = next((sign for sign in "\t,;" if sign in lines[0]), ",")
-    rows = [line.split("\t") for line in lines] if between == "\t" else list(_separated(lines, path, between))
+    separator = next((sign for sign in "\t,;" if sign in lines[0]), ",")
+    rows = [line.split("\t") for line in lines] if separator == "\t" else list(_split_quoted(lines, path, separator))
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
             found, expected = f"{len(row)} fields", f"{len(rows[0])}, as in line 1"
@@ -47,14 +45,14 @@ def delimited_rows(path: Path) -> list[list[str]]:
     return rows
 
 
-def _separated(lines: Sequence[str], path: Path, between: str) -> Iterator[list[str]]:
+def _split_quoted(lines: Sequence[str], path: Path, separator: str) -> Iterator[list[str]]:
     csv.field_size_limit(_LONGEST_FIELD)
     for number, line in enumerate(lines, start=1):
         try:
-            # Line by line: a quote that is not closed is an error where it stands, not one field up to the end.
-            (row,) = csv.reader([line], delimiter=between, strict=True)
+            # Line by line, so that an unclosed quote is an error in its own line.
+            (row,) = csv.reader([line], delimiter=separator, strict=True)
         except (csv.Error, ValueError):
-            kind = "semicolons" if between == ";" else "commas"
+            kind = "semicolons" if separator == ";" else "commas"
             expected = f"fields separated by {kind}, quotes in pairs"
             if len(line) > _LONGEST_FIELD:
                 expected = f"{expected}, of at most {_LONGEST_FIELD:,} characters"
@@ -65,14 +63,10 @@ def _separated(lines: Sequence[str], path: Path, between: str) -> Iterator[list[
 
 
 def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
-    """Write a table that a spreadsheet shows as it is: text in it is neither a formula nor a command.
+    """Return a table as text that is safe to open in a spreadsheet.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe before it; control and bidi characters become
-    U+FFFD, and line ends spaces. Numbers, also as text, stay.
-
-    Args:
-        rows: the header's fields, then those of each record.
-        delimiter: a comma, or a tab, between which nothing is quoted.
+    Text that a spreadsheet would execute as a formula is prefixed with an apostrophe. Control and bidi characters
+    become U+FFFD, and line ends spaces. Numbers, also as text, are unchanged. With tabs as delimiter nothing is quoted.
     """
     text = io.StringIO(newline="")
     if delimiter == "\t":

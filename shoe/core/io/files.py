@@ -1,4 +1,4 @@
-"""Files whole: read at once, gzip or not; written so that nobody ever sees half of one."""
+"""Reading of whole files, gzip-compressed or not, and atomic writing."""
 
 import os
 import re
@@ -17,40 +17,40 @@ _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
 _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
-"""Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
-_UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions shrink to a tenth, at best to a hundredth
+"""Largest size of decompressed data in bytes; the largest files of the field have a tenth of it."""
+_UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions compress to a tenth, at best to a hundredth
 RUN_HEAD = "run.json"
-"""The member of an archive by which a file of ``shoe score --save`` is known."""
+"""Archive member that identifies a file written by ``shoe score --save``."""
 _INPUT = "-"
-_kept: dict[str, bytes] | None = None
+_stream_contents: dict[str, bytes] | None = None
 
 
 @contextmanager
 def streams_kept() -> Iterator[None]:
-    """Within it, what can be read only once (a pipe, standard input) is kept for whoever reads it again."""
-    global _kept
-    _kept = {}
+    """Cache the content of streams (a pipe, standard input) within the context, so that they can be read again."""
+    global _stream_contents
+    _stream_contents = {}
     try:
         yield
     finally:
-        _kept = None
+        _stream_contents = None
 
 
 def is_stream(path: str | Path) -> bool:
-    """Tell whether a path is one that can be read only once: "-", which is standard input, a pipe, or a device."""
+    """Return whether a path can be read only once: "-" (standard input), a pipe, or a device."""
     return str(path) == _INPUT or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
 
 
 def _content(path: str | Path) -> bytes:
     if not is_stream(path):
         return Path(path).read_bytes()
-    kept = {} if _kept is None else _kept
-    if str(path) not in kept:
-        kept[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else _read_once(Path(path))
-    return kept[str(path)]
+    contents = {} if _stream_contents is None else _stream_contents
+    if str(path) not in contents:
+        contents[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else _read_pipe(Path(path))
+    return contents[str(path)]
 
 
-def _read_once(path: Path) -> bytes:
+def _read_pipe(path: Path) -> bytes:
     with path.open("rb") as stream:
         if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty() and not path.samefile(os.devnull):
             raise InputError(path, found="a device", expected="a file that can be read")
@@ -58,7 +58,7 @@ def _read_once(path: Path) -> bytes:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file, or standard input for "-"; what is gzip-compressed, whatever its name, comes back unpacked.
+    """Read a file, or standard input for "-"; gzip-compressed content is decompressed, whatever the file name.
 
     Raises:
         InputError: if it cannot be read, or its compressed content is damaged.
@@ -80,9 +80,8 @@ def read_bytes(path: str | Path) -> bytes:
             start = _PADDING.match(data, start + size).end()  # type: ignore[union-attr]  # it may be empty
     except OverflowError:
         limit = f"{most / 1e9:.2g} GB"
-        expected = f"at most {limit}" + (
-            "" if most == LARGEST_UNPACKED else f", {_LARGEST_RATIO} times the packed size"
-        )
+        ratio = "" if most == LARGEST_UNPACKED else f", {_LARGEST_RATIO} times the packed size"
+        expected = f"at most {limit}{ratio}"
         raise InputError(path, found=f"packed data of more than {limit}", expected=expected) from None
     except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
@@ -90,7 +89,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def unreadable(path: str | Path, error: Exception) -> InputError:
-    """What is said of a file that cannot be opened or read."""
+    """Return the error for a file that cannot be opened or read."""
     if isinstance(error, FileNotFoundError):
         return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
     is_folder = isinstance(error, IsADirectoryError)
@@ -98,21 +97,21 @@ def unreadable(path: str | Path, error: Exception) -> InputError:
     return InputError(path, found=found, expected="a file that can be read")
 
 
-def inflated(data: bytes) -> bytes:
-    """Unpack zlib data.
+def decompress_zlib(data: bytes) -> bytes:
+    """Return decompressed zlib data.
 
     Raises:
         ValueError: if it ends too early.
-        OverflowError: if it unpacks to more than ``LARGEST_UNPACKED`` bytes.
+        OverflowError: if the result is larger than ``LARGEST_UNPACKED`` bytes.
         zlib.error: if it is damaged.
     """
     return _unpacked(memoryview(data), _ZLIB, LARGEST_UNPACKED, len(data))[0]
 
 
 def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[bytes, int]:
-    """One packed stream's content, of which no more than ``most`` bytes are ever made, and its packed size.
+    """Return the content of a compressed stream, at most ``most`` bytes, and its compressed size.
 
-    It is fed ``step`` bytes, then twice as many each time: zlib copies what it was fed after the stream's end.
+    The first input has ``step`` bytes, each further input twice as many: zlib copies all input after the stream's end.
     """
     unpacker, parts, end = zlib.decompressobj(window), [], 0
     while not unpacker.eof:
@@ -128,7 +127,7 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        # A link to nothing is there, by its own name.
+        # A broken link is listed under its own name.
         return meant(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
     except OSError:
         return None
@@ -136,10 +135,9 @@ def _nearest_sibling(path: Path) -> str | None:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file in the same folder; it takes the place of ``path`` when the block ends well.
+    """Open a temporary file in the same folder that replaces ``path`` if the block ends without an exception.
 
-    A link keeps pointing to its file, which is what is replaced, and which keeps its permissions. What is no regular
-    file (a pipe, a device) is written to as it is, and so is /dev/stdout, whatever it is a link to.
+    The target of a link is replaced; permissions are preserved. Pipes, devices and /dev/stdout are written directly.
 
     Raises:
         InputError: if the folder or file cannot be written to, or the disk is full.
@@ -171,7 +169,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file, which appears whole or not at all; errors as of :func:`replacing`."""
+    """Write a text file atomically; errors as of :func:`replacing`."""
     with replacing(path) as stream:
         stream.write(text.encode())
 
@@ -182,18 +180,14 @@ def _umask() -> int:
     return mask
 
 
-# Where the files shipped beside the code are: similarity maps and prompts.
-
 _PACKAGE = Path(__file__).parents[2]
 
 
 def shipped(kind: str) -> Path:
-    """Return the folder ``similarity_maps`` or ``prompts``: packaged in a wheel, at top level in a checkout."""
+    """Return the folder ``similarity_maps`` or ``prompts``: in the package of a wheel, at top level in a checkout."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 
-
-# What a file seems to be that no reader takes, for messages.
 
 _KINDS = {
     b"\xff\xd8\xff": "a JPEG image",
@@ -206,7 +200,7 @@ _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def seen(data: bytes) -> str:
-    """Say what a file is by its first bytes, that it is empty or binary data, or how its text begins.
+    """Describe the content of a file for messages: its type by the first bytes, or how its text begins.
 
     >>> seen(b"GIF89a"), seen(b"some prose")
     ('a GIF image', "text that begins with 'some prose'")

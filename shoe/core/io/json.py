@@ -1,4 +1,4 @@
-"""JSON in and out; msgspec does the work, and what is no JSON is shown where it breaks."""
+"""Reading and writing of JSON with msgspec, with error messages that give the place in the file."""
 
 from __future__ import annotations
 
@@ -21,35 +21,34 @@ _LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON; what breaks it is shown with its line, column and the text found there.
-
-    Raises:
-        InputError: if ``data`` is no JSON.
-    """
+    """Parse JSON, or raise InputError with line, column and text of the first syntax error."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _no_json(path, data, error, line) from None
+        raise _syntax_error(path, data, error, line) from None
 
 
 def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON in which NaN and Infinity may stand for numbers, as Python's json writes them; see parse_json."""
+    """Parse JSON that may contain NaN and Infinity, as Python's ``json`` writes them; see :func:`parse_json`."""
     if b"NaN" in data or b"Infinity" in data:
-        with suppress(ValueError, RecursionError):  # what is wrong is said below
-            return json.loads(data, parse_int=_number)
+        with suppress(ValueError, RecursionError):  # parse_json reports the error
+            return json.loads(data, parse_int=_int_or_float)
     return parse_json(path, data, line)
 
 
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
-    """Parse JSON of a type; see :mod:`shoe.core.io.json`.
+    """Parse JSON into a type.
 
     Args:
-        place: names a record of a list, given the document, the record's number and its content.
+        path: file path, for messages.
+        data: content of the file.
+        kind: type of the result.
+        place: callback that returns the name of a list record, given the document, the index and the record.
 
     Raises:
-        InputError: if it is no JSON, or naming the record and field that break the type.
+        InputError: if it is not JSON, or naming the record and field that have another type.
     """
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)
     document = parse_json(path, data)
     try:
@@ -59,18 +58,16 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
 
 
 def encode(value: Any, *, readable: bool = False) -> bytes:
-    """Write JSON: on one line, or indented by two blanks with a line break at the end."""
+    """Return a value as JSON: on one line, or indented by two spaces with a final line break if ``readable``."""
     data = msgspec.json.encode(value)
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
 
 
-def _number(digits: str) -> float:
-    """A whole number; one that is longer than any count or coordinate as a float."""
+def _int_or_float(digits: str) -> float:
     return int(digits) if len(digits) < _LONGEST_INT else float(digits)
 
 
-def _no_json(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
-    """Build the error for data that is no JSON, with the place where it stops being so."""
+def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
     if isinstance(error, UnicodeDecodeError):
         return InputError(path, found="bytes that are not UTF-8", expected="JSON")
     if isinstance(error, RecursionError):
@@ -88,11 +85,8 @@ def _no_json(path: str | Path, data: bytes, error: Exception, line: int | None =
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)
 
 
-# JSON-like documents read by type: a msgspec struct says what a format holds, and one function says what breaks it.
-#
-# Types carry the words of messages in ``Meta(extra=...)``: ``expected``, what should stand there, and ``item``, what
-# one
-# element of a list is called. See :data:`Whole` and :data:`Box` for examples.
+# Types of JSON values. ``Meta(extra=...)`` has words for error messages: ``expected`` describes a valid value, and
+# ``item`` names an element of a list.
 
 _LARGEST = 2**31 - 1
 _INTEGER = Annotated[int, Meta(ge=-_LARGEST, le=_LARGEST)]
@@ -105,9 +99,9 @@ NumberOrText = Annotated[
     float | Annotated[str, Meta(pattern=r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")],
     Meta(extra={"expected": "a number"}),
 ]
-"""A number, perhaps written as text: some of the field's files hold ids like "17" followed by a line break."""
+"""A number, or a number as text: some files of the field have IDs like "17" followed by a line break."""
 Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]
-"""A whole number, perhaps written as 17.0."""
+"""An integer, or a float with an integer value such as 17.0."""
 WholeOrText = Annotated[_INTEGER | _FLOAT | Annotated[str, Meta(pattern=r"^\s*[-+]?\d{1,10}(\.0*)?\s*$")], _WHOLE]
 Box = Annotated[tuple[float, float, float, float], Meta(extra={"expected": "[x1, y1, x2, y2]"})]
 BoxOrText = Annotated[
@@ -135,14 +129,16 @@ def explained(
     record: str | None = None,
     field: str | None = None,
 ) -> InputError:
-    """Say where a document breaks its type: record, field, what was found, what was expected.
+    """Return the error for a document of another type: record, field, value found and value expected.
 
     Args:
-        error: what msgspec said; only where is taken from it.
+        path: file path.
+        error: error of msgspec, which gives the place in the document.
         document: the document, as plain values.
-        place: names a record of a list, given its number and its content.
-        record: the document's own place in its file, if it is part of a record.
-        field: what the document is called in its file, if it is a field or a column.
+        kind: expected type.
+        place: callback that returns the name of a list record, given its index and content.
+        record: name of the record if the document is one, or part of one.
+        field: name of the field or column if the document is one.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document
@@ -176,14 +172,14 @@ def explained(
 
 
 def shown(value: Any) -> str:
-    """Show a value of a document in a message; one with lists or objects inside by its kind and length."""
+    """Return a JSON value as text for messages; nested lists and objects by type and length."""
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
         return f"{_KINDS[type(value)]} of {len(value)}"
     return quote(value)
 
 
 def _opened(node: Any, key: str = "", index: str = "") -> tuple[Any, dict[str, str]]:
-    """A type without its wrapping, of a union the part that a step goes into, and the words that the type carries."""
+    """Return a type without metadata, and the words of its metadata; of a union, the member that a step leads into."""
     words: dict[str, str] = {}
     while isinstance(node, inspect.Metadata):
         words |= node.extra or {}

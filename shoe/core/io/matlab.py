@@ -1,11 +1,8 @@
-"""Matlab files (version 5 to 7.2): a reader for the values that annotation files are made of, a writer for cells.
+"""Reader for Matlab files (version 5 to 7.2), and writer for cell arrays.
 
-SciPy's reader crashes the whole process on some damaged files, so this one is our own: every length is checked against
-the bytes that are there. Format: MathWorks, "MAT-File Format", version 5. A value becomes
-
-- a list of dicts, for an array of structures, and a list of values, for an array of cells, both in Matlab's order;
-- a string, for characters;
-- a number, for a matrix of one, else an array of the matrix's shape.
+SciPy's reader crashes the process on some damaged files; this one checks every length. Format: MathWorks, "MAT-File
+Format", version 5. An array of structures becomes a list of dicts and an array of cells a list of values, both in
+Matlab's order; characters become a string; a 1 x 1 matrix becomes a number and other matrices an array.
 """
 
 import math
@@ -19,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.errors import InputError
-from shoe.core.io.files import inflated
+from shoe.core.io.files import decompress_zlib
 
 _MAGIC = b"MATLAB 5.0 MAT-file"
 _MAGIC_HDF5 = (b"MATLAB 7.3 MAT-file", b"\x89HDF")
 _HEADER_BYTES = 128
 _LITTLE_ENDIAN = b"IM"
 
-# Kinds of data elements, and classes of matrices, that are not plain numbers.
+# Codes of data elements and matrix classes in the format
 _MATRIX, _COMPRESSED = 14, 15
 _CELL, _STRUCT, _CHAR, _DOUBLE_CLASS = 1, 2, 4, 6
 _INT8, _INT32, _UINT32, _FLOAT64 = 1, 5, 6, 9
@@ -37,26 +34,26 @@ _TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16-le", 16: "utf-8", 17: "utf-16-le
 _SCALARS = {kind: struct.Struct("<" + code) for kind, code in _NUMBERS.items()}
 _TAG = struct.Struct("<II")
 
-# Official detections have millions of empty cells; all of them are this one.
+# Official detections have millions of empty cells, which share this array.
 _EMPTY = np.zeros((0, 0))
 _EMPTY.flags.writeable = False
 
 _RUN = 1 << 16
-"""Empty cells that are written at once."""
+"""Number of empty cells that are written at once."""
 
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 
 
 def is_matlab(data: bytes) -> bool:
-    """Tell whether a file's first bytes are those of a Matlab file."""
+    """Return whether a file starts like a Matlab file."""
     return data.startswith((_MAGIC, *_MAGIC_HDF5))
 
 
 def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str, Any]:
-    """Read those of some variables that a Matlab file has; others are not looked at.
+    """Read the variables with the given names, as far as the file has them, by name.
 
     Raises:
-        InputError: if the file is damaged, of another version, or a variable is of a kind not named above.
+        InputError: if the file is damaged or of another version, or a variable has an unsupported type.
     """
     if data.startswith(_MAGIC_HDF5):
         hint = "in Matlab: load it, then save with '-v7'"
@@ -70,8 +67,8 @@ def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str
             kind, start, end, at = _element(data, at, len(data))
             content = data
             if kind == _COMPRESSED:
-                at = end  # compressed elements alone are not padded
-                content = inflated(data[start:end])
+                at = end  # unlike other elements, compressed ones are not padded
+                content = decompress_zlib(data[start:end])
                 kind, start, end, _ = _element(content, 0, len(content))
             if kind != _MATRIX:
                 raise ValueError("no variable")
@@ -85,7 +82,7 @@ def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str
 
 
 def records(value: Any) -> list[dict[str, Any]]:
-    """Return an array of structures, none for Matlab's []; anything else is a ``ValueError``."""
+    """Return an array of structures, or an empty list for Matlab's []; raise ValueError for other values."""
     if isinstance(value, np.ndarray) and not value.size:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
@@ -94,7 +91,7 @@ def records(value: Any) -> list[dict[str, Any]]:
 
 
 def text(value: Any) -> str:
-    """Return a string that is not empty, also from within a cell; anything else is a ``ValueError``."""
+    """Return a non-empty string, also if it is in a cell; raise ValueError for other values."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str) or not value:
@@ -103,22 +100,22 @@ def text(value: Any) -> str:
 
 
 def number(value: Any) -> float:
-    """Return a number; anything else is a ``ValueError``."""
+    """Return a number; raise ValueError for other values."""
     if not isinstance(value, int | float):
         raise ValueError
     return float(value)
 
 
 def whole_number(value: Any) -> int:
-    """Return a whole number below 2**31; anything else is a ``ValueError``."""
-    found = number(value)
-    if not found.is_integer() or abs(found) >= 2**31:
+    """Return an integer below 2**31; raise ValueError for other values."""
+    real = number(value)
+    if not real.is_integer() or abs(real) >= 2**31:
         raise ValueError
-    return int(found)
+    return int(real)
 
 
 def matrix(value: Any) -> NDArray[np.float64]:
-    """Return a two-dimensional matrix of numbers; anything else is a ``ValueError``."""
+    """Return a matrix of numbers; raise ValueError for other values."""
     if not isinstance(value, int | float | np.ndarray):
         raise ValueError
     array = np.asarray(value, np.float64)
@@ -126,7 +123,7 @@ def matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Read a data element's tag: its kind, where its content starts and ends, and where the next element is."""
+    """Read the tag of a data element; return its kind, start and end of its content, and start of the next element."""
     kind, size = _TAG.unpack_from(data, at)
     if kind >> 16:  # up to four bytes fit into the tag itself
         kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
@@ -141,7 +138,7 @@ def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
 
 
 def _matrix_header(data: bytes, at: int, end: int) -> tuple[str, int, int, tuple[int, ...]]:
-    """Read a matrix up to its content: its name, where the content starts, its flags and dimensions."""
+    """Read the header of a matrix; return its name, the start of its content, flags and dimensions."""
     _, start, stop, at = _element(data, at, end)
     if stop - start != 8:
         raise ValueError("a matrix without flags")
@@ -155,7 +152,7 @@ def _matrix_header(data: bytes, at: int, end: int) -> tuple[str, int, int, tuple
 
 
 def _matrix(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    """Read a matrix within another: its value, and where the next element is."""
+    """Read a matrix within another; return its value and the start of the next element."""
     kind, start, stop, after = _element(data, at, end)
     if kind != _MATRIX:
         raise ValueError("a value of another kind")
@@ -217,7 +214,7 @@ def _structures(data: bytes, at: int, end: int, count: int) -> list[dict[str, An
 
 
 def _checked(count: int, at: int, end: int) -> int:
-    """A count of matrices, if their tags alone do not need more bytes than are left."""
+    """Return a count of matrices, or raise ValueError if already their tags need more bytes than are left."""
     if count * _TAG.size > end - at:
         raise ValueError("the file ends within a value")
     return count
@@ -226,21 +223,22 @@ def _checked(count: int, at: int, end: int) -> int:
 def cell_file(
     name: str, shape: tuple[int, int], filled: NDArray[np.int64], matrices: Sequence[NDArray[np.float64]]
 ) -> Iterator[bytes]:
-    """Make the parts of a compressed file that holds one array of cells, most of them empty.
+    """Yield the parts of a compressed file with one cell array, most of whose cells are empty.
 
-    SciPy's writer takes a minute for the 5.8 million cells of the official detections; here, runs of empty cells are
-    one multiplication.
+    SciPy's writer takes a minute for the 5.8 million cells of the official detections, so runs of empty cells are
+    written at once here.
 
     Args:
+        name: name of the variable.
         shape: rows and columns of the array.
-        filled: (c,) ascending indices of the cells that are not empty, counted down each column.
-        matrices: c matrices, one for each of these.
+        filled: (c,) ascending indices of the non-empty cells, in column-major order.
+        matrices: c matrices, contents of these cells.
     """
     header = b"MATLAB 5.0 MAT-file, written by shoe".ljust(124) + struct.pack("<H2s", 0x0100, b"IM")
-    start = _started(_CELL, shape, name)
+    start = _header_bytes(_CELL, shape, name)
     empty = _matrix_bytes(np.zeros((0, 0)))
     size = len(start) + (shape[0] * shape[1] - len(filled)) * len(empty)
-    size += sum(len(_started(_DOUBLE_CLASS, (1, 1))) + 16 + m.size * 8 for m in matrices)
+    size += sum(len(_header_bytes(_DOUBLE_CLASS, (1, 1))) + 16 + m.size * 8 for m in matrices)
     packer = zlib.compressobj(level=1)
     packed = [packer.compress(struct.pack("<II", _MATRIX, size) + start)]
     run = empty * _RUN
@@ -256,11 +254,11 @@ def cell_file(
 
 
 def _matrix_bytes(matrix: NDArray[np.float64]) -> bytes:
-    content = _started(_DOUBLE_CLASS, matrix.shape) + _element_bytes(_FLOAT64, matrix.astype("<f8").tobytes("F"))
-    return _element_bytes(_MATRIX, content)
+    numbers = _element_bytes(_FLOAT64, matrix.astype("<f8").tobytes("F"))
+    return _element_bytes(_MATRIX, _header_bytes(_DOUBLE_CLASS, matrix.shape) + numbers)
 
 
-def _started(matlab_class: int, shape: tuple[int, ...], name: str = "") -> bytes:
+def _header_bytes(matlab_class: int, shape: tuple[int, ...], name: str = "") -> bytes:
     return (
         _element_bytes(_UINT32, struct.pack("<II", matlab_class, 0))
         + _element_bytes(_INT32, struct.pack(f"<{len(shape)}i", *shape))

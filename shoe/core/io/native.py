@@ -1,8 +1,8 @@
-"""The native file: a table as one uncompressed .npz that is mapped into memory and round-trips to the bit.
+"""Native file format: a table as an uncompressed .npz that is mapped into memory and read back exactly.
 
-``np.load`` reads it as well, in three times the time (965,800 triplets, 78 MB: 66 against 22 ms of CPU, 19 ms of them
-for the checks of the table). Its arrays start at multiples of 64 bytes, so that they can be used where they lie in the
-file; their sums stand in the header and take the place of the archive's checksums, which cost as much as the rest.
+``np.load`` reads it, too, in three times the time (965,800 triplets, 78 MB: 66 against 22 ms of CPU, of which 19 ms for
+validation). Arrays start at multiples of 64 bytes, so that they can be mapped. The header has a sum of each array,
+because the checksums of the archive would take as much time as everything else.
 """
 
 import mmap
@@ -26,13 +26,13 @@ _VERSION = 3
 _NOTES = "notes.json"
 _ALIGNMENT = 64
 _LOCAL_HEADER = 30
-"""Bytes of a zip member's header before its name and its extra field."""
+"""Size in bytes of a zip member's header before its name and extra field."""
 _PADDING = b"\x35\xd9"
-"""Name of an extra field that only fills space (the one that Android's zipalign uses)."""
+"""ID of the extra field for padding that Android's zipalign uses."""
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
-    """Write a table, and what is to be known of it; the file appears whole or not at all."""
+    """Write a table, and optionally notes as JSON, atomically."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,
@@ -54,16 +54,16 @@ def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> N
 
 
 def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
-    """What :func:`write_native` was given beside the table of a whole file; nothing where that was nothing."""
+    """Return the notes that :func:`write_native` wrote, b"" if there are none; ``data`` replaces reading the file."""
     with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
         return archive.read(_NOTES) if _NOTES in archive.namelist() else b""
 
 
 def read_native(path: str | Path, data: bytes = b"") -> Interactions:
-    """Read a table written by :func:`write_native`; what is in it is checked as any other input.
+    """Read and validate a table written by :func:`write_native`.
 
-    The arrays stay in the file until they are used, and changing them does not change it. ``data`` is the file's
-    content where it is at hand, as that of a pipe, which cannot be read again.
+    Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
+    was read already, for example from a pipe.
 
     Raises:
         InputError: if the file is not such a table, or is damaged.
@@ -84,7 +84,7 @@ def read_native(path: str | Path, data: bytes = b"") -> Interactions:
         damaged = next((name for name, total in sums.items() if str(_sum(arrays[name])) != total), None)
     except InputError:
         raise
-    except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
+    except Exception as error:  # the parsers raise errors of many kinds for a damaged archive
         found = f"a damaged file ({type(error).__name__})"
         raise InputError(path, found=found, expected="a native table (.npz)") from None
     if damaged is not None:
@@ -93,8 +93,8 @@ def read_native(path: str | Path, data: bytes = b"") -> Interactions:
         if not isinstance(header.get(name), list):
             raise InputError(path, field=name, found=type(header.get(name)).__name__, expected="a list of names")
     images, rows, offsets = len(header["images"]), arrays["verb"].size, arrays["offsets"]
-    whole = offsets.dtype.kind in "iu" and offsets.shape == (images + 1,)
-    edges = offsets.astype(np.int64) if whole else np.array([-1])
+    is_valid = offsets.dtype.kind in "iu" and offsets.shape == (images + 1,)
+    edges = offsets.astype(np.int64) if is_valid else np.array([-1])
     if edges[0] != 0 or edges[-1] != rows or (edges[1:] < edges[:-1]).any():
         expected = f"{images + 1} ascending numbers from 0 to {rows}"
         raise InputError(path, field="offsets", found="broken offsets", expected=expected)
@@ -109,7 +109,7 @@ def read_native(path: str | Path, data: bytes = b"") -> Interactions:
 
 
 def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
-    """The array of an uncompressed member, where it lies in the file."""
+    """Return the array of an uncompressed member without copying it."""
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError("compressed")
     names = content[member.header_offset + 26 : member.header_offset + _LOCAL_HEADER]
@@ -128,7 +128,7 @@ def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.Z
 
 
 def _sum(array: NDArray[Any]) -> int:
-    """Sum of an array's bytes, eight at a time, as one unsigned number: it changes with any damaged byte."""
+    """Return the sum of an array's bytes, read as unsigned 64-bit integers; any single damaged byte changes it."""
     raw = np.frombuffer(array.tobytes(), np.uint8) if array.nbytes % 8 else array.reshape(-1).view(np.uint8)
     whole = len(raw) // 8 * 8
     rest = int.from_bytes(raw[whole:].tobytes(), "little")

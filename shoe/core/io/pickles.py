@@ -1,9 +1,8 @@
-"""Pickles of the field's tools, read without running anything that they ask for.
+"""Safe reader for pickles of plain containers, numbers, strings and NumPy arrays.
 
-A pickle is a program. This reader knows the few names that plain containers, numbers, strings and NumPy arrays need;
-each stands for a function of its own here, never for the thing named, and every other name is refused. What comes out
-is plain: arrays have become lists. The pure-Python machine of the standard library runs the program, as the one in C
-allocates whatever memory a broken file asks for.
+A pickle is a program that can call any function. This reader replaces the few names that such values need by functions
+of this module, and refuses all other names. Arrays become lists. It uses the pure-Python unpickler, because the one in
+C allocates whatever memory a damaged file requests.
 """
 
 import io
@@ -23,7 +22,7 @@ TORCH_TO_JSON = (
     "turn it into JSON: import json, torch; "
     "json.dump(torch.load(FILE, weights_only=True), open('answers.json', 'w'), default=lambda x: x.tolist())"
 )
-"""What makes JSON of a file that torch saved, to be run by its owner."""
+"""Hint: code with which a user converts a file saved by torch to JSON."""
 _DEEPEST = 32
 _DAMAGE = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError,
@@ -32,7 +31,7 @@ _DAMAGE = (
 _SIMPLE = frozenset({float, str, bool, type(None)})
 _HASHED = _SIMPLE | {int, bytes}
 _PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
-"""Numbers of NumPy that the standard library unpacks, which is faster where there are few."""
+"""NumPy's types that ``struct`` unpacks, which is faster for small arrays, and their codes there."""
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
@@ -40,11 +39,10 @@ def load_plain(path: str | Path, data: bytes) -> Any:
     """Read a pickle into lists, dicts, numbers, text, True, False and None.
 
     Raises:
-        InputError: if the pickle asks for anything else, is damaged, or unfolds to far more than its own size.
+        InputError: if the pickle needs any other name, is damaged, or expands to far more than its own size.
     """
     try:
-        value = _Machine(io.BytesIO(data)).load()
-        return _Plain(4 * len(data) + 1000).of(value)
+        return _Plainer(4 * len(data) + 1000).visit(_Machine(io.BytesIO(data)).load(), 0)[0]
     except _RefusedError as error:
         raise InputError(path, found=str(error), expected=_EXPECTED, hint=error.hint) from None
     except _DAMAGE as error:
@@ -58,7 +56,7 @@ class _RefusedError(Exception):
 
 
 class _Machine(pickle._Unpickler):
-    """Runs a pickle; every name that it looks up goes through :data:`_NAMES`, and no key can be nested."""
+    """Unpickler that looks up names only in :data:`_NAMES`, and refuses nested keys."""
 
     stack: list[Any]
     append: Callable[[Any], None]
@@ -109,16 +107,15 @@ class _Machine(pickle._Unpickler):
 
 
 def _flat(key: Any) -> Any:
-    """A key, or a member of a set; hashing one that is nested a million deep would end the process."""
+    """Return a key of a dict or member of a set if it is not nested: hashing deep nesting would crash the process."""
     if type(key) not in _HASHED and not (type(key) is tuple and _HASHED.issuperset(map(type, key))):
-        raise _RefusedError(
-            f"a key of type {type(key).__name__}" + (" that holds others" if type(key) is tuple else "")
-        )
+        nested = " that holds others" if type(key) is tuple else ""
+        raise _RefusedError(f"a key of type {type(key).__name__}{nested}")
     return key
 
 
 class _Name:
-    """A known name: it can be called, and nothing about it can be changed."""
+    """Function for a name, which the pickle can call but not modify."""
 
     __slots__ = ("_call",)
 
@@ -133,7 +130,7 @@ class _Name:
 
 
 class _Dtype:
-    """The element type of an array: plain numbers, text, or Python objects."""
+    """Element type of an array."""
 
     def __init__(self, code: Any, *_: Any) -> None:
         self.code, self.order = str(code), "="
@@ -143,7 +140,7 @@ class _Dtype:
 
     @cached_property
     def numbers(self) -> struct.Struct | None:
-        """What unpacks one of its numbers; None for what is left to NumPy."""
+        """Format of one number for ``struct``; None if NumPy has to unpack it."""
         code = _PACKED.get(self.code.lstrip("<>=|"))
         return None if code is None else struct.Struct((">" if self.order == ">" else "<") + code)
 
@@ -160,7 +157,7 @@ class _Dtype:
 
 
 class _Array:
-    """An array that is still to get its content."""
+    """Array whose content follows as its state."""
 
     __slots__ = ("value",)
 
@@ -222,18 +219,14 @@ _NAMES: dict[tuple[str, str], Callable[..., Any]] = {
 }
 
 
-class _Plain:
-    """Makes a value plain, in place, and measures what it unfolds to when shared parts are counted each time."""
+class _Plainer:
+    """Converter to plain values, in place; limits the size of the result, with shared parts counted every time."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._done: dict[int, tuple[Any, int, Any]] = {}
 
-    def of(self, value: Any) -> Any:
-        """Return the plain value; refuses what is not plain, nested too deeply or too large."""
-        return self._visit(value, 0)[0]
-
-    def _visit(self, value: Any, depth: int) -> tuple[Any, int]:
+    def visit(self, value: Any, depth: int) -> tuple[Any, int]:
         """Return the plain value and its size."""
         if type(value) is int and abs(value) >= 1 << 63:
             raise _RefusedError("a number with more than 63 bits")
@@ -255,19 +248,19 @@ class _Plain:
 
     def _open(self, value: Any, depth: int) -> tuple[Any, int]:
         if isinstance(value, _Array):
-            return self._visit(value.value, depth)
+            return self.visit(value.value, depth)
         if isinstance(value, dict):
             size = 1
             for key, item in value.items():
                 if type(key) not in (int, str, float, tuple):
                     raise _RefusedError(f"a key of type {type(key).__name__}")
-                value[key], weight = self._visit(item, depth)
+                value[key], weight = self.visit(item, depth)
                 size += weight + 1
             return value, size
         if type(value) is list and _SIMPLE.issuperset(map(type, value)):
             return value, 1 + len(value)
         if isinstance(value, list | tuple | set | frozenset):
-            visited = [self._visit(item, depth) for item in value]
+            visited = [self.visit(item, depth) for item in value]
             plain = [item for item, _ in visited]
             if isinstance(value, list):
                 value[:] = plain

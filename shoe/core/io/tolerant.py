@@ -1,8 +1,7 @@
-"""Values in text that a model wrote: JSON, Python literals and what comes near them, in one pass that never fails.
+"""Tolerant parser for values in text of language models: JSON, Python literals and variants of them; it never fails.
 
-Commas too many or missing, comments, single quotes, bare words, calls such as ``np.float32(0.5)`` and ends cut off are
-all read; a dict or list that the text does not close keeps what is complete in it. The time is linear in the text:
-brackets are put on a stack, and nothing is read twice.
+It accepts extra and missing commas, comments, single quotes, bare words, calls such as ``np.float32(0.5)``, and text
+that is cut off; of an unclosed dict or list it returns the complete items. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from shoe.core.io.json import parse_json
 _OPENER = re.compile(
     r"[\[{]|\((?=\s*(?:[\"'\[(]|(?:[A-Za-z_]\w{0,60}=[-+.\w]{1,20},\s{0,9}){0,9}[A-Za-z_]\w{0,60}=(?:[\"'\[({]|[A-Za-z_]\w{0,60}\()))"
 )
-# Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
+# A quote ends a string only if a value may end there, so that "a man's bag" in single quotes is one string.
 _TOKEN = re.compile(
     r"""
       (?P<space>\s+)
@@ -45,7 +44,7 @@ _CONSTANTS = {
 _CLOSERS = {"{": "}", "[": "]", "(": ")"}
 _NOTHING = object()
 _DEEPEST = 24
-_TOO_DEEP = 100  # brackets inside each other, which no answer has: those without content are passed over
+_TOO_DEEP = 100  # nested brackets, more than any answer has; the innermost ones without content are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,10 @@ class Found:
     """A dict or list in a text.
 
     Attributes:
-        is_whole: whether the text closes it.
-        lost: dicts inside it that the text breaks off, and that are left out.
+        value: plain dict or list; None if no item is complete.
+        start, end: position in the text.
+        is_whole: whether its closing bracket is in the text.
+        lost: number of incomplete dicts inside it, which are left out.
     """
 
     value: Any
@@ -66,7 +67,7 @@ class Found:
 
 @dataclass(slots=True)
 class _Frame:
-    """A bracket that is open; it is keyed where it holds keys with values."""
+    """An open bracket; ``is_keyed`` if its items are keys with values."""
 
     opener: str
     start: int
@@ -80,7 +81,7 @@ class _Frame:
     lost: int = 0
 
     def take(self, value: Any, *, is_bare: bool = False) -> None:
-        """Take the next value; bare words that follow each other are one text, other values are separate items."""
+        """Add the next value. Consecutive bare words are joined to one text; other values are separate items."""
         if is_bare and self.is_bare and isinstance(self.value, str):
             self.value = f"{self.value} {value}"
             return
@@ -91,7 +92,7 @@ class _Frame:
         self.value, self.is_bare = value, is_bare
 
     def name(self) -> None:
-        """Make the last value the key of the next one."""
+        """Make the last value the key of the next value."""
         if not self.is_keyed and self.is_bare:
             self.take(":", is_bare=True)
             return
@@ -100,7 +101,7 @@ class _Frame:
         self.key, self.value, self.is_bare = self.value, _NOTHING, False
 
     def keyword(self, word: str) -> None:
-        """Take the name before a value, as in a call or a written-out object: box=[1, 2, 3, 4]."""
+        """Add the name before a value, as in a call or the repr of an object: box=[1, 2, 3, 4]."""
         self.is_keyed |= self.opener == "(" and not self.items and self.value is _NOTHING
         if self.is_keyed:
             self.take(word)
@@ -109,7 +110,6 @@ class _Frame:
             self.take(word, is_bare=True)
 
     def next(self) -> None:
-        """End an item."""
         value = _CONSTANTS.get(self.value, self.value) if self.is_bare else self.value
         if self.is_keyed:
             if self.key is not _NOTHING and value is not _NOTHING and isinstance(self.key, str | int | float):
@@ -121,17 +121,17 @@ class _Frame:
         self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
 
     def closed(self) -> Any:
-        """The finished value."""
+        """Return the value of the closed bracket."""
         self.next()
         if self.is_keyed:
-            if self.keyless and not self.items:  # braces around a value, as of \\boxed{[...]}, or written twice
+            if self.keyless and not self.items:  # braces around a value, as in \\boxed{[...]}, or doubled braces
                 return self.keyless[0] if len(self.keyless) == 1 else self.keyless
             return dict(self.items)
         return self.items[0] if self.call and self.items else self.items
 
 
 def values_in(text: str, start: int = 0) -> list[Found]:
-    """Find the outermost dicts and lists of a text, whole or not.
+    """Return the outermost dicts and lists in a text, complete or not.
 
     >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
     [{'verb': 'ride', 'box': [1, 2, 3, 4]}]
@@ -139,7 +139,7 @@ def values_in(text: str, start: int = 0) -> list[Found]:
     found: list[Found] = []
     stack: list[_Frame] = []
     position, end = start, len(text)
-    unclosed = {'"': 0, "'": 0}  # up to where a quote is known to open no string
+    unclosed = {'"': 0, "'": 0}  # position up to which a quote is known to start no string
     while position < end and len(stack) < _TOO_DEEP:
         if not stack:
             opener = _OPENER.search(text, position)
@@ -202,7 +202,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _drop_call(stack: list[_Frame]) -> bool:
-    """Forget the name before an opening parenthesis, as of np.float32(0.5); tell whether there was one."""
+    """Drop the name before an opening parenthesis, as in np.float32(0.5); return whether there was one."""
     frame = stack[-1]
     if frame.is_bare and isinstance(frame.value, str):
         frame.value, frame.is_bare = _NOTHING, False
@@ -211,61 +211,54 @@ def _drop_call(stack: list[_Frame]) -> bool:
 
 
 def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) -> None:
-    """Close the frames down to the one that a bracket closes; a bracket that closes none is passed over."""
+    """Close the innermost frames up to the one that a bracket closes; ignore a bracket that closes none."""
     depths = range(len(stack), max(len(stack) - _DEEPEST, 0), -1)
     depth = next((depth for depth in depths if _CLOSERS[stack[depth - 1].opener] == closer), 0)
     while depth and len(stack) >= depth:
         frame = stack.pop()
-        _hand_up(stack, frame, frame.closed(), found, position, is_whole=True)
+        _add_value(stack, frame, frame.closed(), found, position, is_whole=True)
 
 
 def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
-    """Close the innermost frame at the end of the text: what is not complete in it is lost."""
+    """Close the innermost frame at the end of the text, without its incomplete items."""
     frame = stack.pop()
+    if not isinstance(frame.value, dict | list):
+        frame.value = _NOTHING
     if frame.is_keyed:
-        if not isinstance(frame.value, dict | list):
-            frame.value = _NOTHING
         frame.is_bare = False
         value: Any = frame.closed()
-        if not any(_holds_dicts(inner) for inner in value.values()):
+        if not any(_is_list_with_dicts(inner) for inner in value.values()):
             frame.lost += 1
             value = _NOTHING
     else:
-        if not isinstance(frame.value, dict | list):
-            frame.value = _NOTHING
-        kept = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
-        value = kept or _NOTHING
-    _hand_up(stack, frame, value, found, end, is_whole=False)
+        complete = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
+        value = complete or _NOTHING
+    _add_value(stack, frame, value, found, end, is_whole=False)
 
 
-def _holds_dicts(value: Any) -> bool:
+def _is_list_with_dicts(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _hand_up(
+def _add_value(
     stack: list[_Frame], frame: _Frame, value: Any, found: list[Found], position: int, *, is_whole: bool
 ) -> None:
-    """Give a closed value to the frame around it, or to the result."""
+    """Add the value of a closed frame to the frame around it, or else to the result."""
     if stack:
         stack[-1].lost += frame.lost
         if value is not _NOTHING and len(stack) < _DEEPEST:
             stack[-1].take(value)
     elif value is not _NOTHING or frame.lost:
-        kept = None if value is _NOTHING else value
-        found.append(Found(kept, frame.start, position, is_whole, frame.lost))
+        found.append(Found(None if value is _NOTHING else value, frame.start, position, is_whole, frame.lost))
 
 
-# Python values written out as text, turned into JSON without running them.
-#
-# CDN and GEN-VLKT write their results as JSON text that holds ``str(...)`` of a dict: single quotes, and from NumPy 2
-# on
-# ``np.float32(0.9)``. Such files have hundreds of megabytes, so the text is split at its string literals, what is
-# between them is rewritten by a few substitutions over everything at once, and the JSON parser does the rest.
+# Python literals in text, converted to JSON. CDN and GEN-VLKT write JSON strings with ``str(...)`` of a dict: single
+# quotes, and since NumPy 2 ``np.float32(0.9)``. Such files have hundreds of megabytes, so the text is split at its
+# string literals, the text between these is rewritten by a few substitutions, and the JSON parser reads the result.
 
 _STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
-# None of these can be part of the text between string literals.
-_SEAM = "\x00"
-# What shows that a rewriting is needed, and the rewriting; in this order.
+_SEAM = "\x00"  # cannot occur in the text between string literals
+# Text that shows that a substitution is needed, the pattern and its replacement; applied in this order.
 _REWRITES = [
     ("(", re.compile(r"\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()\[\]\x00]*)\)"), r"\1"),
     ("array(", re.compile(r"(?<=\d)\.(?!\d)"), ".0"),
@@ -284,15 +277,15 @@ _REWRITES = [
 
 
 def is_literal(start: bytes) -> bool:
-    """Tell whether text begins like a written-out dict, or list of dicts, whose keys are in single quotes."""
+    """Return whether text starts like a Python dict, or list of dicts, with keys in single quotes."""
     return re.match(rb"\[?\s*\{\s*'", start) is not None
 
 
 def parse_literal(path: str | Path, text: str) -> Any:
-    """Parse a written-out value of dicts, lists, tuples, numbers, strings and small NumPy arrays.
+    """Parse the ``repr`` of dicts, lists, tuples, numbers, strings and small NumPy arrays.
 
     Raises:
-        InputError: if there is anything else in it.
+        InputError: if it contains anything else.
     """
     parts = _STRING.split(text)
     try:
@@ -316,10 +309,9 @@ def parse_literal(path: str | Path, text: str) -> Any:
 
 
 def _as_json(literal: str) -> str:
-    """Turn one string literal into JSON; nothing but a string literal gets here."""
     from ast import literal_eval
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about escapes that Python does not know
+        warnings.simplefilter("ignore")  # about invalid escapes
         value = literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
     return msgspec.json.encode(value).decode()
