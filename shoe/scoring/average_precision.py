@@ -17,11 +17,6 @@ from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
 #
-# A list is held by its entries of positive credit. The rank of an entry is certain where its score is unique in the
-# list
-# or where all entries of its score have the same credit; the rest form groups whose members take any rank of the group.
-# Every function returns ranks and credits as (orders, positives) matrices for ``average_precision``.
-
 _PAIRS = 128
 """Pairs of an order of ties and its mirror image, drawn per list."""
 
@@ -172,10 +167,6 @@ def _envelope(precision: Floats) -> Floats:
 
 
 #
-# Entries (class, score, credit) of all classes come in one array. Each class's list is sorted by descending score;
-# where
-# scores tie, a policy says what the order is (:class:`~shoe.benchmarks.protocol_options.Ties`).
-
 _MOST_LISTED_ORDERS = 5040
 """Orders of ties up to which the expectation is exact: 7!."""
 

@@ -151,8 +151,7 @@ class Entries:
         image: (n,) image of each entry.
         score: (n,) confidence; of equal scores the order of entries decides, if the rule says so.
         credit: (n,) credit, 0 to 1.
-        truth_category: (t,) class of each ground truth.
-        truth_image: (t,) image of each ground truth.
+        truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) classes that take part.
         rare: (K,) rare classes.
         parts: (K,) classes of each part of a class split, by name.
@@ -286,13 +285,10 @@ class F1Entries:
     """Matching behind SHOE-mF1, of K classes: n matched ground truths, u unmatched predictions, t ground truths.
 
     Attributes:
-        category: (n,) class of each matched ground truth.
-        image: (n,) image of each matched ground truth.
-        sigma: (n,) similarity of each match, 0 to 1.
+        category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
         unmatched_category: (u,) class of which each unmatched prediction is a false positive, -1 for none.
         unmatched_image: (u,) image of each unmatched prediction.
-        truth_category: (t,) class of each ground truth.
-        truth_image: (t,) image of each ground truth.
+        truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) classes that take part.
     """
 
