@@ -167,10 +167,7 @@ class Run:
         return None if part is None else (part.truth_category, part.truth_image)
 
     def other_truth(
-        self,
-        images: Sequence[str],
-        classes: HoiClasses,
-        truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
+        self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
         """Say what of a ground truth is not as the run has it: images, classes, or truths; None where all is."""
         if tuple(images) != self.images:
