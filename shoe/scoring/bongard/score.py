@@ -28,7 +28,6 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
 
-# What a detector sees in the pictures of problems.
 #
 Region = Literal["crop", "image"]
 REGIONS: tuple[Region, ...] = get_args(Region)

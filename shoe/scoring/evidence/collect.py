@@ -130,8 +130,8 @@ class Evidence:
 
     Attributes:
         resolution: resolution of predicted words; None without SHOE.
-        wordings: of the predicted words that are not labels of the dataset, the 10 that lost most credit and the 10 that
-            gained most.
+        wordings: of the predicted words that are not labels of the dataset, the 10 that lost most credit and the 10
+            that gained most.
         tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
@@ -150,7 +150,7 @@ class Evidence:
 
     @classmethod
     def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect explanations; ``bounds`` adds ``orders``, ``interval`` and ``spread``, which take several scorings."""
+        """Collect explanations; ``bounds`` adds orders, interval and spread, which take several scorings."""
         orders: dict[str, tuple[float, float]] = {}
         interval = spread = None
         if bounds:

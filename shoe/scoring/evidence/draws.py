@@ -3,7 +3,7 @@
 A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
 of these pairs and scores again; boxes are compared once. Errors of predictions are correlated for a class, for a sense,
 for a word, and for a word with a class, so each of these shares part of its random deviates. The distributions are
-those of the pairs that the file looks up (see :class:`InPlay`).
+those of the pairs that the file looks up (see :class:`SensePairs`).
 
 A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
 m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
@@ -38,9 +38,9 @@ from shoe.similarity.unrated import Filled, Imputed, Lookups
 #
 # - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1. A word's value lies between
 #   its values with all unrated pairs at 0 and at 1.
-# - ``sense=one``: the sense that counts depends on all pairs of the word. A word with an unrated pair may have any value
-#   up to that of its best sense, except for words equal to the class.
-# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a sense of a class; else it stays unrated.
+# - ``sense=one``: the sense that counts depends on all pairs of the word. A word with an unrated pair may have any
+#   value up to that of its best sense, except for words equal to the class.
+# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a sense of a class; others stay unrated.
 # - ``unrated=wup``: WordNet's values replace ratings of any value, so the bounds are those of ``zero``.
 # - ``unrated=drop``: the predictions that take part depend on what is rated, so there are no bounds.
 
@@ -131,7 +131,7 @@ Shares = NDArray[np.floating]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InPlay:
+class SensePairs:
     """Pairs of a class sense and a sense of a predicted word, of one part of speech.
 
     Attributes:
@@ -153,11 +153,11 @@ class InPlay:
     word: Indices
 
     @classmethod
-    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> InPlay:
+    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> SensePairs:
         """Collect all pairs; if a word has the class's own sense, its other senses are ignored.
 
-        ``learned`` predicts rated pairs without having seen them. ``row`` and ``word`` are the (n,) class sense and word
-        of each cell behind a match.
+        ``learned`` predicts rated pairs without having seen them. ``row`` and ``word`` are the (n,) class sense and
+        word of each cell behind a match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -189,7 +189,7 @@ class InPlay:
         )
 
     def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of some pairs of sense IDs; senses of no word get a number of their own."""
+        """Return the (n,) kind and (n,) word of some pairs of sense IDs; senses of no word are words of their own."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -199,7 +199,7 @@ class InPlay:
         return kind, word
 
     def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) rating probabilities, from (L, 5) ones per level, after one random weighting of words."""
+        """Return (kinds, L, 5) rating probabilities, from those of L levels, after one random weighting of words."""
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
@@ -222,7 +222,7 @@ def _times(ratings: Shares, tilt: Floats) -> Floats:
     return np.asarray(shares / shares.sum(axis=2, keepdims=True))
 
 
-def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, InPlay]:
+def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, SensePairs]:
     """Return the pairs of senses that a scorer looks up."""
     similarities, words = scorer.similarities, scorer.task.predictions
     matches = scorer.match(scorer.map_rows)
@@ -237,7 +237,7 @@ def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, 
     for part, senses, vocabulary, row, word in sides:
         cells = np.divmod(distinct(row * np.int64(len(vocabulary)) + word), max(len(vocabulary), 1))
         lookups = Lookups.of(source, part, senses, vocabulary, scorer.options)
-        found[part] = InPlay.of(source, learned[part], lookups, *cells)
+        found[part] = SensePairs.of(source, learned[part], lookups, *cells)
     return found
 
 
@@ -275,12 +275,12 @@ class Drawn(Filled):
 
     Attributes:
         learned: predicted distributions of ratings.
-        playing: pairs that the file looks up.
+        pairs: pairs that the file looks up.
     """
 
     source: Similarity
     learned: Learned
-    playing: Mapping[Part, InPlay]
+    pairs: Mapping[Part, SensePairs]
     seed: int
     name: str = "drawn"
 
@@ -288,10 +288,10 @@ class Drawn(Filled):
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
-        of_part, playing = self.learned[part], self.playing[part]
+        of_part, pairs = self.learned[part], self.pairs[part]
         level = of_part.levels_of(classes, senses)
         row, column = np.nonzero(np.isnan(found) & (level >= 0))
-        kind, word = playing.looked_up(classes[row], senses[column])
+        kind, word = pairs.looked_up(classes[row], senses[column])
         _, word = np.unique(word, return_inverse=True)
         _, cell = np.unique(word * len(classes) + row, return_inverse=True)
         strata, rng = (np.random.default_rng([seed, part == "verb"]) for seed in (self.seed // DRAWS, self.seed))
@@ -307,7 +307,7 @@ class Drawn(Filled):
         noise = sqrt(rest * (1 - 2 * _OF_WORD)) * deviates(len(row))
         for share, group in ((by_class, row), (by_sense, column), (rest * _OF_WORD, word), (rest * _OF_WORD, cell)):
             noise += sqrt(share) * deviates(int(group.max(initial=0)) + 1)[group]
-        ratings = playing.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
+        ratings = pairs.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
         level_of_kind = kind * len(of_part.ratings) + level[row, column]
         found[row, column] = drawn_ratings(ratings, level_of_kind, noise) / HIGHEST
         return found[of_class]
@@ -326,11 +326,11 @@ def interval(report: Report) -> Interval | None:
     if not isinstance(source, SimilarityMap) or source.learned is None:
         return None
     scorer = Scorer(report.task, similarities, result.options)
-    playing = in_play(scorer, source, source.learned)
-    number = sum(int(of_part.unrated.sum()) for of_part in playing.values())
+    pairs = in_play(scorer, source, source.learned)
+    number = sum(int(of_part.unrated.sum()) for of_part in pairs.values())
     if not number:
         return None
-    drawn = (Drawn(source, source.learned, playing, seed) for seed in range(DRAWS))
+    drawn = (Drawn(source, source.learned, pairs, seed) for seed in range(DRAWS))
     maps, f1s = zip(*(rescored(scorer, each) for each in drawn), strict=True)
     return Interval(predictive(maps), predictive(f1s), number)
 
