@@ -35,7 +35,7 @@ OF_RUN = ("predictions", "predictions-sha")
 """Facts of a run that are not part of signatures."""
 
 PART, HARMONIC_MEAN = "part-{}", "harmonic-mean"
-"""Last part of the keys of the mean over a part of a class split, and of the harmonic mean of seen and unseen classes."""
+"""Last part of the keys of a part of a class split, and of the harmonic mean of seen and unseen classes."""
 NO_CONFIDENCE = ", no confidence"
 """Suffix of the name of a model whose scores were all made equal."""
 
@@ -218,7 +218,7 @@ def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[st
 
 
 def digest_of(table: Interactions) -> str:
-    """Return 16 hex digits that identify everything in predictions that can change a score, whatever the file format."""
+    """Return 16 hex digits that identify everything in predictions that can change a score, in any file format."""
     digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
     boxes = table.human_boxes, table.object_boxes
     for column in (table.offsets, table.coordinates, *boxes, table.verb, table.object, table.score):

@@ -107,7 +107,7 @@ class StoredColumn(msgspec.Struct):
     Attributes:
         type: NumPy name of its type, or of its codes if it has a table.
         length: number of values.
-        table: number of distinct 64-bit values, stored in ascending order, that its codes index; None for plain numbers.
+        table: number of distinct 64-bit values, stored in ascending order, that its codes index; None without codes.
     """
 
     type: str
@@ -163,13 +163,12 @@ class ColumnWriter:
 
 
 def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
-    """Return a column from its content; raise ValueError if the content has another length, or codes without a value."""
+    """Return a column from its content; raise ValueError for another length, or for codes without a value."""
     if len(content) != stored.size:
         raise ValueError(f"a column of {len(content)} bytes instead of {stored.size}")
     head = 8 * (stored.table or 0)
-    column = (
-        np.frombuffer(content, np.dtype(f"<{stored.type}"), offset=head) if stored.length else np.empty(0, stored.type)
-    )
+    dtype = np.dtype(f"<{stored.type}")
+    column = np.frombuffer(content, dtype, offset=head) if stored.length else np.empty(0, dtype)
     if stored.table is not None:
         values = np.frombuffer(content[:head], "<i8").view("<f8")
         if column.max(initial=0) >= max(len(values), 1):
@@ -386,11 +385,11 @@ def write_run(run: Run, path: str | Path) -> None:
         else None,
         by_person=[
             _ByPerson(
-                str(each.signature),
-                settings(each.options),
-                put(each.entries, _ENTRIES),
-                list(each.names),
-                each.left_out,
+                signature=str(each.signature),
+                options=settings(each.options),
+                entries=put(each.entries, _ENTRIES),
+                names=list(each.names),
+                left_out=each.left_out,
             )
             for each in run.by_person
         ],

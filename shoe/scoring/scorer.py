@@ -103,10 +103,8 @@ class Scorer:
         self.rows = participants(task, similarities, options)
         self.near = self._candidates() if near is None else near
         self.sigma = self.sigma_of(self.near, similarities)
-        self.pairs = self.near
-        if options.min_sigma != "none":
-            keep = self.may_match(self.sigma)
-            self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
+        keep = self.may_match(self.sigma)
+        self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
 
     def above_delta(self) -> Scorer:
         """Return the scorer whose matches must be more similar than delta, as published (``min-sigma=delta``)."""
@@ -178,9 +176,7 @@ class Scorer:
             copies = near_repeats(task.predictions, self.rows, near, *meanings, options.coordinates, options.rule)
             takes_part[copies] = False
         keep = takes_part[pairs.prediction]
-        if not self.counted.all():
-            keep &= self.counted[self.hoi[pairs.truth]]
-        return pairs if keep.all() else pairs.select(keep)
+        return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
     @property
     def prefers_originals(self) -> bool:

@@ -81,11 +81,10 @@ class PossibleMatches:
             once = np.ones(len(takes_part), bool)
             once[repeated(predictions, distinct(pairs.prediction[keep]))] = False
             keep &= once[pairs.prediction]
-        pairs = pairs if keep.all() else pairs.select(keep)
+        pairs = pairs.select(keep)
         low, high = (scorer.sigma_of(pairs, similarities) for similarities in (imputation.low, imputation.high))
         may = scorer.may_match(high)
-        if not may.all():
-            pairs, low, high = pairs.select(may), low[may], high[may]
+        pairs, low, high = pairs.select(may), low[may], high[may]
         outcomes = _outcomes(scorer, pairs, low, high)
         truths = len(scorer.hoi)
         truth, score = pairs.truth[outcomes.possible], predictions.score[pairs.prediction[outcomes.possible]]
