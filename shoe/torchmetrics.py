@@ -1,4 +1,4 @@
-"""The evaluator as a metric of torchmetrics: for Lightning, and for several processes (extra ``torch``)."""
+"""torchmetrics metric for Lightning and for several processes (extra ``torch``)."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _COLUMNS = {
 
 
 class HoiMetric(TorchMetric):  # type: ignore[misc]
-    """Scores human-object interactions as :func:`shoe.score` does; its states travel as torchmetrics' do.
+    """torchmetrics metric that scores human-object interactions like :func:`shoe.score`, across processes.
 
-    ``update`` takes a list of images, each a mapping as detectors give them::
+    ``update`` takes a list of images, each a mapping as detectors produce it::
 
         {"image": "HICO_test2015_00000001.jpg",
          "human_boxes": (n, 4) x1, y1, x2, y2 in pixels of the original image, "object_boxes": (n, 4),
          "verb": (n,) indices into ``verbs``, "object": (n,) indices into ``objects``, "score": (n,)}
 
-    with all predictions of the image. Samplers for several processes repeat images to make their parts equally long: an
-    image that came more than once counts as it first came, and ``compute`` warns of it.
+    with all predictions of the image. Samplers for several processes repeat images to make their parts equally long, so
+    only the first occurrence of an image counts, and ``compute`` warns of repeated images.
 
-    ``compute`` gives a tensor a figure: "PROTOCOL_map", "PROTOCOL_map_rare", "PROTOCOL_map_non_rare" of each strict
-    protocol, and "shoe_map", "shoe_mf1", "shoe_gt_miss_rate", "shoe_prediction_miss_rate"; NaN where there is nothing
-    to measure. ``report`` then holds the whole :class:`shoe.Report`.
+    ``compute`` returns one tensor per metric: "PROTOCOL_map", "PROTOCOL_map_rare" and "PROTOCOL_map_non_rare" of each
+    exact-label protocol, and "shoe_map", "shoe_mf1", "shoe_gt_miss_rate" and "shoe_prediction_miss_rate". Values that
+    cannot be measured are NaN. ``report`` then holds the :class:`shoe.Report`.
     """
 
     is_differentiable = False
@@ -62,23 +62,24 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         similarity: str | Path = "dataset",
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
-        **of_torchmetrics: Any,
+        **torchmetrics_arguments: Any,
     ) -> None:
-        """Take what :class:`shoe.Metric` takes, and what says how tensors are meant.
+        """Check the arguments of :class:`shoe.Metric`, and set the meaning of the tensors.
 
         Args:
-            truth: what predictions are scored against.
-            verbs: the words that the model's numbers stand for; the dataset's, in its order, if absent.
-            coordinates: what the numbers of boxes count.
-            similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
-            protocols: names of protocols; the benchmark's defaults if none.
-            options: ``NAME=VALUE`` settings that change the protocols' choices.
-            of_torchmetrics: what torchmetrics takes, as ``sync_on_compute``.
+            truth: ground truth to score against.
+            verbs: verb of each index that the model predicts; by default the dataset's verbs in its order.
+            objects: object of each index; by default the dataset's objects in its order.
+            coordinates: box convention of the tensors.
+            similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
+            protocols: names of protocols; if empty, the benchmark's defaults.
+            options: ``NAME=VALUE`` settings that change the options of the protocols.
+            torchmetrics_arguments: arguments of torchmetrics, like ``sync_on_compute``.
 
         Raises:
             OptionError: for an unknown protocol, option or value.
         """
-        super().__init__(**of_torchmetrics)
+        super().__init__(**torchmetrics_arguments)
         self.shoe = Metric(truth, similarity=similarity, protocols=protocols, options=options)
         self.verbs = tuple(verbs or truth.classes.verbs)
         self.objects = tuple(objects or truth.classes.objects)
@@ -89,21 +90,21 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         self._start()
 
     def reset(self) -> None:
-        """Forget all images, as before the first."""
+        """Delete all images."""
         super().reset()
         self._start()
 
     def _start(self) -> None:
-        """Give every state a tensor: a process without images would leave the others waiting for its states."""
+        # Every state gets a tensor: other processes would wait for the states of a process without images.
         for name, kind in {"image": torch.int64, "rows": torch.int64, **_COLUMNS}.items():
             shape = (0, 4) if name.endswith("boxes") else (0,)
             getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
 
     def update(self, predictions: Sequence[Mapping[str, Any]]) -> None:
-        """Add the predictions of some images; those of images that the ground truth does not have are left out.
+        """Add the predictions of some images; images that the ground truth does not have are left out.
 
         Raises:
-            OptionError: for what is no such mapping.
+            OptionError: if an element is not a mapping with all keys.
             InputError: naming the first record that breaks a rule, as :meth:`Interactions.from_columns` does.
         """
         for each in predictions:
@@ -118,31 +119,32 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             tensors = {
                 name: torch.as_tensor(each[name]).detach().to(self.device, kind) for name, kind in _COLUMNS.items()
             }
-            self._table([image], [len(tensors["score"])], tensors)  # checked here, where the batch is at hand
+            self._table([image], [len(tensors["score"])], tensors)  # raises for invalid values of this batch
             self.image.append(torch.tensor([image], device=self.device))
             self.rows.append(torch.tensor([len(tensors["score"])], device=self.device))
             for name, tensor in tensors.items():
                 getattr(self, name).append(tensor)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """Score everything that all processes collected."""
+        """Score all predictions of all processes."""
         image, rows = (self._all(name).cpu().numpy() for name in ("image", "rows"))
         first = np.zeros(len(image), bool)
         first[np.unique(image, return_index=True)[1]] = True
         if not first.all():
-            again = many(int((~first).sum()), "image")
-            warnings.warn(f"{again} came more than once and count as they first came", stacklevel=2)
-        kept = torch.from_numpy(np.repeat(first, rows))
-        columns = {name: self._all(name).cpu()[kept] for name in _COLUMNS}
+            repeated = many(int((~first).sum()), "image")
+            warnings.warn(f"{repeated} came more than once and count as they first came", stacklevel=2)
+        rows_kept = torch.from_numpy(np.repeat(first, rows))
+        columns = {name: self._all(name).cpu()[rows_kept] for name in _COLUMNS}
         self.shoe.reset()
         self.shoe.update(self._table(image[first], rows[first], columns))
         self.report = self.shoe.compute()
         self.shoe.reset()
-        return {name: torch.tensor(np.nan if of is None else of) for name, of in _figures(self.report).items()}
+        return {name: torch.tensor(np.nan if value is None else value) for name, value in _metrics(self.report).items()}
 
     def _all(self, name: str) -> torch.Tensor:
         state = getattr(self, name)
-        return state if isinstance(state, torch.Tensor) else torch.cat(state)  # those of several processes come joined
+        # The states of several processes come concatenated.
+        return state if isinstance(state, torch.Tensor) else torch.cat(state)
 
     def _table(self, image: Any, rows: Any, columns: Mapping[str, torch.Tensor]) -> Interactions:
         names = self.shoe.truth.interactions.images
@@ -150,11 +152,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         return Interactions.from_columns(
             images=[names[i] for i in image],
             image=np.repeat(np.arange(len(image)), rows),
-            human_boxes=arrays["human_boxes"],
-            object_boxes=arrays["object_boxes"],
-            verb=arrays["verb"],
-            object=arrays["object"],
-            score=arrays["score"],
+            **arrays,
             verbs=self.verbs,
             objects=self.objects,
             coordinates=self.coordinates,
@@ -162,12 +160,12 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         )
 
 
-def _figures(report: Report) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+def _metrics(report: Report) -> dict[str, float | None]:
+    metrics: dict[str, float | None] = {}
     for each in report.strict_results:
-        name = each.options.protocol
-        found |= {f"{name}_map": each.map, f"{name}_map_rare": each.map_rare, f"{name}_map_non_rare": each.map_non_rare}
-    if (shoe := report.semantic) is not None:
-        names = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
-        found |= {f"shoe_{name}": getattr(shoe, name) for name in names}
-    return found
+        for name in ("map", "map_rare", "map_non_rare"):
+            metrics[f"{each.options.protocol}_{name}"] = getattr(each, name)
+    if report.semantic is not None:
+        for name in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
+            metrics[f"shoe_{name}"] = getattr(report.semantic, name)
+    return metrics

@@ -1,4 +1,4 @@
-"""Runs beside each other: which is best, how sure that is, and whether strict and semantic rankings agree."""
+"""Comparison of runs: ranks, intervals and tests, and agreement of strict and semantic rankings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ from shoe.comparison.significance import (
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.engines.base import SERIAL, Engine
 
-# What figures are called in tables, by their keys.
-
 FULL = "full"
-"""Ends the key of a mean over all classes of a protocol by exact labels."""
+"""Last part of the key of a mean over all classes of an exact-label protocol."""
 _HEADINGS = {
     FULL: "mAP",
     "rare": "rare",
@@ -39,7 +37,7 @@ _PART = "part-"
 
 
 def heading(figure: str) -> str:
-    """What a figure is called.
+    """Return the heading of a metric in tables.
 
     >>> heading("strict:hico-det:full"), heading("semantic:part-unseen"), heading("semantic:gt_miss_rate")
     ('mAP', 'SHOE-mAP unseen', 'GT missed')
@@ -52,31 +50,29 @@ def heading(figure: str) -> str:
 
 
 def marked(figure: str) -> str:
-    """What it is called, with an arrow where the lowest figure is the best."""
+    """Return the heading of a metric, with an arrow if the lowest value is the best."""
     return f"{heading(figure)} ↓" if figure.endswith(LOWER_IS_BETTER) else heading(figure)
 
 
-# What sets runs apart beside what they measured: ground truth, options, and protocols that not all were scored by.
-
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
-"""What a signature says of how predictions were read, which is each model's own."""
+"""Items of a signature about the reading of predictions, which may differ between models."""
 _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """What differs between the signatures of two runs, beside how predictions were read; one line each."""
-    of_a, of_b = (  # what a run's signature says, and of each protocol by person its own
+    """Return the differences between the signatures of two runs, except in the reading of predictions; one per line."""
+    of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
-            f"{of.options.protocol} {name}": value
-            for of in run.by_person
-            for name, value in of.signature.items
+            f"{each.options.protocol} {name}": value
+            for each in run.by_person
+            for name, value in each.signature.items
             if name.startswith(ROLE_PREFIX)
         }
         for run in (a, b)
     )
     names = dict.fromkeys([*of_a, *of_b])
-    if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
+    if a.absent or b.absent:  # options of a part that could not be measured are not in the signature
         names = dict.fromkeys(name for name in of_a if name in of_b)
     lines = []
     protocols = [_protocols(run) for run in (a, b)]
@@ -89,29 +85,29 @@ def signature_differences(a: Run, b: Run) -> list[str]:
         for name in names
         if name not in OF_PREDICTIONS
         and of_a.get(name) != of_b.get(name)
-        and not (other and name.startswith(STRICT_PREFIX))  # which are of the first protocol
+        and not (other and name.startswith(STRICT_PREFIX))  # these are options of the first protocol
     ]
 
 
 def _protocols(run: Run) -> list[str]:
-    return [of.options.protocol for of in run.strict] + [of.options.protocol for of in run.by_person]
+    return [each.options.protocol for each in (*run.strict, *run.by_person)]
 
 
-def protocols_left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
-    """Which strict protocols have no column, and whose they are."""
+def protocols_left_out(runs: Sequence[Run], shared: Sequence[Run]) -> list[str]:
+    """Return a line per protocol that has no column, with the runs that were not scored by it."""
     lines = []
     for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
-        if name not in _protocols(kept[0]):
+        if name not in _protocols(shared[0]):
             without = ", ".join(run.name for run in runs if name not in _protocols(run))
             lines.append(f"{name} is left out of the table: {without} was not scored by it")
     return lines
 
 
 def check_truth(a: Run, b: Run) -> None:
-    """Refuse runs of different images, ground truths or classes.
+    """Raise an error for runs of different images, ground truths or classes.
 
     Raises:
-        InputError: naming what differs.
+        InputError: naming the difference.
     """
     for name in _OF_TRUTH:
         if a.facts.get(name) != b.facts.get(name):
@@ -119,13 +115,13 @@ def check_truth(a: Run, b: Run) -> None:
             raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
     persons = [
         {
-            of.options.protocol: (
-                of.names,
-                of.left_out,
-                of.entries.truth_category.tolist(),
-                of.entries.truth_image.tolist(),
+            each.options.protocol: (
+                each.names,
+                each.left_out,
+                each.entries.truth_category.tolist(),
+                each.entries.truth_image.tolist(),
             )
-            for of in run.by_person
+            for each in run.by_person
         }
         for run in (a, b)
     ]
@@ -138,25 +134,25 @@ def check_truth(a: Run, b: Run) -> None:
 
 
 def shared_protocols(runs: Sequence[Run]) -> list[Run]:
-    """The runs with the protocols that all have, in one order."""
+    """Return the runs with only the protocols that all have, in one order."""
     protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
-    kept = []
+    shared = []
     for run in runs:
-        strict = {of.options.protocol: of for of in run.strict}
-        by_person = {of.options.protocol: of for of in run.by_person}
-        kept.append(
+        strict = {each.options.protocol: each for each in run.strict}
+        by_person = {each.options.protocol: each for each in run.by_person}
+        shared.append(
             replace(
                 run,
                 strict=tuple(strict[name] for name in protocols if name in strict),
                 by_person=tuple(by_person[name] for name in protocols if name in by_person),
             )
         )
-    return kept
+    return shared
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A figure of a table."""
+    """A metric in a table."""
 
     figure: str
     group: str
@@ -164,19 +160,19 @@ class Column:
 
     @property
     def marked(self) -> str:
-        """The heading, with an arrow where the lowest figure is the best."""
+        """Heading, with an arrow if the lowest value is the best."""
         return marked(self.figure)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure of one model among those of others.
+    """A metric of one model, ranked among all models.
 
     Attributes:
-        value: a fraction; None where there is nothing to measure.
+        value: fraction; None if there is nothing to measure.
         rank: 1 for the best; None without a value.
-        best, second: whether it is the best, or the best of the others.
-        above: numbers, from 1, of the models than which it is significantly better.
+        best, second: whether the value is the best, or the best of the others.
+        above: 1-based indices of the models than which it is significantly better.
     """
 
     value: float | None
@@ -188,12 +184,12 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs beside each other.
+    """Comparison of runs.
 
     Attributes:
-        runs: with the protocols that all have.
-        statistics: intervals and tests over images; None where none were asked for.
-        unlike: what differs between signatures, and which protocols are left out, one line each.
+        runs: runs with the protocols that all have.
+        statistics: intervals and tests over images; None if not requested.
+        unlike: differences between signatures, and protocols that are left out, one line each.
     """
 
     runs: tuple[Run, ...]
@@ -202,64 +198,65 @@ class Comparison:
 
     @property
     def names(self) -> list[str]:
-        """The models."""
+        """Names of the models."""
         return [run.name for run in self.runs]
 
     @cached_property
     def figures(self) -> list[dict[str, float | None]]:
-        """Of each model."""
+        """Metrics of each model, by key."""
         return [run.figures() for run in self.runs]
 
     @property
     def columns(self) -> list[Column]:
-        """The figures, strict ones first."""
+        """Metrics as columns of a table, strict ones first."""
         semantic = next((run.semantic for run in self.runs if run.semantic is not None), None)
-        found = []
-        for figure in dict.fromkeys(figure for of in self.figures for figure in of):
+        figures = dict.fromkeys(figure for values in self.figures for figure in values)
+        columns = []
+        for figure in figures:
             kind, *protocol, _ = figure.split(":")
             group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
-            found.append(Column(figure, group, heading(figure)))
-        return found
+            columns.append(Column(figure, group, heading(figure)))
+        return columns
 
     def cells(self, figure: str) -> list[Cell]:
-        """A figure of every model."""
-        values = [of.get(figure) for of in self.figures]
-        found = ranks(figure, values)
-        places = sorted({rank for rank in found if rank is not None})
-        second = places[1] if len(places) > 1 and found.count(1) == 1 else None
+        """Return the values of a metric for all models, with ranks and significant differences."""
+        values = [figures.get(figure) for figures in self.figures]
+        all_ranks = ranks(figure, values)
+        places = sorted({rank for rank in all_ranks if rank is not None})
+        second = places[1] if len(places) > 1 and all_ranks.count(1) == 1 else None
         return [
             Cell(
                 value, rank, rank == 1 and len(places) > 1, rank is not None and rank == second, self._above(figure, i)
             )
-            for i, (value, rank) in enumerate(zip(values, found, strict=True))
+            for i, (value, rank) in enumerate(zip(values, all_ranks, strict=True))
         ]
 
     def _above(self, figure: str, model: int) -> tuple[int, ...]:
         if self.statistics is None:
             return ()
-        name, found = self.names[model], []
+        name, above = self.names[model], []
         for number, other in enumerate(self.names, 1):
             difference = self.statistics.between(name, other, figure) if other != name else None
             if difference is not None and difference.significant:
                 sign = 1 if difference.models[0] == name else -1
                 if better(figure, sign * difference.value, 0):
-                    found.append(number)
-        return tuple(found)
+                    above.append(number)
+        return tuple(above)
 
     @property
     def compared(self) -> tuple[str, str] | None:
-        """Keys of the strict and the semantic figure that rankings are made of; None where one is absent."""
+        """Keys of the strict and the semantic metric that models are ranked by; None if one is absent."""
         strict = next((column.figure for column in self.columns if column.figure.startswith("strict:")), None)
         semantic = "semantic:map" if any(run.semantic for run in self.runs) else None
         return None if strict is None or semantic is None else (strict, semantic)
 
     @property
     def gains(self) -> list[float | None]:
-        """What each model gains from strict to semantic mAP, as a fraction."""
+        """Gain of each model from strict to semantic mAP, as a fraction."""
         if self.compared is None:
             return [None] * len(self.runs)
         strict, semantic = self.compared
-        pairs = [(of.get(strict), of.get(semantic)) for of in self.figures]
+        pairs = [(figures.get(strict), figures.get(semantic)) for figures in self.figures]
         return [None if a is None or b is None else b - a for a, b in pairs]
 
     @property
@@ -286,14 +283,14 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP by single raters of the map that all models with such figures share; None for the others."""
+        """SHOE-mAP by each rater of the map that all models with such values share; None for other models."""
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
-        shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in of for of in spreads)]
+        shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
 
     @property
     def same(self) -> list[list[str]]:
-        """Names of models that hold the same predictions."""
+        """Groups of models with the same predictions, by name."""
         by_digest: dict[str, list[str]] = {}
         for run in self.runs:
             by_digest.setdefault(run.facts.get("predictions-sha", run.name), []).append(run.name)
@@ -301,11 +298,7 @@ class Comparison:
 
 
 def check_number(models: int) -> None:
-    """Refuse to compare one model.
-
-    Raises:
-        OptionError: for fewer than two.
-    """
+    """Raise OptionError for fewer than two models."""
     if models < 2:
         raise OptionError(f"compare: found {many(models, 'model')}, expected two or more")
 
@@ -319,19 +312,20 @@ def compare(
     engine: Engine = SERIAL,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Put runs beside each other.
+    """Compare runs.
 
     Args:
-        runs: at least two, of the same images and ground truth.
-        resamples: how many times images are drawn; 0 for no intervals and tests, None for 1,000 or, with
-            many models, as many as their tests need.
-        allow_different: whether signatures may differ; protocols that not all have are left out then, and lists that
-            hold entries of two models are ranked by the rules of the first.
-        engine: who draws, which changes nothing.
-        tell: hears how far it is.
+        runs: at least two runs on the same images and ground truth.
+        resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or the
+            number that the tests of many models need.
+        seed: random seed of the resamples.
+        allow_different: whether signatures may differ. Protocols that not all runs have are then left out, and lists
+            with entries of two models are ranked by the rules of the first run.
+        engine: executor of the resampling, which does not change results.
+        tell: progress callback.
 
     Raises:
-        InputError: for runs of different images, ground truths or classes, or under unlike signatures.
+        InputError: for runs of different images, ground truths or classes, or with different signatures.
         OptionError: for fewer than two runs, or two of one name.
     """
     check_number(len(runs))
@@ -346,16 +340,16 @@ def compare(
         source, found = names[-1] if len(runs) == 2 else "runs", f"unlike signatures ({unlike[0]})"
         hint = "--allow-different compares them all the same"
         raise InputError(source, found=found, expected="equal ones", hint=hint)
-    kept = shared_protocols(runs)
+    shared = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
-    tested = statistics(kept, resamples, seed, engine, tell) if resamples else None
-    return Comparison(tuple(kept), tested, (*unlike, *protocols_left_out(runs, kept)))
+    tested = statistics(shared, resamples, seed, engine, tell) if resamples else None
+    return Comparison(tuple(shared), tested, (*unlike, *protocols_left_out(runs, shared)))
 
 
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
-    """One run as tables and pages show several: with its intervals, and nothing to test it against.
+    """Return a comparison of a single run, with its intervals and without tests.
 
-    ``resamples`` is how many times images are drawn: 0 for no intervals, None for 1,000.
+    ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())

@@ -1,18 +1,18 @@
-"""Average precision of the same lists under many weights of their images, without building a list anew.
+"""Average precision of the same lists under many weights of their images, without sorting a list again.
 
-A resample of images gives every image a weight: how often it was drawn. The rank of a positive entry is the weight of
-what stands above it; the entries between one positive and the next are one row of a sparse matrix of counts by image,
-so that a product of matrices has the ranks under all weights at once. What comes out is what
-:meth:`~shoe.scoring.entries.Entries.take_images` of the drawn images, in ascending order, would score, with two
-differences where scores are tied: under an order of input, two tied entries of one class and one image that is drawn
-twice stand as a, a, b, b and not a, b, a, b; and an expectation over orders is the mean over one of them, drawn at
-random, and its mirror image. Over a test set's classes that adds half a percent to the variance of resamples where no
-model says how sure it is.
+A resample gives every image a weight: how often it was drawn. The rank of an entry with credit is the total weight of
+the entries above it. Entries between one such entry and the next are one row of a sparse matrix of counts by image, so
+that one matrix product gives the ranks under all weights. The result is that of
+:meth:`~shoe.scoring.entries.Entries.take_images` for the drawn images in ascending order, except for ties:
 
-Entries of two models can stand in one list, of which an image shows one model's or the other's. A model's confidences
-mean nothing on another's scale, and average precision asks for their order alone: so entries enter by their rank among
-all of their own model, equal ones in the order of images. (Ranks within a class would fit the scale anew to the few
-images of each class, and what is fitted varies less under swaps than it does by chance.)
+- under an order of input, two tied entries a, b of one class and an image drawn twice are ranked a, a, b, b and not
+  a, b, a, b;
+- an expectation over orders is the mean over one random order and its mirror image. For models with constant scores
+  this adds half a percent to the variance of resamples.
+
+Entries of two models can share one list, in which each image shows one of the models. Confidences of different models
+are not comparable, so entries enter by their rank among all entries of their model, equal ones in the order of images.
+(Ranks within a class would be fitted to the few images of each class, and would vary less under swaps than by chance.)
 """
 
 from __future__ import annotations
@@ -31,26 +31,24 @@ from shoe.scoring.average_precision import RankedLists, average_precision
 from shoe.scoring.entries import ClassScores, Entries, Rule
 
 Counts = NDArray[np.int32]
-"""Weights and what is counted by them."""
+"""Type of weights, and of counts under them."""
 BATCH = 250
-"""Resamples at once: their weights stay in a processor's cache."""
+"""Resamples per batch: their weights fit in the processor's cache."""
 _RANDOM_BITS = 40
 _MOST_STRETCHED = 50
-"""Images of a class up to which it matters whose deviations are stretched: beyond, by less than a hundredth."""
+"""Most images of a class whose deviations are scaled up: with more images, the effect is below one percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Positives:
-    """The positive entries of one class, by rank; p of them, and g groups of tied entries whose order is open.
+    """Entries with credit of one class by rank; p entries, and g groups of ties whose order is open.
 
     Attributes:
-        column: (p,) column of weights of each: its image, and model.
-        credit: (p,) what it earns.
-        stop: (p,) row of the matrix of counts whose cumulated sum is the weight above it, or above its group.
-        open: (p,) whether it is in a group.
-        members: (m,) column of each member of a group, in the order of groups.
-        group: (m,) group of each member.
-        credited: (m,) whether a member is positive.
+        column, credit: (p,) column of weights (image and model), and credit of each entry.
+        stop: (p,) row of the matrix of counts whose cumulated sum is the weight above the entry, or above its group.
+        open: (p,) whether the entry is in a group.
+        members, group: (m,) column and group of each member of a group, in the order of groups.
+        credited: (m,) whether a member has credit.
     """
 
     column: Indices
@@ -67,16 +65,13 @@ class Ranked:
     """Entries of K classes, of one model or of two, prepared for weights of images.
 
     Attributes:
-        positives: of each class that has any.
-        between: for each of these, (stops, columns) sparse counts of entries between one stop and the next.
-        inside: for each of these that few images show: these images, the (stops, images) part of ``between`` that is
-            theirs, and (stops, 1) sums of the rest; empty for several models.
-        truths: (K, columns) sparse counts of ground truths.
-        entries: (K, columns) sparse counts of entries.
-        counted: (K,) classes that take part.
-        rare: (K,) rare ones.
-        unseen: (K,) those without a training pair.
-        parts: (K,) each, further parts that have means of their own, by name.
+        positives: entries with credit of each class that has some.
+        between: for each of these classes, (stops, columns) sparse counts of entries between one stop and the next.
+        inside: for each of these classes with few images: its images, the (stops, images) part of ``between`` for
+            them, and (stops, 1) sums of the rest; empty for several models.
+        truths, entries: (K, columns) sparse counts of ground truths and of entries.
+        counted, rare, unseen: (K,) classes that take part, rare classes, and classes without a training pair.
+        parts: (K,) classes of each further part with a mean, by name.
     """
 
     positives: dict[int, _Positives]
@@ -94,17 +89,16 @@ class Ranked:
     def of(cls, images: int, *models: Entries) -> Ranked:
         """Prepare the entries of one model, or of several in one list.
 
-        Args:
-            images: number of images, M; image i of model j has column j M + i of weights.
-            models: their entries, under one rule and one ground truth.
+        The models share one rule and one ground truth. Image i of model j of M ``images`` has column j M + i of
+        weights.
         """
         from scipy.sparse import csr_matrix, hstack
 
         first = models[0]
         classes, columns = len(first.counted), images * len(models)
-        joined = {name: np.concatenate([getattr(of, name) for of in models]) for name in ("category", "image")}
-        credit, place = np.concatenate([of.credit for of in models]), np.concatenate([_places(of) for of in models])
-        model = np.repeat(np.arange(len(models)), [len(of.category) for of in models])
+        joined = {name: np.concatenate([getattr(each, name) for each in models]) for name in ("category", "image")}
+        credit, place = np.concatenate([m.credit for m in models]), np.concatenate([_places(m) for m in models])
+        model = np.repeat(np.arange(len(models)), [len(m.category) for m in models])
         order = np.lexsort((joined["image"], place, joined["category"]))
         category, image, credit, place = joined["category"][order], joined["image"][order], credit[order], place[order]
         column = model[order] * images + image
@@ -139,10 +133,9 @@ class Ranked:
         )
 
     def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
-        """Average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts.
+        """Return average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts.
 
-        Args:
-            batch: how many times BATCH weights come before these, which random orders of ties follow from.
+        ``batch`` is the number of earlier batches of BATCH weights, which seeds random orders of ties.
         """
         starts = range(0, weights.shape[1], BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + BATCH]), n) for n, i in enumerate(starts, batch)]
@@ -152,7 +145,7 @@ class Ranked:
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
-        """(R, K) average precision, classes in the mean over all and over parts, draws that show them, and ``own``."""
+        """Return (R, K) average precision, classes in the means over all and over parts, draws, and ``own``."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         entries = np.zeros_like(truths)
         if self.rule.skip_without_hit or self.rule.parts_need_entries:
@@ -160,85 +153,93 @@ class Ranked:
         ap, recall, own = np.zeros((3, *truths.shape))
         for k, positives in self.positives.items():
             above = self.between[k] @ weights
-            # A class none of whose ground truths was drawn has no list.
-            weight, of = np.where(truths[:, k] > 0, weights[positives.column], 0).T, np.maximum(truths[:, k], 1)
-            recall[:, k] = weight @ positives.credit / of
+            # A class without a drawn ground truth has no list.
+            weight = np.where(truths[:, k] > 0, weights[positives.column], 0).T
+            total = np.maximum(truths[:, k], 1)
+            recall[:, k] = weight @ positives.credit / total
             members = weights[positives.members]
-            ap[:, k] = own[:, k] = self._ap(positives, above, weight, of, members, (k, batch))
+            ap[:, k] = own[:, k] = self._ap(positives, above, weight, total, members, (k, batch))
             if k in self.inside:
                 images, inside, outside = self.inside[k]
                 members = np.where(np.isin(positives.members, images)[:, None], members, 1)
                 above = inside @ weights[images] + outside
-                own[:, k] = self._ap(positives, above, weight, of, members, (k, batch))
+                own[:, k] = self._ap(positives, above, weight, total, members, (k, batch))
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
         scores = ClassScores.of(lists, truths, self.counted, self.rule, self.unseen)
         drawn = np.where(self.counted, ((self.truths > 0) @ weights).T, 0)
         return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn), own
 
     def _ap(
-        self, of: _Positives, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: tuple[int, int]
+        self,
+        positives: _Positives,
+        between: Counts,
+        weight: Counts,
+        truths: Indices,
+        members: Counts,
+        stream: tuple[int, int],
     ) -> Floats:
-        """(R,) average precision of one class from (stops, R) weights between stops and (R, p) of its positives."""
-        above, members = np.cumsum(between, axis=0, dtype=np.int32)[of.stop].T, members.T
-        how = truths, self.rule.ap, self.rule.epsilon
+        """Return (R,) average precision of a class from (stops, R) weights between stops and (R, p) of its entries."""
+        above, members = np.cumsum(between, axis=0, dtype=np.int32)[positives.stop].T, members.T
+        how, is_open = (truths, self.rule.ap, self.rule.epsilon), positives.open
         once = weight.max(initial=0) <= 1
-        if not of.open.any() and (once or (self.rule.ap is not Interpolation.TRAPEZOID and (of.credit == 1).all())):
-            # Copies of one entry with full credit only raise precision: it is the last that counts. One without weight
+        if not is_open.any() and (
+            once or (self.rule.ap is not Interpolation.TRAPEZOID and (positives.credit == 1).all())
+        ):
+            # Copies of an entry with full credit only raise precision, so the last copy counts. An entry without weight
             # has the recall of the entry before and no better precision, which changes nothing.
-            return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * of.credit, *how)
+            return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * positives.credit, *how)
         cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
         row, which = np.divmod(cell, weight.shape[1])
         base, copy = above.reshape(-1)[cell], index_in_group(weight.reshape(-1))
-        credit, column = of.credit[which], index_in_group(weight.sum(axis=1))
+        credit, column = positives.credit[which], index_in_group(weight.sum(axis=1))
 
         def value(offset: Indices) -> Floats:
             ranks = np.full((len(weight), int(column.max(initial=-1)) + 1), np.inf)
             labels = np.zeros_like(ranks)
             ranks[row, column], labels[row, column] = base + offset + 1, credit
-            if of.open.any():
+            if is_open.any():
                 order = np.argsort(ranks, axis=1)
                 ranks, labels = np.take_along_axis(ranks, order, 1), np.take_along_axis(labels, order, 1)
             return average_precision(ranks, labels, *how)
 
-        if not of.open.any():
+        if not is_open.any():
             return value(copy)
         values = []
-        for positions in _positions(of, members, (stream[1] << 16) + stream[0]):
+        for positions in _positions(positives, members, (stream[1] << 16) + stream[0]):
             offset = copy.copy()
-            offset[of.open[which]] = positions
+            offset[is_open[which]] = positions
             values.append(value(offset))
-        mean: Floats = np.mean(values, axis=0)
-        return mean
+        return np.asarray(np.mean(values, axis=0))
 
 
 def _places(entries: Entries) -> Floats:
-    """(n,) place of each entry among all of its model, from 0; equal scores share their mean place, or take orders."""
+    """Return the (n,) place of each entry in its model's ranking, from 0; ties share a mean place, or take orders."""
     order = np.argsort(-entries.score, kind="stable")
     size = np.diff(np.flatnonzero(np.diff(entries.score[order], prepend=np.nan) != 0), append=len(order))
-    place, index, of = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
-    found = np.empty(len(order))
+    place, index, tied = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
+    places = np.empty(len(order))
     if entries.rule.ties is Ties.EXPECTED:
-        found[order] = place - index + (of - 1) / 2
+        places[order] = place - index + (tied - 1) / 2
     else:
-        found[order] = place - 2 * index + of - 1 if entries.rule.ties is Ties.REVERSED else place
-    return found
+        places[order] = place - 2 * index + tied - 1 if entries.rule.ties is Ties.REVERSED else place
+    return places
 
 
 def _open_groups(category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: Rule) -> Indices:
-    """(n,) number of the group of tied entries whose order changes average precision, -1 for entries of none."""
+    """Return the (n,) group of tied entries whose order changes average precision, -1 for other entries."""
     number = np.full(len(category), -1)
     if rule.ties is not Ties.EXPECTED or not len(category):
         return number
     start = np.flatnonzero(np.concatenate([[True], (category[1:] != category[:-1]) | (place[1:] != place[:-1])]))
     group = np.repeat(np.arange(len(start)), np.diff(start, append=len(category)))
     mixed = np.maximum.reduceat(credit, start) > np.minimum.reduceat(credit, start)
-    # Equal places of two models are no tie: neither says so.
+    # Equal places of two models are not a tie.
     tied = np.bincount(group * 2 + model, minlength=2 * len(start)).reshape(-1, 2).max(axis=1) > 1
     return np.where((mixed & tied)[group], group, -1)
 
 
 def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
-    """The positives of one class's sorted entries, and (n,) the stop to which an entry counts, -1 after the last."""
+    """Return the entries with credit of a sorted class, and the (n,) stop up to which an entry counts, else -1."""
     in_group = group >= 0
     begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
     position = np.flatnonzero(credit > 0)
@@ -258,21 +259,21 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
     return positives, np.where(segment < len(stops), segment, -1)
 
 
-def _positions(of: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
-    """Position, from 0, of each copy of a positive in its group, all orders equally likely; and in the mirrored order.
+def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
+    """Return the position, from 0, of each copy of an entry with credit in its group, and that in the mirrored order.
 
-    ``weight`` is (R, m) copies of each member of a group.
+    All orders are equally likely. ``weight`` is the (R, m) number of copies of each member of a group.
     """
-    groups = int(of.group.max()) + 1
+    groups = int(positives.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
     row, member = np.divmod(cell, weight.shape[1])
-    number = row * groups + of.group[member]
+    number = row * groups + positives.group[member]
     drawn = random_numbers(stream, (len(cell),)) >> np.uint64(64 - _RANDOM_BITS)
     order = np.argsort((number.astype(np.uint64) << np.uint64(_RANDOM_BITS)) | drawn)
     size = np.bincount(number, minlength=len(weight) * groups)
     position = np.empty(len(cell), np.int64)
     position[order] = index_in_group(size)
-    credited = of.credited[member]
+    credited = positives.credited[member]
     return position[credited], (size[number] - 1 - position)[credited]
 
 

@@ -1,7 +1,7 @@
-"""Figures of runs under resampled images: drawn with replacement, or swapped between two models.
+"""Metrics of runs under resampled images: drawn with replacement, or swapped between two models.
 
-All runs that are compared see the same draws, which depend on the seed and the number of images alone: no order of
-models, and no other model beside them, changes what is found.
+All compared runs share the same draws, which depend on the seed and the number of images alone. Neither the order of
+models nor other models change a result.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from shoe.core.arrays import Floats, Mask, numbers_at, random_numbers
 from shoe.scoring.entries import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
-"""First streams of random numbers; those below are of tied orders."""
+"""First streams of random numbers; lower streams belong to tied orders."""
 MOST_RESAMPLES, MOST_SEEDS = 1 << 16, 1 << 14
+"""Limits within which no two streams are the same."""
 
 
 def drawn_images(images: int, draws: range, seed: int) -> Counts:
-    """(M, R) how often each image is drawn, as many with replacement as there are; seeds are below MOST_SEEDS."""
+    """Return the (M, R) number of times each of M images is drawn in R draws with replacement; seed < MOST_SEEDS."""
     weights = np.empty((len(draws), images), np.int32)
     for row, number in enumerate(draws):
         drawn = random_numbers(_DRAWS + seed * MOST_RESAMPLES + number, (images,)) % np.uint64(max(images, 1))
@@ -35,17 +36,17 @@ def drawn_images(images: int, draws: range, seed: int) -> Counts:
 
 
 def coins(images: int, draws: range, seed: int, resamples: int) -> Counts:
-    """(M, R) 1 where an image keeps its model, and 0 where two models swap it, in some of so many resamples."""
+    """Return (M, R) random swaps, 1 if an image keeps its model and 0 if two models swap it, for some resamples."""
     index = np.arange(images)[:, None] * resamples + np.arange(draws.start, draws.stop)
     return (numbers_at(np.array(_COINS + seed), index) >> np.uint64(63)).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """What SHOE-mF1 and the miss rates are made of, by class or in all, and column of weights; all sums.
+    """Sums behind SHOE-mF1 and the miss rates, per column of weights: an image of one model.
 
     Attributes:
-        true, false, found, truths: (K, columns) sparse: similarity of matches, what they lack and false positives,
+        true, false, found, truths: (K, columns) sparse: similarity of matches, what they lack to 1 and false positives,
             matched ground truths, ground truths.
         unmatched, predictions: (1, columns) sparse: predictions without a match, and all of them.
         counted: (K,) classes that take part.
@@ -62,7 +63,7 @@ class Counted:
 
     @classmethod
     def of(cls, images: int, *models: F1Entries) -> Counted:
-        """Prepare the counts of some models; image i of model j of M images has column j M + i of weights."""
+        """Return the sums of some models; image i of model j of M images has column j M + i of weights."""
         from scipy.sparse import hstack
 
         parts = [_sums(images, each) for each in models]
@@ -70,7 +71,7 @@ class Counted:
         return cls(**joined, counted=models[0].counted, rule=models[0].rule)
 
     def under(self, weights: Counts) -> tuple[ByClass, Floats]:
-        """F1 of classes and the (R, 2) miss rates under (columns, R) weights; NaN where there is nothing to measure."""
+        """Return F1 of classes and the (R, 2) miss rates under (columns, R) weights; NaN if nothing is measurable."""
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
         outside = np.asarray((self.false - inside).sum(axis=1)).T
@@ -86,10 +87,10 @@ class Counted:
         return ByClass(f1, (in_mean,), drawn, self.truths.getnnz(axis=1), own), np.stack(rates, axis=1)
 
 
-def _sums(images: int, of: F1Entries) -> dict[str, Any]:
+def _sums(images: int, matching: F1Entries) -> dict[str, Any]:
     from scipy.sparse import csr_matrix
 
-    classes, charged = len(of.counted), of.unmatched_category >= 0
+    classes, charged = len(matching.counted), matching.unmatched_category >= 0
 
     def summed(category: NDArray[np.integer], image: NDArray[np.integer], amounts: Floats, rows: int = classes) -> Any:
         return csr_matrix((amounts, (category, image)), shape=(rows, images))
@@ -97,15 +98,15 @@ def _sums(images: int, of: F1Entries) -> dict[str, Any]:
     def of_all(image: NDArray[np.integer]) -> Any:
         return summed(np.zeros(len(image), np.int64), image, np.ones(len(image)), 1)
 
-    lacking = summed(of.category, of.image, 1 - of.sigma)
-    unmatched = of.unmatched_category[charged], of.unmatched_image[charged]
+    lacking = summed(matching.category, matching.image, 1 - matching.sigma)
+    unmatched = matching.unmatched_category[charged], matching.unmatched_image[charged]
     return {
-        "true": summed(of.category, of.image, of.sigma),
+        "true": summed(matching.category, matching.image, matching.sigma),
         "false": lacking + summed(*unmatched, np.ones(int(charged.sum()))),
-        "found": summed(of.category, of.image, np.ones(len(of.category))),
-        "truths": summed(of.truth_category, of.truth_image, np.ones(len(of.truth_category))),
-        "unmatched": of_all(unmatched[1] if of.rule.misses == "charged" else of.unmatched_image),
-        "predictions": of_all(np.concatenate([of.image, of.unmatched_image])),
+        "found": summed(matching.category, matching.image, np.ones(len(matching.category))),
+        "truths": summed(matching.truth_category, matching.truth_image, np.ones(len(matching.truth_category))),
+        "unmatched": of_all(unmatched[1] if matching.rule.misses == "charged" else matching.unmatched_image),
+        "predictions": of_all(np.concatenate([matching.image, matching.unmatched_image])),
     }
 
 
@@ -114,17 +115,17 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 Resampled = dict[str, Floats]
-"""(R,) values of each figure by its key; NaN where there is nothing to measure."""
+"""(R,) values of each metric by its key; NaN if there is nothing to measure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """What figures under R weights are made of: values of classes, of which they are means.
+    """Class values under R weights, of which metrics are means.
 
     Attributes:
-        lists: average precision by the first part of figures' keys ("strict:qpic"), and names of its means; a mean
-            without a name is no figure.
-        f1: of SHOE; None without SHOE figures.
+        lists: average precision by the first part of the metrics' keys ("strict:qpic"), and names of its means; means
+            without a name are not reported.
+        f1: F1 of SHOE; None without SHOE metrics.
         rates: (R, 2) miss rates.
     """
 
@@ -134,76 +135,73 @@ class Measured:
 
     @classmethod
     def joined(cls, parts: Sequence[Measured]) -> Measured:
-        """Put together what was measured of the same models under some weights after the other."""
+        """Concatenate values of the same models under consecutive weights."""
         lists = {
-            of: (names, ByClass.joined([part.lists[of][1] for part in parts]))
-            for of, (names, _) in parts[0].lists.items()
+            key: (names, ByClass.joined([part.lists[key][1] for part in parts]))
+            for key, (names, _) in parts[0].lists.items()
         }
         f1 = [part.f1 for part in parts if part.f1 is not None]
         return cls(lists, ByClass.joined(f1) if f1 else None, np.concatenate([part.rates for part in parts]))
 
     def figures(self, means: Callable[[ByClass], Floats]) -> Resampled:
-        """Every figure, by its key; ``means`` has (R, means) of a figure of classes."""
-        found: Resampled = {}
-        for of, (names, by_class) in self.lists.items():
-            named = zip(names, means(by_class).T, strict=True)
-            found |= _named(of, {name: value for name, value in named if name})
+        """Return every metric by its key; ``means`` computes (R, means) of class values.
+
+        With metrics of seen and of unseen classes there is their harmonic mean, too.
+        """
+        metrics: Resampled = {}
+        for key, (names, by_class) in self.lists.items():
+            named = {name: value for name, value in zip(names, means(by_class).T, strict=True) if name}
+            seen, unseen = (named.get(PART.format(part)) for part in (SEEN, UNSEEN))
+            if seen is not None and unseen is not None:
+                named[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
+            metrics |= {f"{key}:{name}": value for name, value in named.items()}
         if self.f1 is not None:
             rest = means(self.f1)[:, 0], *self.rates.T
-            found |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
-        return found
+            metrics |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
+        return metrics
 
 
 class Resampler:
-    """A run, or several runs' images put together, prepared for weights."""
+    """One run, or several runs of the same ground truth and protocols, prepared for weights of images."""
 
     def __init__(self, *runs: Run) -> None:
-        """Prepare one run, or several of the same ground truth and protocols."""
         images = len(runs[0].images)
         self._lists: dict[str, tuple[tuple[str, ...], Ranked]] = {}
         for number, strict in enumerate(runs[0].strict):
             entries = [run.strict[number].entries for run in runs]
             self._add(f"strict:{strict.options.protocol}", PARTS, Ranked.of(images, *entries))
-        for number, of in enumerate(runs[0].by_person):
+        for number, by_person in enumerate(runs[0].by_person):
             entries = [run.by_person[number].entries for run in runs]
-            self._add(f"roles:{of.options.protocol}", (PARTS[0], "", ""), Ranked.of(images, *entries))
+            self._add(f"roles:{by_person.options.protocol}", (PARTS[0], "", ""), Ranked.of(images, *entries))
         semantic = [run.semantic for run in runs if run.semantic is not None]
         self._counted: Counted | None = None
         if len(semantic) == len(runs):
             self._add("semantic", (SEMANTIC[0], "", ""), Ranked.of(images, *(each.entries for each in semantic)))
             self._counted = Counted.of(images, *(each.f1 for each in semantic))
 
-    def _add(self, of: str, names: tuple[str, ...], ranked: Ranked) -> None:
-        self._lists[of] = (*names, *map(PART.format, ranked.parts)), ranked
+    def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
+        self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
-        """What figures are made of under (M, R) weights of one run's images, or of each run's one after the other.
+        """Return class values under (M, R) weights of one run's images, or of each run's one after the other.
 
-        ``batch`` is how many times BATCH weights come before these.
+        ``batch`` is the number of earlier batches of BATCH weights.
         """
-        lists = {of: (names, ranked.by_class(weights, batch)) for of, (names, ranked) in self._lists.items()}
+        lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
         f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))
         return Measured(lists, f1, rates)
 
     def figures(self, weights: Counts) -> Resampled:
-        """Every figure, by its key, under (M, R) weights of one run's images, or of each run's one after the other."""
+        """Return every metric by its key under (M, R) weights; see :meth:`under`."""
         return self.under(weights).figures(ByClass.means)
 
     def resampled(self, weights: Counts) -> Resampled:
-        """Every figure of one run under (M, R) draws, with the spread that new images would give."""
+        """Return every metric of one run under (M, R) draws, with the deviations expected of new images."""
         return self.under(weights).figures(ByClass.resampled)
 
 
-def _named(of: str, found: Resampled) -> Resampled:
-    """Figures by their keys; with those of seen and unseen classes, the harmonic mean of both."""
-    seen, unseen = (found.get(PART.format(part)) for part in (SEEN, UNSEEN))
-    if seen is not None and unseen is not None:
-        found |= {HARMONIC_MEAN: 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)}
-    return {f"{of}:{name}": value for name, value in found.items()}
-
-
 def differences_when_swapped(both: Resampler, kept: Counts, batch: int = 0) -> Resampled:
-    """Differences of two models' figures once they have swapped the images where (M, R) ``kept`` is 0."""
+    """Return the differences of two models' metrics after they swap the images whose (M, R) ``kept`` is 0."""
     swapped = 1 - kept
     first, second = (
         both.under(np.concatenate(each), batch).figures(ByClass.means) for each in ((kept, swapped), (swapped, kept))

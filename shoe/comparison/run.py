@@ -1,7 +1,7 @@
-"""A run: what one scoring of one model measured, without its boxes and words.
+"""Saved results of one scoring of one model, without its boxes and words.
 
-It holds what every figure is a mean or a sum of, by class and image, so that figures can be computed again, resampled
-and compared without the predictions; and what identifies predictions, ground truth and options.
+A run holds the ranked entries and matches behind every metric, by class and image. Metrics can therefore be computed
+again, resampled and compared without the predictions. Its facts identify predictions, ground truth and options.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from shoe.scoring.strict import strict_entries
 from shoe.version import __version__
 
 PARTS = ("full", "rare", "non_rare")
-"""Classes that a strict mean is over: all, rare, and the others; as :class:`Means` orders them."""
+"""Parts of the classes with a strict mean, in the order of :class:`Means`."""
 SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 OF_RUN = ("predictions", "predictions-sha")
-"""Facts of a run that signatures have not."""
+"""Facts of a run that are not part of signatures."""
 
 PART, HARMONIC_MEAN = "part-{}", "harmonic-mean"
-"""How figures of a part of a class split are called, and that of seen and unseen classes."""
+"""Last part of the keys of a part of a class split, and of the harmonic mean of seen and unseen classes."""
 NO_CONFIDENCE = ", no confidence"
-"""Ends the name of a model whose scores were all made equal."""
+"""Suffix of the name of a model whose scores were all made equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrictRun:
-    """What one exact-label protocol measured."""
+    """Entries of one exact-label protocol."""
 
     options: StrictOptions
     signature: Signature
@@ -51,12 +51,12 @@ class StrictRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleRun:
-    """What one protocol by person measured.
+    """Entries of one protocol by person.
 
     Attributes:
-        names: of its entries, as "hold-obj".
-        left_out: the name that its second mean leaves out; "" for none.
-        entries: what it ranked; a category is one of the names.
+        names: names of its categories, like "hold-obj".
+        left_out: name that its second mean leaves out; "" for none.
+        entries: ranked entries; a category is an index into ``names``.
     """
 
     options: RoleOptions
@@ -68,11 +68,12 @@ class RoleRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SemanticRun:
-    """What SHOE measured.
+    """Entries and matches of SHOE.
 
     Attributes:
-        f1: the matching behind SHOE-mF1 and the miss rates.
-        above_delta: that matching where a match must be more similar than delta.
+        entries: ranked entries of SHOE-mAP.
+        f1: matching behind SHOE-mF1 and the miss rates.
+        above_delta: that matching if a match must be more similar than delta.
     """
 
     options: SemanticOptions
@@ -83,21 +84,19 @@ class SemanticRun:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """One scoring of one model.
+    """Saved results of one scoring of one model.
 
     Attributes:
-        signature: how the figures came about, as the report's.
-        facts: what identifies them beside the options: version, data, split and hashes of the ground truth, how the
-            predictions were read, their number and ``predictions-sha``, the map and its hash.
-        images: of the ground truth, in its order; entries number them.
-        classes: of the dataset; entries number them.
-        strict: one a protocol, in the order asked for.
-        by_person: one a protocol by person, in the order asked for.
-        semantic: None where not asked for, or not measurable.
-        notes: what the report said of how the predictions were read, and is to be known before a figure is believed.
-        absent: for each part that could not be measured, why.
-        class_split: the parts of the classes that have figures of their own; None where none was asked for.
-        spread, interval: SHOE by single raters, and where it would lie were all pairs rated; None where not asked for.
+        signature: signature of the metrics, as in the report.
+        facts: version, data, split and hashes of the ground truth, how the predictions were read, their number and
+            ``predictions-sha``, the map and its hash.
+        images, classes: images of the ground truth in its order, and classes of the dataset; entries index both.
+        strict, by_person: entries per exact-label protocol and per protocol by person, in the order requested.
+        semantic: entries of SHOE; None if not requested or not measurable.
+        notes: warnings and notes of the report.
+        absent: reason for each part that could not be measured.
+        class_split: split of the classes into parts with their own means; None if not requested.
+        spread, interval: SHOE-mAP by single raters, and predictive intervals; None if not requested.
     """
 
     name: str
@@ -119,10 +118,7 @@ class Run:
 
     @classmethod
     def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:
-        """Keep what a report measured.
-
-        ``spread`` and ``interval`` are there if they were measured.
-        """
+        """Return the run of a report, with ``spread`` and ``interval`` if they were measured."""
         facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
         return cls(
@@ -146,32 +142,33 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Entries | F1Entries]:
-        """What its figures are means and sums of, by what it is behind."""
+        """Entries and matches behind the metrics, by name."""
         parts: dict[str, Entries | F1Entries] = {
             f"strict:{each.options.protocol}": each.entries for each in self.strict
         }
-        if (of := self.semantic) is not None:
-            parts |= {"semantic:map": of.entries, "semantic:mf1": of.f1, "above delta": of.above_delta}
+        if (semantic := self.semantic) is not None:
+            parts |= {
+                "semantic:map": semantic.entries,
+                "semantic:mf1": semantic.f1,
+                "above delta": semantic.above_delta,
+            }
         return parts
 
     @property
     def all_parts(self) -> dict[str, Entries | F1Entries]:
-        """The same, with what figures by person are means of."""
+        """``parts``, and the entries of protocols by person."""
         return {**self.parts, **{f"roles:{each.options.protocol}": each.entries for each in self.by_person}}
 
     @property
     def truth(self) -> tuple[NDArray[np.integer], NDArray[np.integer]] | None:
-        """(t,) class and (t,) image of each ground truth, those of all parts; None where all figures are by person."""
+        """(t,) class and (t,) image of each ground truth, the same in all parts; None with protocols by person only."""
         part = next(iter(self.parts.values()), None)
         return None if part is None else (part.truth_category, part.truth_image)
 
     def other_truth(
-        self,
-        images: Sequence[str],
-        classes: HoiClasses,
-        truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
+        self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Say what of a ground truth is not as the run has it: images, classes, or truths; None where all is."""
+        """Return which part of a ground truth differs from that of the run: images, classes or truths; else None."""
         if tuple(images) != self.images:
             return "images"
         if classes.table != self.classes.table:
@@ -180,12 +177,12 @@ class Run:
         return "truths" if own and truth and not all(map(np.array_equal, own, truth)) else None
 
     def figures(self) -> dict[str, float | None]:
-        """Every figure by its key, as fractions: the report's; None where there is nothing to measure.
+        """Return every metric by its key, as a fraction; None if there is nothing to measure.
 
         Keys are ``strict:PROTOCOL:full``, ``:rare`` and ``:non_rare`` for each protocol, and ``semantic:map``,
-        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``; with a class split also
-        ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP; by person
-        ``roles:PROTOCOL:full``, and ``:part-without-NAME`` where a second mean leaves an entry out.
+        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``. With a class split there are
+        also ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP. Protocols by person
+        have ``roles:PROTOCOL:full``, and ``:part-without-NAME`` if a second mean leaves an entry out.
         """
         found: dict[str, float | None] = {}
         for each in self.strict:
@@ -205,30 +202,30 @@ class Run:
 
 
 def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
-    """The means of a protocol by their keys."""
+    """Return the means of an exact-label protocol by their keys."""
     return {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
 
 
 def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
-    """The figures of SHOE by their keys."""
+    """Return the metrics of SHOE by their keys."""
     return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *astuple(f1)), strict=True)}
 
 
-def _part_figures(of: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
+def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
     parts = scores.part_means(entries.parts)
-    found = {f"{of}:{PART.format(part)}": mean.map for part, mean in parts.items()}
-    return found | ({f"{of}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})
+    means = {f"{prefix}:{PART.format(part)}": mean.map for part, mean in parts.items()}
+    return means | ({f"{prefix}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})
 
 
 def digest_of(table: Interactions) -> str:
-    """16 hex digits of everything in predictions that can change a score, whatever kind of file they came from."""
+    """Return 16 hex digits that identify everything in predictions that can change a score, in any file format."""
     digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
-    for column in (table.offsets, table.coordinates, table.human_boxes, table.object_boxes, table.verb, table.object):
+    boxes = table.human_boxes, table.object_boxes
+    for column in (table.offsets, table.coordinates, *boxes, table.verb, table.object, table.score):
         digest.update(np.ascontiguousarray(column).data)
-    digest.update(np.ascontiguousarray(table.score).data)
-    if (said := table.roles) is not None:
-        digest.update("\n".join(said.images).encode("utf-8", "replace"))
-        for values in (said.image, said.person_boxes, said.agent, said.score, said.role, said.boxes):
+    if (roles := table.roles) is not None:
+        digest.update("\n".join(roles.images).encode("utf-8", "replace"))
+        for values in (roles.image, roles.person_boxes, roles.agent, roles.score, roles.role, roles.boxes):
             digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""Zip files as runs are: nothing in them is unpacked before its length is known and bounded."""
+"""Files of runs, ``NAME.shoe``: a zip of a JSON head and packed columns, with checks of everything that is read."""
 
 from __future__ import annotations
 
@@ -31,21 +31,18 @@ from shoe.scoring.score import SEMANTIC_FACTS
 
 A_RUN = "a run (shoe score --save)"
 _START, _END, _LENGTH_OF_END = b"PK", b"PK\x05\x06", 22
+"""Magic bytes of a zip file and of its end record, and the length of that record without a comment."""
 _LARGEST_HEAD = 64_000_000
-_OF_ANY, _RATIO = 200_000_000, 32  # columns take 8 bytes a number at most, about 1 in the file
+_OF_ANY, _RATIO = 200_000_000, 32
+"""Size of unpacked columns, in bytes, that is always allowed; above, at most 32 times the packed size. Columns take at
+most 8 bytes per number, and about 1 in the file."""
 
 
 @contextmanager
 def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
-    """Yield an archive whose members are stored or deflated, and which fills its file.
+    """Yield an archive that has the member ``head``, after reading only its first bytes and its list of members.
 
-    Args:
-        path: of the file; only its first bytes and its list of members are read.
-        head: the member that it has to have.
-
-    Raises:
-        InputError: for a file that is no such archive.
-        ValueError: for one with anything else in it.
+    Raises InputError if the file is not a run, and ValueError if it has anything besides stored or deflated members.
     """
     with _stream(path) as stream:
         if stream.read(len(_START)) != _START:
@@ -68,11 +65,7 @@ def open_archive(path: str | Path, head: str) -> Iterator[zipfile.ZipFile]:
 
 
 def read_head(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return the content of the member that describes the others.
-
-    Raises:
-        ValueError: if it is longer than any run's.
-    """
+    """Return the content of the member that describes the others; raise ValueError if it is longer than 64 MB."""
     length = archive.getinfo(name).file_size
     if length > _LARGEST_HEAD:
         raise ValueError(f"a head of {length:,} bytes")
@@ -80,22 +73,14 @@ def read_head(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def check_total(archive: zipfile.ZipFile, total: int) -> None:
-    """Refuse columns that would fill the memory though the file is small.
-
-    Raises:
-        ValueError: for more than 200 MB that are 32 times what is packed.
-    """
-    most = max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))
-    if total > most:
-        raise ValueError(f"columns of {total / 1e6:,.0f} MB, expected at most {most / 1e6:,.0f} in a file of its size")
+    """Raise ValueError for columns of more than 200 MB that are also more than 32 times their packed size."""
+    limit = max(_OF_ANY, _RATIO * sum(member.compress_size for member in archive.infolist()))
+    if total > limit:
+        raise ValueError(f"columns of {total / 1e6:,.0f} MB, expected at most {limit / 1e6:,.0f} in a file of its size")
 
 
 def read_member(archive: zipfile.ZipFile, name: str, length: int) -> bytes:
-    """Unpack a member, whatever it really holds no further than to the length that it has to have.
-
-    Raises:
-        ValueError: if it has another one.
-    """
+    """Return the content of a member; raise ValueError, before unpacking it, if its length is not the given one."""
     if archive.getinfo(name).file_size != length:
         raise ValueError(f"{name} of another length than its head says")
     with archive.open(name) as stream:
@@ -106,10 +91,10 @@ def _stream(path: str | Path) -> IO[bytes]:
     if os.path.isfile(path):
         with suppress(OSError):
             return open(path, "rb")
-    return BytesIO(read_bytes(path))  # which also explains what is wrong with a path
+    return BytesIO(read_bytes(path))  # raises an InputError that explains an invalid path
 
 
-# Columns of numbers as few bytes, to the bit: small types, tables of values that repeat, equal columns once.
+# Columns are packed without loss: small types, tables of repeated values, and equal columns once.
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4", "i8")
 _MOST_CODES = 1 << 16
@@ -117,11 +102,12 @@ ColumnIndex = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredColumn(msgspec.Struct):
-    """How a column stands in a file.
+    """Format of a column in a file.
 
     Attributes:
-        type: NumPy's name of its numbers, or of its codes where it has a table.
-        table: distinct values of 64 bits, in ascending order, that its codes number; None for a column of numbers.
+        type: NumPy name of its type, or of its codes if it has a table.
+        length: number of values.
+        table: number of distinct 64-bit values, stored in ascending order, that its codes index; None without codes.
     """
 
     type: str
@@ -130,23 +116,19 @@ class StoredColumn(msgspec.Struct):
 
     @property
     def size(self) -> int:
-        """Bytes of its content.
-
-        Raises:
-            ValueError: for a type that no column has.
-        """
+        """Size of its content in bytes; raises ValueError for an unknown type."""
         if self.type not in (*_WHOLE, "f4", "f8") or (self.table is not None and not self.type.startswith("u")):
             raise ValueError(f"numbers of type {quote(self.type)}")
         return 8 * (self.table or 0) + self.length * int(self.type[1])
 
     @property
     def unpacked(self) -> int:
-        """Bytes that it takes when read, at most."""
+        """Upper limit of its size in bytes after reading."""
         return 8 * ((self.table or 0) + self.length)
 
 
 class ColumnWriter:
-    """Collects columns; equal columns are stored once."""
+    """Collector of columns; equal columns are stored once."""
 
     def __init__(self) -> None:
         self.columns: list[StoredColumn] = []
@@ -154,74 +136,65 @@ class ColumnWriter:
         self._known: dict[bytes, int] = {}
 
     def add(self, column: NDArray[Any]) -> int:
-        """Add a column, unless there is an equal one, and return its index."""
+        """Add a column, unless an equal column exists, and return its index."""
         table = None
         if column.dtype.kind == "f":
             values = _distinct(column.view(np.int64))  # the bits: a zero with a sign is another number
             if len(values) <= min(_MOST_CODES, len(column) // 2):
                 column, table = np.searchsorted(values, column.view(np.int64)), len(values)
-                return self._keep(_small(column), table, values.astype("<i8").tobytes())
+                return self._store(_small(column), table, values.astype("<i8").tobytes())
             with np.errstate(over="ignore"):
                 narrow = column.astype(np.float32)
             column = narrow if np.array_equal(narrow, column) else column
         else:
             column = _small(column)
-        return self._keep(column, table)
+        return self._store(column, table)
 
-    def _keep(self, column: NDArray[Any], table: int | None, before: bytes = b"") -> int:
+    def _store(self, column: NDArray[Any], table: int | None, before: bytes = b"") -> int:
         column = column.astype(column.dtype.newbyteorder("<"))
         content = before + column.tobytes()
-        of = StoredColumn(column.dtype.str.lstrip("<|"), len(column), table)
-        key = hashlib.sha256(repr(of).encode() + content).digest()
+        stored = StoredColumn(column.dtype.str.lstrip("<|"), len(column), table)
+        key = hashlib.sha256(repr(stored).encode() + content).digest()
         if key not in self._known:
             self._known[key] = len(self.columns)
-            self.columns.append(of)
+            self.columns.append(stored)
             self.contents.append(content)
         return self._known[key]
 
 
-def read_column(of: StoredColumn, content: bytes) -> NDArray[Any]:
-    """Return a column from its content.
-
-    Raises:
-        ValueError: if the content is not of the length, or the type, that is said.
-    """
-    if len(content) != of.size:
-        raise ValueError(f"a column of {len(content)} bytes instead of {of.size}")
-    head = 8 * (of.table or 0)
-    column = np.frombuffer(content, np.dtype(f"<{of.type}"), offset=head) if of.length else np.empty(0, of.type)
-    if of.table is not None:
+def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
+    """Return a column from its content; raise ValueError for another length, or for codes without a value."""
+    if len(content) != stored.size:
+        raise ValueError(f"a column of {len(content)} bytes instead of {stored.size}")
+    head = 8 * (stored.table or 0)
+    dtype = np.dtype(f"<{stored.type}")
+    column = np.frombuffer(content, dtype, offset=head) if stored.length else np.empty(0, dtype)
+    if stored.table is not None:
         values = np.frombuffer(content[:head], "<i8").view("<f8")
         if column.max(initial=0) >= max(len(values), 1):
             raise ValueError("a code without a value")
-        taken: NDArray[np.float64] = values[column]
-        return taken
+        return np.asarray(values[column])
     if column.dtype.kind == "f":
         return column.astype(np.float64)
-    is_wide = of.type == "i8" or int(column.max(initial=0)) > np.iinfo(np.int32).max
+    is_wide = stored.type == "i8" or int(column.max(initial=0)) > np.iinfo(np.int32).max
     return column.astype(np.int64 if is_wide else np.int32)
 
 
 def check_range(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-    """Return a column if all its numbers are at least ``low`` and below ``high``.
-
-    Raises:
-        ValueError: if one is not.
-    """
+    """Return a column; raise ValueError unless all its numbers are at least ``low`` and below ``high``."""
     if len(column) and not (column.min() >= low and column.max() < high):
         raise ValueError(f"a number outside {low:g} to {high:g}")
     return column
 
 
 def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The different ones of (n,) numbers, in order; np.unique hashes them, which takes many times as long."""
+    """Return the distinct values of (n,) integers in order; np.unique hashes them, which is many times slower."""
     ordered = np.sort(values)
     is_first: NDArray[np.bool_] = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     return ordered[is_first]
 
 
 def _small(column: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers in the smallest type that holds them."""
     low, high = int(column.min(initial=0)), int(column.max(initial=0))
     for name in _WHOLE:
         limits = np.iinfo(name)
@@ -230,22 +203,19 @@ def _small(column: NDArray[Any]) -> NDArray[Any]:
     return column
 
 
-# What a run must have to be believed: what can be computed again from the file itself is, and has to agree.
+# Checks: whatever can be computed again from the file is compared with what the file says.
 
 _LONGEST = 500
+"""Longest text in a run that is shown, in characters."""
 _FACTS = ("shoe", "data", "split", "images", "truths", "truth-sha", "class-list", "class-list-sha", *OF_RUN)
 
 
 class DamagedError(ValueError):
-    """Something in a run cannot have been written by shoe; its text says what."""
+    """Content of a run that shoe cannot have written; the message names it."""
 
 
 def check_facts(facts: Mapping[str, str]) -> None:
-    """Facts have to be there, and plain.
-
-    Raises:
-        DamagedError: naming the one that is not.
-    """
+    """Raise DamagedError if a fact is missing or is not plain text."""
     missing = next((name for name in _FACTS if name not in facts), None)
     if missing is not None:
         raise DamagedError(f"no {missing} among its facts")
@@ -253,24 +223,16 @@ def check_facts(facts: Mapping[str, str]) -> None:
 
 
 def check_plain(what: str, texts: Iterable[str]) -> None:
-    """Texts that are shown have to be printable and short.
-
-    Raises:
-        DamagedError: naming the one that is not.
-    """
+    """Raise DamagedError for a text that is not printable or too long to be shown."""
     for text in texts:
         if not text.isprintable() or len(text) > _LONGEST:
             raise DamagedError(f"the {what} {quote(text)}, which is no plain text of at most {_LONGEST} characters")
 
 
 def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, str], strict: bool = False) -> None:
-    """A signature has to be that of facts and options.
+    """Raise DamagedError unless a signature is that of the facts and of ``options``, settings in the signature's order.
 
-    ``options`` are settings in the signature's order; ``strict``: it is that of one strict protocol, which no map
-    moves.
-
-    Raises:
-        DamagedError: if it is another one.
+    ``strict`` marks the signature of one exact-label protocol, which contains no map.
     """
     left_out = (*OF_RUN, *(SEMANTIC_FACTS if strict else ()))
     items = {name: value for name, value in facts.items() if name not in left_out}
@@ -281,11 +243,7 @@ def check_signature(text: str, facts: Mapping[str, str], *options: Mapping[str, 
 
 
 def check_run(run: Run) -> None:
-    """Parts of a run have to agree with each other.
-
-    Raises:
-        DamagedError: naming what does not.
-    """
+    """Raise DamagedError for parts of a run that do not agree with each other."""
     if not run.all_parts:
         raise DamagedError("no protocol")
     protocols = [each.options.protocol for each in run.strict]
@@ -314,8 +272,8 @@ def check_run(run: Run) -> None:
         if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
             raise DamagedError("ground truths that are not the same in all its parts")
     check_plain("name", [run.name])
-    for of in run.by_person:
-        check_plain("action", [*of.names, of.left_out])
+    for each in run.by_person:
+        check_plain("action", [*each.names, each.left_out])
     if run.class_split is not None:
         check_plain("class split", [*run.class_split.parts, run.class_split.source, run.class_split.about])
     check_plain("reason", [*(run.absent or {}), *(run.absent or {}).values()])
@@ -328,8 +286,6 @@ def check_run(run: Run) -> None:
         if run.interval.unrated_pairs < 0 or not all(low <= high and isfinite(high - low) for low, high in ends):
             raise DamagedError("an interval with ends that are no figures")
 
-
-# Runs as files, ``NAME.shoe``: a zip of a JSON head and packed columns, which nothing that is read can execute.
 
 SUFFIX = ".shoe"
 _VERSION = 1
@@ -390,11 +346,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
 
 
 def write_run(run: Run, path: str | Path) -> None:
-    """Write a run; the file appears whole or not at all, and equal runs give equal bytes.
-
-    Raises:
-        InputError: if the place cannot be written to.
-    """
+    """Write a run to a file, atomically; equal runs give equal bytes. Raises InputError if writing fails."""
     writer = ColumnWriter()
 
     def put(entries: Entries | F1Entries, names: tuple[str, ...]) -> dict[str, int]:
@@ -432,19 +384,25 @@ def write_run(run: Run, path: str | Path) -> None:
         if split
         else None,
         by_person=[
-            _ByPerson(str(of.signature), settings(of.options), put(of.entries, _ENTRIES), list(of.names), of.left_out)
-            for of in run.by_person
+            _ByPerson(
+                signature=str(each.signature),
+                options=settings(each.options),
+                entries=put(each.entries, _ENTRIES),
+                names=list(each.names),
+                left_out=each.left_out,
+            )
+            for each in run.by_person
         ],
     )
     contents = {_HEAD: msgspec.json.encode(head)}
     contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
     with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in contents.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # dated 1980, whenever it is written
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # dated 1980, for equal bytes
 
 
 def is_run(path: str | Path) -> bool:
-    """Tell whether a file is called as runs are, or is an archive with the head of one."""
+    """Return whether a file has the name of a run, or is an archive with the head of a run."""
     if str(path).endswith(SUFFIX):
         return True
     if is_stream(path) or not zipfile.is_zipfile(path):
@@ -455,10 +413,10 @@ def is_run(path: str | Path) -> bool:
 
 
 def read_run(path: str | Path) -> Run:
-    """Read a run that :func:`write_run` wrote; what is in it is checked as any other input.
+    """Read a run that :func:`write_run` wrote, and check all its content.
 
     Raises:
-        InputError: for a file that is none, is damaged, or was written by a later version.
+        InputError: if the file is not a run, is damaged, or was written by a later version.
     """
     try:
         with open_archive(path, _HEAD) as archive:
@@ -468,15 +426,15 @@ def read_run(path: str | Path) -> Run:
                 found_version, hint = quote(version), "a later shoe wrote it?"
                 raise InputError(path, field="shoe_run", found=found_version, expected=f"version {_VERSION}", hint=hint)
             head = msgspec.json.decode(data, type=_Head)
-            check_total(archive, sum(of.unpacked for of in head.columns))
+            check_total(archive, sum(stored.unpacked for stored in head.columns))
             names = [_COLUMN.format(number) for number in range(len(head.columns))]
             if sorted(archive.namelist()) != sorted([_HEAD, *names]):
                 raise DamagedError("members that its head does not name")
-            found = [
-                read_column(of, read_member(archive, name, of.size))
-                for name, of in zip(names, head.columns, strict=True)
+            columns = [
+                read_column(stored, read_member(archive, name, stored.size))
+                for name, stored in zip(names, head.columns, strict=True)
             ]
-        run = _run(head, found)
+        run = _run(head, columns)
         check_run(run)
     except OptionError as error:
         raise InputError(
@@ -488,7 +446,7 @@ def read_run(path: str | Path) -> Run:
         raise _damaged(path, str(error)) from None
     except (ValueError, msgspec.DecodeError, zipfile.BadZipFile) as error:
         raise _damaged(path, str(error)) from None
-    except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
+    except Exception as error:  # the parsers of a damaged archive raise errors of many types
         raise _damaged(path, type(error).__name__) from None
     return run
 
@@ -497,7 +455,7 @@ def _damaged(path: str | Path, what: str) -> InputError:
     return InputError(path, found=f"a damaged or edited run: {what}", expected="one as shoe score --save wrote it")
 
 
-def _run(head: _Head, found: list[Any]) -> Run:
+def _run(head: _Head, columns: list[Any]) -> Run:
     check_facts(head.facts)
     if head.classes.count("\n") > _MOST_CLASSES:
         raise DamagedError(f"more than {_MOST_CLASSES:,} classes")
@@ -509,8 +467,8 @@ def _run(head: _Head, found: list[Any]) -> Run:
         return Signature.parse(text, protocols)
 
     def column(name: str, number: int, categories: int) -> Any:
-        values, whole = found[number], "category" in name or "image" in name
-        if (values.dtype.kind == "i") != whole:
+        values, is_index = columns[number], "category" in name or "image" in name
+        if (values.dtype.kind == "i") != is_index:
             raise DamagedError(f"numbers of another kind for {name}")
         if "category" in name:
             return check_range(values, -1 if name.startswith("unmatched") else 0, categories)
@@ -521,12 +479,12 @@ def _run(head: _Head, found: list[Any]) -> Run:
         return check_range(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
 
     def table(names: tuple[str, ...], numbers: dict[str, int], categories: int = len(classes)) -> dict[str, Any]:
-        """Read columns, of which those of one kind have to be of one length."""
-        found = {name: column(name, numbers[name], categories) for name in names}
-        shapes = {(name.rpartition("_")[0], len(values)) for name, values in found.items()}
+        # Columns of one kind must have one length.
+        values = {name: column(name, numbers[name], categories) for name in names}
+        shapes = {(name.rpartition("_")[0], len(each)) for name, each in values.items()}
         if len(shapes) > len({kind for kind, _ in shapes}):
             raise ValueError("columns of unlike lengths")
-        return found
+        return values
 
     def entries(numbers: dict[str, int], options: StrictOptions | SemanticOptions) -> Entries:
         return Entries(
@@ -542,33 +500,33 @@ def _run(head: _Head, found: list[Any]) -> Run:
         counted = classes.counted(options.no_interaction)
         return F1Entries(**table(_F1, numbers), counted=counted, rule=F1Rule.of(options))
 
-    def strict(of: _Strict) -> StrictRun:
-        options = _options(StrictOptions, of.options)
-        check_signature(of.signature, head.facts, of.options, strict=True)
-        return StrictRun(options, signed(of.signature), entries(of.entries, options))
+    def strict(stored: _Strict) -> StrictRun:
+        options = _options(StrictOptions, stored.options)
+        check_signature(stored.signature, head.facts, stored.options, strict=True)
+        return StrictRun(options, signed(stored.signature), entries(stored.entries, options))
 
-    def by_person(of: _ByPerson) -> RoleRun:
-        known = benchmark(classes.name).role_protocols.values()  # whose settings nobody can change
-        options, names = next((options for options in known if settings(options) == of.options), None), tuple(of.names)
+    def by_person(stored: _ByPerson) -> RoleRun:
+        known = benchmark(classes.name).role_protocols.values()  # protocols without settings that users can change
+        options = next((options for options in known if settings(options) == stored.options), None)
         if options is None:
             raise DamagedError(f"settings that no protocol of {classes.name} by person has")
-        check_signature(of.signature, head.facts, of.options, strict=True)
-        number = len(names)
-        made = Entries(
-            **table(_ENTRIES, of.entries, number),
+        check_signature(stored.signature, head.facts, stored.options, strict=True)
+        names, number = tuple(stored.names), len(stored.names)
+        ranked = Entries(
+            **table(_ENTRIES, stored.entries, number),
             counted=np.ones(number, bool),
             rare=np.zeros(number, bool),
             rule=role_rule(options),
-            parts=role_parts(names, of.left_out),
+            parts=role_parts(names, stored.left_out),
         )
-        return RoleRun(options, signed(of.signature), names, of.left_out, made)
+        return RoleRun(options, signed(stored.signature), names, stored.left_out, ranked)
 
-    def semantic(of: _Semantic) -> SemanticRun:
-        options = _options(SemanticOptions, of.options)
-        both = f1(of.f1, options), f1(of.above_delta, options)
-        return SemanticRun(options, entries(of.entries, options), *both)
+    def semantic(stored: _Semantic) -> SemanticRun:
+        options = _options(SemanticOptions, stored.options)
+        matchings = f1(stored.f1, options), f1(stored.above_delta, options)
+        return SemanticRun(options, entries(stored.entries, options), *matchings)
 
-    made = Run(
+    run = Run(
         name=head.name,
         signature=signed(head.signature),
         facts=head.facts,
@@ -583,32 +541,32 @@ def _run(head: _Head, found: list[Any]) -> Run:
         class_split=split,
         by_person=tuple(map(by_person, head.by_person)),
     )
-    whole = [*(of.options for of in head.strict[:1]), *([head.semantic.options] if head.semantic else [])]
-    whole = whole or [of.options for of in head.by_person[:1]]
-    check_signature(head.signature, head.facts, *whole)
-    return made
+    signed_options = [stored.options for stored in head.strict[:1]]
+    signed_options += [head.semantic.options] if head.semantic else []
+    check_signature(head.signature, head.facts, *(signed_options or [stored.options for stored in head.by_person[:1]]))
+    return run
 
 
-def _class_split(said: _Split, classes: int) -> ClassSplit:
+def _class_split(stored: _Split, classes: int) -> ClassSplit:
     parts = {}
-    for part, members in said.parts.items():
+    for part, members in stored.parts.items():
         parts[part] = np.zeros(classes, bool)
         parts[part][check_range(np.array(members, np.int64), 0, classes)] = True
-    return ClassSplit(said.name, parts, said.source, said.about)
+    return ClassSplit(stored.name, parts, stored.source, stored.about)
 
 
 Options = TypeVar("Options", StrictOptions, SemanticOptions)
 
 
-def _options(family: Callable[..., Options], said: dict[str, str]) -> Options:
-    """Options from their settings; one that is not named, as it was not there yet, has its default."""
-    own = {name.removeprefix("strict."): name for name in said}
-    start = family(protocol=said[own["protocol"]])
-    return changed(start, [f"{name}={value}" for name, value in said.items() if not name.endswith("protocol")])
+def _options(family: Callable[..., Options], stored: dict[str, str]) -> Options:
+    """Return options from their settings; options that did not exist when the run was written have their default."""
+    own = {name.removeprefix("strict."): name for name in stored}
+    start = family(protocol=stored[own["protocol"]])
+    return changed(start, [f"{name}={value}" for name, value in stored.items() if not name.endswith("protocol")])
 
 
 def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:
-    """A benchmark's protocols, for the short form of signatures; none of one that is not installed here."""
+    # For the short form of signatures; empty for a benchmark that is not installed here.
     try:
         return {**benchmark(dataset).protocols, **benchmark(dataset).role_protocols}
     except ShoeError:

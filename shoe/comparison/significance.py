@@ -1,22 +1,21 @@
-"""How sure the figures of runs are, and whether their differences are real, as far as the choice of images goes.
+"""Intervals of metrics, tests of differences between runs, and rankings; the sampled units are images.
 
-- **Intervals.** Images are drawn with replacement, as many as there are, and every figure is computed anew (Efron and
-  Tibshirani 1993, chapters 6 and 13). Mean average precision depends on how many images there are, and on images that
-  stand twice: with fewer different ones it is higher. So resamples are not centred on the figure itself; the 2.5 and
-  97.5 % percentiles of their deviations from their own mean are laid around the figure. It is an interval for the mean
-  of the figure over test sets of this size. Classes that few images show deviate by too little in resamples, and are
-  stretched (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has what ``scripts/bootstrap-coverage`` found).
-- **Paired bootstrap test.** All models are resampled by the same draws. p is the share of resamples whose difference
-  deviates from the mean of all by as much as the difference that is there (the shift method: Noreen 1989; Riezler and
-  Maxwell 2005).
-- **Paired randomisation test.** If two models were exchangeable, each image's predictions might as well be the other's:
-  coins swap them, and p is the share of such tables whose difference is as large (Noreen 1989). A list of average
-  precision then holds entries of both, whose confidences mean nothing on each other's scale; average precision asks for
-  their order alone, so an entry enters by its rank among all of its own model, and a stretched scale changes nothing.
-  Counts, as of SHOE-mF1, are sums over images, and need no scale.
+- **Intervals.** Images are drawn with replacement, as many as there are, and every metric is computed again (Efron and
+  Tibshirani 1993, chapters 6 and 13). Mean average precision depends on the number of images and on images drawn
+  twice: it is higher with fewer distinct images. Resamples are therefore not centred on the metric itself. The 2.5 and
+  97.5 % percentiles of their deviations from their own mean are added to the metric. The result is an interval for the
+  mean of the metric over test sets of this size. Deviations of classes with few images are too small in resamples, and
+  are scaled up (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has results of ``scripts/bootstrap-coverage``).
+- **Paired bootstrap test.** All models share the same draws. p is the fraction of resamples whose difference deviates
+  from the mean of all by at least the observed difference (the shift method: Noreen 1989; Riezler and Maxwell 2005).
+- **Paired randomisation test.** If two models were exchangeable, so were their predictions for each image. Predictions
+  are swapped at random per image, and p is the fraction of such tables with a difference as large (Noreen 1989). A
+  ranked list then holds entries of both models, whose confidences have different scales. Average precision needs only
+  their order, so an entry enters by its rank among all entries of its model. Counts, as for SHOE-mF1, are sums over
+  images and need no scale.
 
-Both are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects them for
-the number of pairs of models in each figure: the family is what is compared in one column of a table.
+Both tests are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects p
+for the number of pairs of models, per metric: the family is one column of a table.
 """
 
 from __future__ import annotations
@@ -55,22 +54,19 @@ from shoe.core.statistics import (
 )
 from shoe.engines.base import SERIAL, Engine
 
-# Resampling in pieces that anybody may do: a fixed number of draws from one model, or of swaps between two.
-#
-# Where pieces begin and end follows from the number of draws alone. So what is put together from them is the same to
-# the
-# last bit, whoever did them and in whatever order.
+# Resampling runs in pieces of a fixed number of draws or swaps. The pieces depend on the number of draws alone, so that
+# the result is the same to the last bit, whatever executes them and in whatever order.
 
-_KEPT = 8
-"""Pieces whose random numbers are kept for the next model: of 1,000 draws and as many swaps, all."""
+_CACHED_PIECES = 8
+"""Pieces whose random numbers are cached for the next model: all for 1,000 draws and as many swaps."""
 
 
 class Piece(NamedTuple):
-    """Some draws.
+    """A batch of draws.
 
     Attributes:
-        models: number of the model whose images are drawn, or of the two that swap images.
-        first: number of the first draw.
+        models: index of the model whose images are drawn, or indices of the two models that swap images.
+        first: index of the first draw.
     """
 
     models: tuple[int, ...]
@@ -78,35 +74,32 @@ class Piece(NamedTuple):
 
 
 class Draws:
-    """What all pieces share: the runs, how many draws there are, and their seed.
-
-    It keeps what was prepared last, which several pieces of the same models need.
-    """
+    """Runs, number of draws and seed of all pieces, with a cache of what consecutive pieces share."""
 
     def __init__(self, runs: Sequence[Run], resamples: int, seed: int) -> None:
-        """Take runs of the same images, ground truth and protocols."""
+        """Prepare draws for runs of the same images, ground truth and protocols."""
         self._runs, self._resamples, self._seed = runs, resamples, seed
         self._prepared: tuple[tuple[int, ...], Resampler] | None = None
         self._random: dict[tuple[bool, int], Counts] = {}
 
     def pieces(self) -> list[Piece]:
-        """All there are, those of the same models one after the other."""
+        """Return all pieces, those of the same models one after the other."""
         models = range(len(self._runs))
-        of = [*combinations(models, 1), *combinations(models, 2)]
-        return [Piece(each, first) for each in of for first in range(0, self._resamples, BATCH)]
+        groups = [*combinations(models, 1), *combinations(models, 2)]
+        return [Piece(group, first) for group in groups for first in range(0, self._resamples, BATCH)]
 
     def resampler(self, models: tuple[int, ...]) -> Resampler:
         """Return the resampler of one model or of two."""
         if self._prepared is None or self._prepared[0] != models:
-            self._prepared = None  # there is never room for two
+            self._prepared = None  # frees the memory of the old one first
             self._prepared = models, Resampler(*(self._runs[i] for i in models))
         return self._prepared[1]
 
     def numbers(self, piece: Piece) -> Counts:
-        """Return (M, R) how often images are drawn, or whether they are swapped: the same for all models."""
+        """Return the (M, R) number of times each image is drawn, or whether it is swapped; the same for all models."""
         key = swaps, first = len(piece.models) > 1, piece.first
         if key not in self._random:
-            if len(self._random) == _KEPT:
+            if len(self._random) == _CACHED_PIECES:
                 del self._random[next(iter(self._random))]
             images, draws = len(self._runs[0].images), range(first, min(first + BATCH, self._resamples))
             self._random[key] = (
@@ -121,8 +114,8 @@ def resampled(
     """Resample runs of the same images, ground truth and protocols.
 
     Returns:
-        Of each model (R,) values of its figures under draws, with the spread that new images would give; and of each
-        two models, by their numbers, the differences of their figures under swaps.
+        For each model (R,) values of its metrics under draws, with the deviations expected of new images; and for each
+        pair of model indices, the (R,) differences of their metrics under swaps.
     """
     draws = Draws(runs, resamples, seed)
     pieces = draws.pieces()
@@ -133,10 +126,12 @@ def resampled(
         tell(f"resampling images: {number:,} of {len(pieces):,} pieces")
         models = piece.models
         parts[models][piece.first] = part
-        if len(parts[models]) == waiting[models]:  # at once: parts take a hundred times the room of figures
+        if len(parts[models]) == waiting[models]:  # joined at once: parts are a hundred times larger than metrics
             found[models] = _joined([part for _, part in sorted(parts.pop(models).items())])
-    of_one = [found[i,] for i in range(len(runs))]
-    return of_one, {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)}
+    return (
+        [found[i,] for i in range(len(runs))],
+        {(i, j): found[i, j] for i, j in combinations(range(len(runs)), 2)},
+    )
 
 
 def _evaluate(draws: Draws, piece: Piece) -> Measured | Resampled:
@@ -155,22 +150,20 @@ def _joined(parts: Sequence[Measured | Resampled]) -> Resampled:
     return {figure: np.concatenate([part[figure] for part in differences]) for figure in differences[0]}
 
 
-# How sure ranks are: for each of some models, the places that it may have, as far as the choice of images goes.
-#
-# A model stands surely below those that are significantly better than it, and surely above those than which it is
-# significantly better; what is left between is its interval. All pairs of models are tested at once, by the largest of
-# their studentized differences in each resample (Westfall and Young 1993, single-step max-T), so that with 95 % all
-# intervals hold together, however many models there are (Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for
-# ranks).
+# Rank intervals. All pairs of models are tested at once, by the largest of their studentized differences in each
+# resample (Westfall and Young 1993, single-step max-T). With 95 % probability all intervals hold together (Mogstad,
+# Romano, Shaikh and Wilhelm 2024, Inference for ranks).
 
 
 def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> list[tuple[int, int]]:
-    """The lowest and the highest rank, from 1, that each of n models may have.
+    """Return the best and the worst rank, from 1, that each of n models may have.
+
+    Models are ranked below those that are significantly better, and above those that are significantly worse.
 
     Args:
-        figure: key of the figure, which says whether the highest or the lowest is the best.
-        values: (n,) of the figure.
-        resamples: (n, R) of the figure under the same R draws of images; NaN where there was nothing to measure.
+        figure: key of the metric, which decides whether high or low values are better.
+        values: (n,) values of the metric.
+        resamples: (n, R) values under the same R draws of images; NaN if there was nothing to measure.
 
     >>> draws = np.array([[0.5, 0.6, 0.7], [0.1, 0.2, 0.3], [0.1, 0.2, 0.3]])
     >>> rank_intervals("semantic:map", [0.6, 0.2, 0.2], np.tile(draws + 0.01 * np.eye(3), 20))
@@ -183,7 +176,7 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
     for i in range(n - 1):
         deviations = np.nan_to_num(centred[i] - centred[i + 1 :])
         spread = deviations.std(axis=1)
-        known = spread > ROUNDING  # two models that no draw sets further apart are the same
+        known = spread > ROUNDING  # models whose difference no draw changes are the same
         studentized = np.abs(deviations[known]) / spread[known, None]
         largest = np.maximum(largest, studentized.max(axis=0, initial=0))
         differences = np.abs(np.asarray(values[i + 1 :]) - values[i])
@@ -198,19 +191,17 @@ def rank_intervals(figure: str, values: Sequence[float], resamples: Floats) -> l
     return found
 
 
-# Rankings of models, and whether two of them agree.
-
 LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate")
-"""Figures, by the end of their key, of which the lowest is the best."""
+"""Metrics whose lowest value is the best, by the end of their key."""
 
 
 def better(figure: str, a: float, b: float) -> bool:
-    """Whether one value of a figure is better than another."""
+    """Return whether value ``a`` of a metric is better than ``b``."""
     return (b - a if figure.endswith(LOWER_IS_BETTER) else a - b) > ROUNDING
 
 
 def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
-    """Rank of each value, 1 for the best; equal ones share the first of their ranks, what is None has none.
+    """Return the rank of each value, 1 for the best; equal values share their first rank, None has no rank.
 
     >>> ranks("semantic:map", [0.3, 0.5, None, 0.5])
     [3, 1, None, 1]
@@ -220,7 +211,7 @@ def ranks(figure: str, values: Sequence[float | None]) -> list[int | None]:
 
 
 def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b of two rankings of the same models; None if one of them has all models equal.
+    """Return Kendall's tau-b of two rankings of the same models; None if all models are equal in one of them.
 
     >>> round(kendall([1, 2, 3], [1, 3, 2]), 12)
     0.333333333333
@@ -230,7 +221,7 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
 
 
 def changes_places(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Return whether two rankings have any two models in opposite orders."""
+    """Return whether two rankings order any two models in opposite ways."""
     return bool((np.sign(differences(a)) * np.sign(differences(b)) < 0).any())
 
 
@@ -238,14 +229,14 @@ COVERAGE = 0.95
 LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
 FEWEST_FOR_INTERVALS = 100
-"""Resamples below which percentiles at the ends are too few to lay an interval by."""
+"""Fewest resamples for intervals: with fewer, too few are beyond the percentiles."""
 USUAL = 1000
-"""Resamples of a few models."""
+"""Default number of resamples for a few models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure, or a difference of two, and its 95 % interval over images; fractions."""
+    """A metric, or a difference of two metrics, and its 95 % interval over images; fractions."""
 
     value: float
     low: float
@@ -253,38 +244,38 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, resamples: Floats) -> Estimate:
-        """Lay the deviations of (R,) resamples from their mean around a value; NaN ones are left out."""
+        """Return the estimate of a value whose interval has the deviations of (R,) resamples from their mean."""
         apart = deviations(resamples)
         return cls(value, *(interval_around(value, apart, COVERAGE) if len(apart) else (value, value)))
 
     def within(self, lowest: float) -> Estimate:
-        """The same, with an interval that ends at the lowest value that there can be, and at 1."""
+        """Return the estimate with its interval clipped to ``lowest`` and 1."""
         low, high = max(self.low, lowest), min(self.high, 1.0)
         return Estimate(self.value, min(low, self.value), max(high, self.value))  # a mean may round to above 1
 
     @property
     def varies(self) -> bool:
-        """Whether resamples differ at all; if not, there is no interval."""
+        """Whether resamples differ; if not, there is no interval."""
         return self.high - self.low > ROUNDING
 
 
 class Test(Document, frozen=True):
-    """A probability, and the same corrected by Holm's procedure for all pairs of models."""
+    """p of a test, and p after Holm's correction for all pairs of models."""
 
     p: Fraction
     adjusted: Fraction
 
 
 class Difference(Document, frozen=True, kw_only=True):
-    """A figure of one model less that of another.
+    """Difference of a metric between two models.
 
     Attributes:
-        models: their names.
-        figure: key of the figure.
-        value: the difference.
-        interval: its 95 % interval over images; None where resamples are too few, or do not differ.
+        models: names of the models; the second is subtracted from the first.
+        figure: key of the metric.
+        value: difference of the metric.
+        interval: 95 % interval of the difference over images; None with too few resamples, or if they do not differ.
         bootstrap, randomisation: p of the two tests.
-        significant: whether both tests say so after correction.
+        significant: whether both tests are significant after correction.
     """
 
     models: Pair
@@ -301,9 +292,9 @@ class Statistics:
     """Intervals and tests of some runs.
 
     Attributes:
-        estimates: of each run, by its name and a figure's key; without figures that have no value or that no
-            draw changes, and empty for fewer than FEWEST_FOR_INTERVALS resamples.
-        differences: of each pair of runs, in their order, and figure that both have.
+        estimates: estimates by run name and key of the metric. Metrics without a value, or that no draw changes, are
+            left out; empty for fewer than FEWEST_FOR_INTERVALS resamples.
+        differences: one per pair of runs, in their order, and metric that both have.
     """
 
     images: int
@@ -313,13 +304,13 @@ class Statistics:
     differences: tuple[Difference, ...]
 
     def between(self, first: str, second: str, figure: str) -> Difference | None:
-        """The difference of two models, in whichever order they were compared; None where one has no such figure."""
+        """Return the difference of two models, in either order; None if one of them has no such metric."""
         pair = {first, second}
         return next((d for d in self.differences if {*d.models} == pair and d.figure == figure), None)
 
     @property
     def too_few(self) -> str | None:
-        """What is too few for a p below LEVEL after correction, "images" or "resamples"; None if neither is."""
+        """Reason why no p can be below LEVEL after correction: "images" or "resamples" are too few; else None."""
         pairs = max(1, pairs_of(len(self.estimates)))
         if pairs * lowest_randomisation(self.images) >= LEVEL:
             return "images"
@@ -332,22 +323,22 @@ class Statistics:
 
 
 def pairs_of(models: int) -> int:
-    """How many pairs some models make."""
+    """Return the number of pairs of models."""
     return models * (models - 1) // 2
 
 
 def lowest_randomisation(images: int) -> float:
-    """The lowest p of a randomisation test: of all ways to swap some images, swapping none and all are as large."""
+    """Return the lowest p of a randomisation test: swapping no image and all images give differences as large."""
     return min(1.0, 2.0 ** (1 - images))
 
 
 def fewest_resamples(models: int) -> int:
-    """With how many resamples a p can be below LEVEL after correction for all pairs of some models."""
+    """Return the number of resamples from which p can be below LEVEL after correction for all pairs of models."""
     return round(pairs_of(models) / LEVEL)
 
 
 def usual_resamples(models: int) -> int:
-    """1,000, or as many thousands as it takes for a p below LEVEL; never more than can be drawn."""
+    """Return 1,000, or the thousands needed for p below LEVEL, up to the largest possible number."""
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 
@@ -358,10 +349,10 @@ def statistics(
     engine: Engine = SERIAL,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Statistics:
-    """Resample runs of the same images, ground truth and protocols, whose names differ.
+    """Return intervals and tests for runs of the same images, ground truth and protocols, with distinct names.
 
-    There are as many draws, and as many swaps of each two models, as ``resamples``; ``engine`` changes nothing, and
-    ``tell`` is called with the progress.
+    ``resamples`` is the number of draws of images, and of swaps of each pair of models. ``engine`` executes them
+    without changing results, and ``tell`` is a progress callback.
     """
     images = len(runs[0].images)
     figures = [run.figures() for run in runs]
@@ -370,24 +361,26 @@ def statistics(
     estimates = {
         run.name: {
             key: estimate
-            for key, value in of.items()
-            if value is not None and enough and (estimate := Estimate.of(value, found[key]).within(0.0)).varies
+            for key, value in values.items()
+            if value is not None and enough and (estimate := Estimate.of(value, draws[key]).within(0.0)).varies
         }
-        for run, of, found in zip(runs, figures, drawn, strict=True)
+        for run, values, draws in zip(runs, figures, drawn, strict=True)
     }
-    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for of in figures for key in of}
+    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {
+        key: [] for values in figures for key in values
+    }
     for i, j in combinations(range(len(runs)), 2):
-        for key, of in compared.items():
+        for key, pairs in compared.items():
             a, b = figures[i].get(key), figures[j].get(key)
             if a is not None and b is not None:
-                of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
+                pairs.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
     differences = []
-    for key, of in compared.items():
-        bootstrap = [p_value(value, deviations(apart)) for _, _, value, apart, _ in of]
+    for key, pairs in compared.items():
+        bootstrap = [p_value(value, deviations(apart)) for _, _, value, apart, _ in pairs]
         lowest = lowest_randomisation(images)
-        randomisation = [max(lowest, p_value(value, apart)) for _, _, value, _, apart in of]
+        randomisation = [max(lowest, p_value(value, apart)) for _, _, value, _, apart in pairs]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
-        for (i, j, value, apart, _), (p, q, adjusted_p, adjusted_q) in zip(of, tests, strict=True):
+        for (i, j, value, apart, _), (p, q, adjusted_p, adjusted_q) in zip(pairs, tests, strict=True):
             estimate = Estimate.of(value, apart).within(-1.0)
             differences.append(
                 Difference(

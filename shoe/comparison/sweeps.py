@@ -1,4 +1,4 @@
-"""Does a ranking of models survive the metric's own choices? Each is varied alone, and the models are ranked anew."""
+"""Sensitivity of the ranking of models to the options of the metric, each varied on its own."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ VALUES: dict[Option, tuple[float, ...]] = {
     "threshold": (0.3, 0.4, 0.5, 0.6, 0.7),
     "tau": (0.1, 0.3, 0.5, 0.7, 0.9),
 }
-"""The options that are numbers, and what they are set to beside the value that was asked for."""
+"""Numeric options, and the values that are tried beside the requested value."""
 FIGURES = ("strict", "map", "mf1")
 
 
 class Choice(Document, frozen=True):
-    """One choice of the metric, and its value.
+    """An option of the metric, and its value.
 
     Attributes:
-        option: which one: a key of ``VALUES``, "ensemble", or "rater" for one rater of the map alone.
-        value: its value.
+        option: a key of ``VALUES``, "ensemble", or "rater" for one rater of the map alone.
+        value: value of the option.
     """
 
     option: Option
@@ -43,18 +43,18 @@ class Choice(Document, frozen=True):
 
 
 class Setting(Choice, frozen=True):
-    """One choice changed; ``asked`` says whether it is what was asked for, as all other options are."""
+    """One changed option; ``asked`` says whether its value is the requested one."""
 
     asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The figures of M models under one setting.
+    """Metrics of M models under one setting.
 
     Attributes:
-        figures: by name ("strict" under another overlap, "map", "mf1"), one a model, None for what cannot be measured;
-            names of figures that the choice cannot move are absent.
+        figures: one value per model, by name ("strict" under another overlap, "map", "mf1"); None for values that
+            cannot be measured. Metrics that the option cannot change are absent.
     """
 
     setting: Setting
@@ -62,13 +62,13 @@ class Point:
 
 
 class Survival(Document, frozen=True):
-    """How often a ranking is what it was.
+    """Stability of a ranking of models.
 
     Attributes:
-        figure: by which models are ranked.
-        settings: settings that can move it, those that were asked for left out.
-        changed: those under which two models change places.
-        lowest_tau: the lowest of Kendall's tau-b between the ranking that was asked for and another one.
+        figure: metric that models are ranked by.
+        settings: number of settings that can change it, without the requested ones.
+        changed: settings under which two models change places.
+        lowest_tau: lowest Kendall's tau-b between the requested ranking and that of a setting.
     """
 
     figure: str
@@ -78,7 +78,7 @@ class Survival(Document, frozen=True):
 
 
 def settings_of(report: Report) -> list[Setting]:
-    """What is tried: for each choice the usual values and the one that was asked for, in order."""
+    """Return the settings to try: for each option the usual values and the requested value, in order."""
     if report.semantic is None or report.similarities is None:
         return []
     options, source = report.semantic.options, report.similarities.source
@@ -98,12 +98,9 @@ def settings_of(report: Report) -> list[Setting]:
 def sweep(
     reports: Sequence[Report], engine: Engine = SERIAL, tell: Callable[[str], None] = lambda _: None
 ) -> list[Point]:
-    """Score M models under every setting.
+    """Score M models under every setting, in the order of :func:`settings_of`.
 
-    Boxes are compared anew only for another overlap. Takes about one scoring a setting and model.
-
-    Returns:
-        Points in the order of :func:`settings_of`.
+    Takes about one scoring per setting and model; boxes are compared again only for another overlap.
     """
     settings = settings_of(reports[0])
     keys = [(setting, model) for setting in settings for model in range(len(reports))]
@@ -113,22 +110,22 @@ def sweep(
         found[key] = figures
     points = []
     for setting in settings:
-        of = [found[setting, model] for model in range(len(reports))]
-        points.append(Point(setting, {name: tuple(figures[name] for figures in of) for name in of[0]}))
+        of_models = [found[setting, model] for model in range(len(reports))]
+        points.append(Point(setting, {name: tuple(each[name] for each in of_models) for name in of_models[0]}))
     return points
 
 
 def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
-    """Rank the models by a figure under every setting that can move it; None for one model or one not measured."""
+    """Return how stable the ranking by a metric is; None for a single model or if a value is not measurable."""
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure
-    asked = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]
+    requested = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]
     moved = [point for point in points if figure in point.figures and not point.setting.asked]
     if len(reports) < 2 or not moved or any(value is None for point in moved for value in point.figures[figure]):
         return None
     rankings = [[value or 0.0 for value in point.figures[figure]] for point in moved]
-    changed = tuple(point.setting for point, of in zip(moved, rankings, strict=True) if changes_places(asked, of))
-    taus = [tau for tau in (kendall(asked, of) for of in rankings) if tau is not None]
+    changed = tuple(p.setting for p, values in zip(moved, rankings, strict=True) if changes_places(requested, values))
+    taus = [tau for tau in (kendall(requested, values) for values in rankings) if tau is not None]
     return Survival(figure, len(moved), changed, min(taus, default=None))
 
 
@@ -140,7 +137,7 @@ def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, f
     options, source = result.options, similarities.source
     near: Overlaps | None = result.near
     if isinstance(source, SimilarityMap) and setting.option in ("ensemble", "rater"):
-        near = None  # which predictions are near copies depends on what their words mean
+        near = None  # near repeats depend on the meanings of words
         raters = [rater.name for rater in source.raters]
         if setting.option == "rater":
             source = rated_by(source, raters.index(str(setting.value)))

@@ -1,4 +1,4 @@
-"""Whether a run can be had again: what is equal, what differs, and why."""
+"""Check of whether a saved run is reproduced by scoring again, and why not."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _ROWS = {
 
 
 _OF_TRIPLETS = {"semantic", "triplets"}
-"""What may be absent of what triplets have figures of."""
+"""Parts that may be absent and that need predicted triplets."""
 
 
 class VerifiedFigure(Document, frozen=True, kw_only=True):
-    """A figure of a run, and what it is now."""
+    """A metric of a run, and its value when scored again."""
 
     run: Fraction | None = None
     now: Fraction | None = None
@@ -47,13 +47,13 @@ class VerifiedFigure(Document, frozen=True, kw_only=True):
 
 
 class Mismatch(Document, frozen=True):
-    """A fact, an option or a part that is not as a run has it.
+    """A fact, an option or a part that differs from the run.
 
     Attributes:
-        name: as signatures call it, or what the part is.
-        run: what the run has; "nothing" where it has none.
-        now: what there is now.
-        why: what that means, in words.
+        name: name in signatures, or name of the part.
+        run: value in the run; "nothing" if it has none.
+        now: value when scored again.
+        why: meaning of the difference, in words.
     """
 
     name: str
@@ -63,13 +63,13 @@ class Mismatch(Document, frozen=True):
 
 
 class Verdict(Document, frozen=True, kw_only=True):
-    """Whether a published result can be had again.
+    """Result of scoring a run again.
 
     Attributes:
-        equal: whether all is as it was.
-        reasons: why figures may differ, each reason once; where inputs and options are equal, that is said.
-        figures: what the run has and what was found, by key.
-        mismatches: what differs beside them.
+        equal: whether everything is the same.
+        reasons: distinct reasons why metrics may differ; also a reason if inputs and options are the same.
+        figures: each metric in the run and when scored again, by key.
+        mismatches: other differences.
     """
 
     equal: bool
@@ -79,7 +79,7 @@ class Verdict(Document, frozen=True, kw_only=True):
 
 
 def options_of(run: Run) -> Options:
-    """The protocols of a run, to score by them again; what could not be measured is asked for again, too."""
+    """Return the protocols of a run, to score by them again, including those that could not be measured."""
     absent = run.absent or {}
     semantic = run.semantic.options if run.semantic else SEMANTIC["shoe"] if _OF_TRIPLETS & absent.keys() else None
     by_person = [each.options for each in run.by_person]
@@ -89,10 +89,9 @@ def options_of(run: Run) -> Options:
 
 
 def verify(kept: Run, found: Run) -> Verdict:
-    """Hold a run to what was measured anew: facts and options; and where these are equal, all that it holds.
+    """Compare a run with the result of scoring again: facts and options, and if these are equal, all its content.
 
-    Numbers count as equal within 1e-9. What single raters say, and the interval, are held to what was found where the
-    run has them.
+    Numbers are equal within 1e-9. Values of single raters and the interval are compared if the run has them.
     """
     of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (kept, found))
     mismatches = [
@@ -100,7 +99,7 @@ def verify(kept: Run, found: Run) -> Verdict:
         for name in dict.fromkeys([*_WHY, *of_run, *now])
         if of_run.get(name) != now.get(name)
     ]
-    mismatches = mismatches or list(_unlike_parts(kept, found))
+    mismatches = mismatches or list(_different_parts(kept, found))
     before, after = kept.figures(), found.figures()
     figures = {
         key: VerifiedFigure(run=a, now=b, equal=a is b if a is None or b is None else abs(a - b) <= _ROUNDING)
@@ -111,31 +110,31 @@ def verify(kept: Run, found: Run) -> Verdict:
     return Verdict(equal=equal and not mismatches, reasons=reasons, figures=figures, mismatches=tuple(mismatches))
 
 
-def _unlike_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
-    """What differs though facts and options are equal."""
-    one, other = ([f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found))
+def _different_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
+    absent = ([f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found))
     lists: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [
         ("image list", "image", kept.images, found.images),
         ("class table", "line", kept.classes.table.splitlines(), found.classes.table.splitlines()),
         ("notes", "note", kept.notes, found.notes),
-        ("absent", "part", one, other),
+        ("absent", "part", *absent),
     ]
     for name, noun, before, after in lists:
         yield from _unlike(name, noun, [before], [after])
     parts = kept.all_parts, found.all_parts
     for name in dict.fromkeys([*parts[0], *parts[1]]):
-        a, b = (of.get(name) for of in parts)
+        a, b = (each.get(name) for each in parts)
         for noun, fields in _ROWS.items():
             own = [field for field in fields if hasattr(a or b, field)]
-            yield from _unlike(name, noun, *([getattr(of, field, ()) for field in own] for of in (a, b)))
+            yield from _unlike(name, noun, *([getattr(part, field, ()) for field in own] for part in (a, b)))
     anew = _layers(found)
     for name, values in _layers(kept).items():
         pair = values, anew.get(name, {})
-        yield from _unlike(name, "figure", *([[*of], np.array([*of.values()])] for of in pair))
+        yield from _unlike(name, "figure", *([[*each], np.array([*each.values()])] for each in pair))
 
 
 def _layers(run: Run) -> dict[str, dict[str, float]]:
-    """What single raters say, and the ends of intervals."""
+    # Values of single raters, and the ends of intervals.
+
     layers = {} if run.spread is None else {"raters": dict(run.spread.raters)}
     if run.interval is not None:
         for name, ends in (("interval of map", run.interval.map), ("interval of mf1", run.interval.mf1)):

@@ -1,8 +1,7 @@
-"""Average precision of ranked lists with labels in 0..1, by each interpolation of the field.
+"""Average precision of ranked lists with credits in 0..1, by each interpolation of the field.
 
-A class's list is long, but only its entries with a positive label raise recall, and between two of them precision only
-falls. So a list is held as its positives: rank and label. All functions take many lists at once (one list a row), which
-is how the expectation over tied orders is computed.
+Only entries with credit raise recall, and between two of them precision only falls. A list is therefore stored as the
+ranks and credits of these entries. Functions take many lists at once, one per row.
 """
 
 from __future__ import annotations
@@ -17,20 +16,14 @@ from numpy.typing import NDArray
 from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices, Mask, expand, random_numbers, runs, stable_order
 
-# The orders that a ranked list with tied scores can take.
 #
-# A list is held by its entries of positive credit. The rank of an entry is certain where its score is unique in the
-# list
-# or where all entries of its score have the same credit; the rest form groups whose members take any rank of the group.
-# Every function returns ranks and credits as (orders, positives) matrices for ``average_precision``.
-
 _PAIRS = 128
-"""Mirrored pairs of orders drawn for a list."""
+"""Pairs of an order of ties and its mirror image, drawn per list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Entries of one score that differ in credit: ``size`` ranks after the first ``above``."""
+    """Entries of one score whose credits differ: ``size`` ranks after the first ``above``."""
 
     above: int
     size: int
@@ -39,11 +32,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedList:
-    """A ranked list whose order is partly open.
+    """A ranked list with ties whose order is open.
+
+    A rank is certain if its score is unique in the list, or if all entries of its score have the same credit. All other
+    entries form groups, whose members may take any rank of the group.
 
     Attributes:
-        rank, credit: 1-based ranks and credits of the positive entries whose rank is certain.
-        groups: the tied entries whose order changes AP.
+        rank, credit: 1-based ranks and credits of the positive entries with a certain rank.
+        groups: tied entries whose order changes AP.
     """
 
     rank: Floats
@@ -52,11 +48,11 @@ class TiedList:
 
     @classmethod
     def of(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
-        """Split the positives of a list.
+        """Split the r entries with credit of a list into certain ranks and groups.
 
         Args:
-            above: (r,) entries with a higher score, ascending.
-            equal: (r,) entries with the same score, itself included.
+            above: (r,) number of entries with a higher score, ascending.
+            equal: (r,) number of entries with the same score, itself included.
             credit: (r,) credits above 0, descending within one score.
         """
         starts = np.flatnonzero(np.diff(above, prepend=-1))
@@ -73,11 +69,11 @@ class TiedList:
 
     @property
     def orders(self) -> int:
-        """How many arrangements of the positives exist."""
+        """Number of possible orders of the entries with credit."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def listed(self) -> tuple[Floats, Floats]:
-        """Every arrangement once; a single row where nothing is open."""
+        """Return (orders, positives) ranks and credits of every possible order; one row if nothing is tied."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
@@ -85,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Random arrangements, seeded by the list's number; rows 2i and 2i + 1 mirror each other."""
+        """Return ranks and credits of random orders, seeded by the list's number; rows 2i and 2i + 1 are mirrored."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -101,10 +97,10 @@ class TiedList:
 
 
 def _distinct_positions(stream: int, size: int, members: int) -> Indices:
-    """(_PAIRS, members) positions of a group, all orders of all choices equally likely."""
+    """Return (_PAIRS, members) positions in a group; all orders of all choices are equally likely."""
     if members * members > 2 * size:
         return np.argsort(random_numbers(stream, (_PAIRS, size)), axis=1)[:, :members]
-    # Floyd's way to choose a few of many: a position that is taken already gives way to the last one not yet allowed.
+    # Floyd's algorithm: a position already taken is replaced by the last one of those allowed so far.
     numbers = random_numbers(stream, (_PAIRS, 2 * members))
     chosen = np.empty((_PAIRS, members), np.int64)
     for member in range(members):
@@ -116,9 +112,9 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
 
 
 EPSILON = 1e-8
-"""Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""
+"""Added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38."""
 GRID_TOLERANCE = 1e-12
-"""What fractional recall may miss a threshold of a grid by."""
+"""By how much fractional recall may miss a threshold of a grid."""
 
 
 _STEP = np.arange(11)
@@ -128,24 +124,21 @@ GRIDS: dict[Interpolation, Floats] = {
     Interpolation.ELEVEN: _STEP / 10,
     Interpolation.HUNDRED_ONE: np.arange(101) / 100,
 }
-"""Recalls at which precision is taken, of the rules that have a grid."""
+"""Recall thresholds of the interpolations that have a grid."""
 
 
 def average_precision(
     rank: Floats, label: Floats, truths: Indices, interpolation: Interpolation, epsilon: float
 ) -> Floats:
-    """Average precision of some lists.
+    """Return the (lists,) average precision of some lists, 0..1.
 
     Args:
-        rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in ranks at
-            infinity with label 0.
+        rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in infinite ranks with label 0.
         label: (lists, positives) credit of the entry at each rank, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
-        epsilon: added to the denominators by the rules that integrate; what recall may miss a threshold by, in the
-            rules with a grid: sums of fractional credit differ in their last digits by order.
-
-    Returns:
-        (lists,) values in 0..1.
+        interpolation: rule for the precision-recall curve.
+        epsilon: added to the denominators by rules that integrate. For rules with a grid, by how much recall may miss a
+            threshold, because sums of fractional credit differ in their last digits with their order.
     """
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
@@ -173,13 +166,9 @@ def _envelope(precision: Floats) -> Floats:
     return np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
 
 
-# Ranked lists of many classes, and their average precision with a policy for ties.
 #
-# Entries (class, score, credit) of all classes come in one array. Each class's list is sorted by descending score;
-# where
-# scores tie, a policy says what the order is (:class:`~shoe.benchmarks.protocol_options.Ties`).
-
 _MOST_LISTED_ORDERS = 5040
+"""Orders of ties up to which the expectation is exact: 7!."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,12 +176,12 @@ class RankedLists:
     """Average precision of the lists of K classes.
 
     Attributes:
-        ap: (K,) values in 0..1; 0 where a class has no truths.
-        error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
-        recall: (K,) credit of the whole list by truths, 0..1.
+        ap: (K,) values in 0..1; 0 for classes without ground truth.
+        error: (K,) standard error of ``ap`` from randomly drawn orders; 0 if exact.
+        recall: (K,) credit of the whole list divided by the number of ground truths, 0..1.
         entries: (K,) number of entries.
-        tied: number of entries that share class and score with another entry, in classes with truths.
-        ties_matter: whether entries of different credit are among those that tie, so that orders differ in AP.
+        tied: number of entries that share class and score with another entry, in classes with ground truth.
+        ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """
 
     ap: Floats
@@ -212,15 +201,15 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Rank the entries of every class.
+    """Sort the entries of every class by descending score, and return its average precision.
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
         score: (n,) confidence.
         credit: (n,) 0 to 1; a false positive has 0.
-        truths: (K,) ground truths per class.
-        ap: how a curve becomes a number.
-        ties: the order of equal scores.
+        truths: (K,) number of ground truths per class.
+        ap: interpolation of the precision-recall curve.
+        ties: order of equal scores.
         epsilon: see :func:`average_precision`.
     """
     classes = len(truths)
@@ -275,15 +264,15 @@ def ranked_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRanking:
-    """Entries ranked once, of which some may then go, or earn credit in another class; p entries, K classes.
+    """Entries that are ranked once and then scored with some removed or moved to another class; used by oracles.
 
-    Of equal scores the first comes first. What oracles do to predictions is scored so in a fraction of the time.
+    There are p entries and K classes. Of equal scores the first comes first.
 
     Attributes:
         rank: (p,) rank of each entry among all, from 0.
-        ranked: (r,) the entries that are of a class, by class and then by rank.
+        ranked: (r,) entries of a class, by class and then by rank.
         keys: (r,) class and rank of each as one number, ascending.
-        starts: (K + 1,) where each class begins.
+        starts: (K + 1,) position in ``ranked`` where each class begins.
     """
 
     rank: Indices
@@ -296,8 +285,9 @@ class FixedRanking:
         """Rank entries.
 
         Args:
-            category: (p,) class of each; -1 for none.
-            by_rank: (p,) the entries by descending score.
+            category: (p,) class of each entry; -1 for none.
+            by_rank: (p,) entries by descending score.
+            classes: number of classes, K.
         """
         rank = np.empty(len(by_rank), np.int64)
         rank[by_rank] = np.arange(len(by_rank))
@@ -307,26 +297,26 @@ class FixedRanking:
         return cls(rank, ranked, own * len(rank) + rank[ranked], np.searchsorted(own, np.arange(classes + 1)))
 
     def false_before(self, false: Mask) -> NDArray[np.int32]:
-        """(r + 1,) number of false positives before each position in ``ranked``, from (p,) which entries are false."""
+        """Return the (r + 1,) number of false positives before each position in ``ranked``, from a (p,) mask."""
         before = np.zeros(len(self.ranked) + 1, np.int32)
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
     def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
-        """Position in ``ranked`` that entries of some ranks have, or would have, in some classes."""
+        """Return the positions in ``ranked`` that entries of some ranks have, or would have, in some classes."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(
         self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
     ) -> RankedLists:
-        """Score what is left.
+        """Return the average precision of the remaining entries.
 
         Args:
             false: (p,) entries that are false positives of their own class.
-            true: (q,) entries with full credit; none of them is false too.
-            category: (q,) the class of which each is a true positive.
-            truths: (K,) ground truths per class.
-            ap: how a curve becomes a number.
+            true: (q,) entries with full credit; none of them is in ``false``.
+            category: (q,) class of which each is a true positive.
+            truths: (K,) number of ground truths per class.
+            ap: interpolation of the precision-recall curve.
         """
         classes = len(truths)
         false_before = self.false_before(false)
@@ -339,7 +329,7 @@ class FixedRanking:
         ranks = position + false_before[np.searchsorted(self.keys, keys)] - false_before[self.starts[own]]
         values = np.zeros(classes)
         longest, shorter = true_per_class.max(initial=0), 0
-        while shorter < longest:  # lists of about one length together, as a matrix that ends in infinities
+        while shorter < longest:  # lists of similar length together, as a matrix that ends in infinite ranks
             limit = max(8, 4 * shorter)
             k = np.flatnonzero((true_per_class > shorter) & (true_per_class <= limit))
             which, place = expand(np.zeros(len(k), np.int64), true_per_class[k])
@@ -352,7 +342,10 @@ class FixedRanking:
 
 
 def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
-    """Whether any of m positives ties with an entry of another credit, by number and entries of its score."""
+    """Return whether any of m positives ties with an entry of another credit.
+
+    ``place`` is equal for entries of one score, and ``equal`` the number of entries with that score.
+    """
     order = np.argsort(place, kind="stable")
     start, size = runs(place[order])
     ordered = gains[order]
@@ -361,5 +354,5 @@ def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
 
 
 def number_tied(equal: Mask) -> int:
-    """Number of entries with ties, from (n - 1,) whether each entry of a sorted list and the next one tie."""
+    """Return the number of tied entries, from (n - 1,) whether neighbours in a sorted list have equal scores."""
     return int((np.append(equal, False) | np.append(False, equal)).sum())

@@ -1,7 +1,6 @@
-"""What scoring yields: the ranked entries of every class, as a value that can be scored, changed and resampled.
+"""Ranked entries of every class, the common value of all protocols, which can be scored, changed and resampled.
 
-An entry is a prediction that counts for a class: its score, and the credit (0 to 1) that it earns; a false positive
-earns none. Strict and semantic scores, oracles, bounds and resampling all make entries, and rank them here.
+An entry is a prediction that counts for a class. It has a score and a credit from 0 (false positive) to 1.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Ranke
 
 
 class Means(NamedTuple):
-    """Means over classes, or differences of such, as fractions; None where there is no class to average."""
+    """Mean average precision over classes, or differences of it, as fractions; None without a class to average."""
 
     map: float | None
     map_rare: float | None
     map_non_rare: float | None
 
     def minus(self, other: Means) -> Means:
-        """The differences; None where either is."""
+        """Return the differences; None if one of the two values is None."""
         return Means(*map(minus, self, other))
 
 
 def minus(a: float | None, b: float | None) -> float | None:
-    """A difference; None where either is."""
+    """Return ``a - b``, or None if one of them is None."""
     return None if a is None or b is None else a - b
 
 
 class PartMean(Document, frozen=True, kw_only=True):
-    """Means over a part of the classes, None where there are none; and how many classes they are over."""
+    """Means over a part of the classes, None if no class is in the mean; ``classes`` is the number in the mean."""
 
     map: Fraction | None = None
     classes: Count
@@ -46,7 +45,7 @@ class PartMean(Document, frozen=True, kw_only=True):
 
 
 def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
-    """The harmonic mean of seen and unseen classes, as generalised zero-shot work reports it; None without the two.
+    """Return the harmonic mean of the mAP of seen and unseen classes, as in generalised zero-shot work, or None.
 
     >>> harmonic_mean({"unseen": PartMean(map=0.2, classes=120), "seen": PartMean(map=0.3, classes=480)})
     0.24
@@ -60,15 +59,14 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How entries become figures.
+    """Rules by which entries become average precision.
 
     Attributes:
-        ap: how a precision-recall curve becomes a number.
-        ties: the order of equal scores.
+        ap: interpolation of the precision-recall curve.
         epsilon: see :func:`~shoe.scoring.average_precision.average_precision`.
-        truthless_count: whether a class without ground truth is in the mean, at 0.
-        skip_without_hit: whether a class with entries and no credit is left out of the mean.
-        parts_need_entries: whether a class without entries is left out of the means of rare and non-rare classes.
+        truthless_count: whether classes without ground truth are in the mean, with 0.
+        skip_without_hit: whether classes with entries but without credit are left out of the mean.
+        parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
         unseen_apart: whether classes without a training pair are left out of the mean over all, but not of parts.
     """
 
@@ -82,7 +80,7 @@ class Rule:
 
     @classmethod
     def of(cls, options: StrictOptions | SemanticOptions) -> Rule:
-        """Read it from options (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
+        """Return the rules that options set (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
         if isinstance(options, SemanticOptions):
             epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
             return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
@@ -96,7 +94,7 @@ class Rule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """(K,) classes in the mean whatever is predicted, from the (K,) ground truths of each and who takes part."""
+        """Return the (K,) classes in the mean, whatever is predicted, from the (K,) ground truths per class."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 
@@ -105,8 +103,8 @@ class ClassScores(RankedLists):
     """Average precision per class, and the classes that means are over; K classes.
 
     Attributes:
-        in_mean: (K,) classes in the mean over all.
-        in_parts: (K,) classes in the means over rare, non-rare and unseen classes, each with its own.
+        in_mean: (K,) classes in the mean over all classes.
+        in_parts: (K,) classes that count in the means over rare, non-rare and unseen classes.
     """
 
     in_mean: Mask
@@ -114,11 +112,13 @@ class ClassScores(RankedLists):
 
     @classmethod
     def of(cls, lists: RankedLists, truths: Indices, counted: Mask, rule: Rule, unseen: Mask) -> ClassScores:
-        """Decide which classes are in the means: the one place where that is done.
+        """Decide which classes are in the means.
 
         Args:
-            truths: (K,) ground truths per class.
+            lists: average precision of every class.
+            truths: (K,) number of ground truths per class.
             counted: (K,) classes that take part at all.
+            rule: rules for the means.
             unseen: (K,) classes without a training pair.
         """
         in_mean = rule.in_mean(truths, counted)
@@ -129,12 +129,12 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """AP over each of some parts of the classes."""
+        """Return the mean AP over each part of the classes, given as (K,) masks by name."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
     def means(self, rare: Mask, unseen: Mask) -> Means:
-        """AP over all classes, rare and non-rare ones."""
+        """Return the mean AP over all, rare and non-rare classes."""
         return Means(
             mean_over(self.ap, self.in_mean),
             mean_over(self.ap, self.in_parts & rare),
@@ -144,19 +144,18 @@ class ClassScores(RankedLists):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """The entries of K classes; n entries, t ground truths, both on images with numbers.
+    """Entries of K classes: n entries and t ground truths on numbered images.
 
     Attributes:
         category: (n,) class of each entry, 0 to K - 1.
-        image: (n,) its image.
-        score: (n,) its confidence. Of equal scores the order of entries decides, where the rule says so.
-        credit: (n,) what it earns, 0 to 1.
-        truth_category: (t,) class of each ground truth.
-        truth_image: (t,) its image.
+        image: (n,) image of each entry.
+        score: (n,) confidence; of equal scores the order of entries decides, if the rule says so.
+        credit: (n,) credit, 0 to 1.
+        truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) classes that take part.
-        rare: (K,) classes that are rare.
-        parts: (K,) each, further parts of the classes that have means of their own: those of a class split.
-        unseen: (K,) classes without a training pair, which are neither rare nor not; (1,) False where there is none.
+        rare: (K,) rare classes.
+        parts: (K,) classes of each part of a class split, by name.
+        unseen: (K,) classes without a training pair, neither rare nor non-rare; (1,) False if there is none.
 
     Example:
         >>> import numpy as np
@@ -184,63 +183,65 @@ class Entries:
 
     @property
     def truths(self) -> Indices:
-        """(K,) ground truths of each class that takes part."""
-        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
+        """(K,) number of ground truths of each class that takes part."""
+        return truths_per_class(self.truth_category, self.counted)
 
     def scores(self) -> ClassScores:
-        """Average precision of every class."""
+        """Return the average precision of every class."""
         rule, truths = self.rule, self.truths
         columns, how = (self.category, self.score, self.credit), (rule.ap, rule.ties, rule.epsilon)
         return ClassScores.of(ranked_lists(*columns, truths, *how), truths, self.counted, rule, self.unseen)
 
     def means(self) -> Means:
-        """Mean average precision, over all, rare and non-rare classes."""
+        """Return the mean average precision over all, rare and non-rare classes."""
         return self.scores().means(self.rare, self.unseen)
 
     def select(self, rows: Mask | Indices) -> Entries:
-        """Some of the entries, in the order asked for, with all ground truths."""
-        columns = {name: getattr(self, name)[rows] for name in ("category", "image", "score", "credit")}
-        return replace(self, **columns)
+        """Return some entries, in the order of ``rows``, with all ground truths."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in ("category", "image", "score", "credit")})
 
     def take_images(self, index: Indices) -> Entries:
-        """The entries and ground truths of (m,) images, one after the other, numbered anew from 0.
+        """Return the entries and ground truths of (m,) images, one after the other, renumbered from 0.
 
-        Scored, they are what predictions on these images would be, an image that is named twice being two; but for
-        options that look at all images at once, as a cap per class does.
+        Their score is that of predictions on these images, where an image listed twice counts as two images. Options
+        that look at all images at once, like a cap per class, are the exception.
         """
         truth, truth_image = rows_of_images(self.truth_image, index)
         of_truth = self.truth_category[truth]
         entry, image = rows_of_images(self.image, index)
-        # A class none of whose ground truths was drawn has no list, as where it never had one.
+        # A class without a drawn ground truth has no list, like a class that never had a ground truth.
         ranked = (np.bincount(of_truth, minlength=len(self.counted)) > 0)[self.category[entry]]
-        kept = self.select(entry[ranked])
-        return replace(kept, image=image[ranked], truth_category=of_truth, truth_image=truth_image)
+        drawn = self.select(entry[ranked])
+        return replace(drawn, image=image[ranked], truth_category=of_truth, truth_image=truth_image)
 
 
 def mean_over(values: Floats, mask: Mask) -> float | None:
-    """Mean of the masked values; None, not 0 or NaN, where there are none."""
+    """Return the mean of the masked values; None, not 0 or NaN, if there are none."""
     return float(values[mask].mean()) if mask.any() else None
 
 
+def truths_per_class(category: NDArray[np.integer], counted: Mask) -> Indices:
+    """Return the (K,) number of ground truths per class, from their (t,) classes; 0 for classes not counted."""
+    return np.where(counted, np.bincount(category, minlength=len(counted)), 0)
+
+
 def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
-    """Rows of some images, in the order asked for, and which of the images asked for each is on."""
+    """Return the rows of some images, in the order of ``index``, and the position in ``index`` that each is from."""
     count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
     which, position = expand((np.cumsum(count) - count)[index], count[index])
     return stable_order(image)[position], which
 
 
-# What SHOE-mF1 and the miss rates count, as a value that can be scored and resampled: sums over images.
-
 Amounts = Floats | Indices
 
 
 class F1Figures(Document, frozen=True):
-    """What Algorithm 2 yields, fractions 0..1; None where there is nothing to measure.
+    """Metrics of Algorithm 2, fractions 0..1; None if there is nothing to measure.
 
     Attributes:
         mf1: mean of F1 over classes.
-        gt_miss_rate: share of ground truths without a match.
-        prediction_miss_rate: share of predictions without a match.
+        gt_miss_rate: fraction of ground truths without a match.
+        prediction_miss_rate: fraction of predictions without a match.
     """
 
     mf1: Fraction | None = None
@@ -249,7 +250,7 @@ class F1Figures(Document, frozen=True):
 
 
 class F1Rule(NamedTuple):
-    """How counts become figures: the options ``recall``, ``f1-classes`` and ``prediction-misses`` (A24 to A26)."""
+    """Options ``recall``, ``f1-classes`` and ``prediction-misses``, by which counts become metrics (A24 to A26)."""
 
     recall: Literal["fn", "truth"]
     classes: Literal["truth", "counted"]
@@ -257,17 +258,17 @@ class F1Rule(NamedTuple):
 
     @classmethod
     def of(cls, options: SemanticOptions) -> F1Rule:
-        """Read it from options."""
+        """Return the rules that options set."""
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:
-        """Algorithm 2, lines 9-36: F1 per class, and which classes are in the mean.
+        """Return F1 per class, and which classes are in the mean (Algorithm 2, lines 9-36).
 
         Args:
-            true: (..., K) similarity of all matches of each class.
-            false: (..., K) what its matches lack of similarity 1, and its false positives.
-            found: (..., K) its ground truths that are matched.
-            truths: (..., K) its ground truths.
+            true: (..., K) sum of the similarities of all matches of each class.
+            false: (..., K) what its matches lack to similarity 1, and its false positives.
+            found: (..., K) number of its matched ground truths.
+            truths: (..., K) number of its ground truths.
             counted: (K,) classes that take part.
         """
         wanted = true + (truths - found) if self.recall == "fn" else truths
@@ -281,16 +282,13 @@ class F1Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class F1Entries:
-    """The matching behind SHOE-mF1, of K classes; n matched ground truths, u unmatched predictions, t ground truths.
+    """Matching behind SHOE-mF1, of K classes: n matched ground truths, u unmatched predictions, t ground truths.
 
     Attributes:
-        category: (n,) class of each ground truth that is matched.
-        image: (n,) its image.
-        sigma: (n,) similarity of its match, 0 to 1.
-        unmatched_category: (u,) class that each unmatched prediction is a false positive of, -1 where of none.
-        unmatched_image: (u,) its image.
-        truth_category: (t,) class of each ground truth.
-        truth_image: (t,) its image.
+        category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
+        unmatched_category: (u,) class of which each unmatched prediction is a false positive, -1 for none.
+        unmatched_image: (u,) image of each unmatched prediction.
+        truth_category, truth_image: (t,) class and image of each ground truth.
         counted: (K,) classes that take part.
     """
 
@@ -306,11 +304,11 @@ class F1Entries:
 
     @property
     def truths(self) -> Indices:
-        """(K,) ground truths of each class that takes part."""
-        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
+        """(K,) number of ground truths of each class that takes part."""
+        return truths_per_class(self.truth_category, self.counted)
 
     def f1(self) -> tuple[Floats, Mask]:
-        """(K,) F1 per class, and which classes are in the mean."""
+        """Return (K,) F1 per class, and which classes are in the mean."""
         classes, charged = len(self.counted), self.unmatched_category[self.unmatched_category >= 0]
         true = np.bincount(self.category, weights=self.sigma, minlength=classes)
         false = np.bincount(self.category, weights=1 - self.sigma, minlength=classes)
@@ -319,7 +317,7 @@ class F1Entries:
         return self.rule.f1(true, false, found, self.truths, self.counted)
 
     def figures(self) -> F1Figures:
-        """The means and shares."""
+        """Return mF1 and the miss rates."""
         found, truths = len(self.category), int(self.truths.sum())
         predictions = found + len(self.unmatched_category)
         charged = self.rule.misses == "charged"
@@ -331,14 +329,15 @@ class F1Entries:
         )
 
     def take_images(self, index: Indices) -> F1Entries:
-        """The same of (m,) images, one after the other, numbered anew from 0; an image that is named twice is two.
+        """Return the matching of (m,) images, renumbered from 0; an image listed twice counts as two images.
 
-        Which predictions take part is as it was among all images (``tau-by`` looks at all of them at once).
+        The predictions that take part are those chosen among all images (``tau-by`` looks at all of them at once).
         """
         match, image = rows_of_images(self.image, index)
         unmatched, unmatched_image = rows_of_images(self.unmatched_image, index)
         truth, truth_image = rows_of_images(self.truth_image, index)
-        return F1Entries(
+        return replace(
+            self,
             category=self.category[match],
             image=image,
             sigma=self.sigma[match],
@@ -346,6 +345,4 @@ class F1Entries:
             unmatched_image=unmatched_image,
             truth_category=self.truth_category[truth],
             truth_image=truth_image,
-            counted=self.counted,
-            rule=self.rule,
         )

@@ -1,4 +1,4 @@
-"""Options for reading and scoring files, as the command line has them."""
+"""Options for reading and scoring files, as on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shoe.similarity import OF_DATASET, Similarity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """Options for reading and scoring files: those of ``shoe score``, by the same names."""
+    """Options of ``shoe score`` for reading and scoring files, under the same names."""
 
     ground_truth: Path | None
     dataset: str = DEFAULT
@@ -36,7 +36,7 @@ class ScoringOptions:
     image_labels: Path | None = None
 
     def truth(self) -> GroundTruth:
-        """Read the ground truth; which part of it counts, :meth:`part` says."""
+        """Read the ground truth; :meth:`part` then selects the images to score."""
         if self.ground_truth is None:
             raise OptionError("--ground-truth: found none, expected the annotation file that predictions are scored by")
         table = read_classes(self.classes, benchmark(self.dataset).classes) if self.classes else None
@@ -56,7 +56,7 @@ class ScoringOptions:
         )
 
     def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
-        """The images that are to count."""
+        """Return the part of the ground truth that is scored."""
         if self.subset is not None:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
@@ -64,15 +64,18 @@ class ScoringOptions:
     def score(
         self, table: Interactions, truth: GroundTruth, notes: ReadNotes, similarity: Similarity | None = None
     ) -> Report:
-        """Score predictions; ``similarity`` is the one that was asked for, if it is loaded already."""
-        how = similarity or self.similarity
-        return score(table, truth, similarity=how, protocols=self.protocols, options=self.options, notes=notes)
+        """Score predictions; ``similarity`` replaces the option if it is loaded already."""
+        return score(
+            table,
+            truth,
+            similarity=similarity or self.similarity,
+            protocols=self.protocols,
+            options=self.options,
+            notes=notes,
+        )
 
     def report(self, predictions: Path, tell: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
-        """Read and score one file, as ``shoe score`` does.
-
-        ``tell`` is called with what begins: "reading", then "scoring".
-        """
+        """Read and score one file, as ``shoe score`` does; ``tell`` is called with "reading", then with "scoring"."""
         tell("reading")
         truth = self.truth()
         table, notes = self.read(predictions, truth)

@@ -1,4 +1,4 @@
-"""How similar each predicted (verb, object) is to each HOI class: two small tables and a rule that combines them."""
+"""Similarity of predicted (verb, object) words to HOI classes: one table per part of speech, and a rule to combine."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
 from shoe.similarity.whole_interactions import WholeRatings, said
 
-# Similarities of whole interactions, where raters compared them: looked up by class and predicted words.
-
 
 @dataclass(frozen=True, eq=False)
 class WholeSimilarity:
-    """What raters said of m pairs of a class and a predicted verb and object.
+    """Similarity of m whole interactions that raters compared: a class and a predicted verb and object.
 
     Attributes:
-        keys: (m,) one number for each pair, ascending.
+        keys: (m,) one number per class and pair of words, ascending.
         values: (m,) similarity 0..1.
-        verb, object: (words,) number of each predicted word among those that were rated, -1 for others.
-        shape: numbers of rated objects and of classes.
+        verb, object: (words,) index of each predicted word among the rated words, -1 if not rated.
+        shape: number of rated objects, and of classes.
     """
 
     keys: Indices
@@ -44,16 +42,15 @@ class WholeSimilarity:
     def of(
         cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
     ) -> WholeSimilarity:
-        """Prepare the look-up of predicted words; a class and its own labels are left out, which are the same.
+        """Prepare the look-up of predicted words; pairs of a class and its own labels are left out.
 
-        Args:
-            values: (m,) the ensemble's of each; NaN for none.
+        ``rated`` are the pairs, and ``values`` their (m,) combined ratings, NaN for none.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
         hoi = class_of[
-            _index(_numbers(classes.verbs), class_verbs)[class_verb],
-            _index(_numbers(classes.objects), class_objects)[class_object],
+            _index(_positions(classes.verbs), class_verbs)[class_verb],
+            _index(_positions(classes.objects), class_objects)[class_object],
         ]
         exact = class_of[
             match_labels(list(of_verb), classes.verbs, "verb")[verb],
@@ -74,7 +71,7 @@ class WholeSimilarity:
     def found(
         self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> tuple[Mask, Floats]:
-        """Whether raters compared classes with predicted words, and their similarity; the arguments broadcast."""
+        """Return which classes and predicted words raters compared, and their similarity; arguments broadcast."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
         if not len(self.keys):
@@ -91,17 +88,18 @@ def _keys(
     return keys
 
 
-def _numbers(names: Sequence[str]) -> dict[str, int]:
-    return {name: number for number, name in enumerate(names)}
+def _positions(names: Sequence[str]) -> dict[str, int]:
+    return {name: position for position, name in enumerate(names)}
 
 
-def _index(numbers: Mapping[str, int], names: Iterable[str]) -> Ints:
-    return np.array([numbers.get(name, -1) for name in names], np.int32)
+def _index(positions: Mapping[str, int], names: Iterable[str]) -> Ints:
+    return np.array([positions.get(name, -1) for name in names], np.int32)
 
 
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""
 _LARGEST_BITMAP = 1 << 24
+"""Number of possible keys from which on sorting replaces a bitmap."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +107,13 @@ class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
-        verb_row, object_row: (K,) row of each class in the two tables.
+        verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
         rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
-        how: rule that makes one number of two.
-        weight: weight of the verb in it.
-        source: the map or measure that was looked up; None for tables that were made otherwise.
-        verb_senses, object_senses: id of the sense of each row of the tables, -1 for none; empty without ``source``.
-        whole: what raters said of whole interactions, which counts instead of the tables; None where it does not.
+        how: rule that combines the two similarities.
+        weight: weight of the verb in that rule, 0..1.
+        source: map or measure of the similarities; None for tables from elsewhere.
+        verb_senses, object_senses: sense ID of each table row, -1 for none; empty without ``source``.
+        whole: ratings of whole interactions, which take precedence over the tables; None if not used.
     """
 
     verbs: SimilarityTable
@@ -133,7 +131,7 @@ class HoiSimilarity:
 
     @classmethod
     def of(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
-        """Look up the similarity of every word that the predictions of a task use; as :meth:`of_words`."""
+        """Return the similarities of all words in a task's predictions; see :meth:`of_words`."""
         words = task.predictions
         return cls.of_words(task.truth.classes, words.verbs, words.objects, similarity, options)
 
@@ -146,10 +144,10 @@ class HoiSimilarity:
         similarity: Similarity,
         options: SemanticOptions,
     ) -> HoiSimilarity:
-        """Look up the similarity of predicted words.
+        """Return the similarities of predicted words.
 
         Raises:
-            OptionError: for options that ask for what the dataset or the map has not.
+            OptionError: if an option needs something that the dataset or the map does not have.
         """
         verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
         objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
@@ -187,15 +185,15 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """Of (verb words,) and (object words,): a number that is equal for words as similar to every class."""
+        """(verb words,) and (object words,) group of each word; words of a group are equally similar to all classes."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
-        if self.whole is not None:  # a word that was rated in whole interactions is like no other
+        if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])
             objects = np.column_stack([objects, self.whole.object])
-        return _meanings(verbs), _meanings(objects)
+        return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
-        """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
+        """Return the similarity 0..1 of classes to predicted words; arguments broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),
@@ -211,30 +209,28 @@ class HoiSimilarity:
         allowed: Indices,
         known: tuple[Indices, Floats] | None = None,
     ) -> tuple[Indices, Floats]:
-        """The most similar of the allowed classes (of ties the first) for each prediction.
+        """Return the (n,) most similar allowed class (the first of equals) per prediction, and its (n,) sigma.
 
         Args:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
-            known: (n,) an allowed class, and (n,) its sigma whatever the tables say; the same for equal words.
-
-        Returns:
-            (n,) class and (n,) its sigma.
+            allowed: classes, ascending.
+            known: (n,) allowed class and (n,) sigma that replaces the tables' value; the same for equal words.
         """
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
         if known is None:
             nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-            kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
-            new = np.setdiff1d(pairs, kept, assume_unique=True)
+            known_pairs, hoi, sigma = self._nearest_of_pairs.get(allowed.tobytes(), nothing)
+            new = np.setdiff1d(pairs, known_pairs, assume_unique=True)
             if len(new):
                 found = self._nearest(new, allowed)
-                kept = np.concatenate([kept, new])
-                order = np.argsort(kept)
+                known_pairs = np.concatenate([known_pairs, new])
+                order = np.argsort(known_pairs)
                 hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
-                kept = kept[order]
-                self._kept[allowed.tobytes()] = kept, hoi, sigma
-            place = np.searchsorted(kept, pairs)[which]
+                known_pairs = known_pairs[order]
+                self._nearest_of_pairs[allowed.tobytes()] = known_pairs, hoi, sigma
+            place = np.searchsorted(known_pairs, pairs)[which]
             return hoi[place], sigma[place]
         hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
         hoi[which], sigma[which] = known
@@ -242,14 +238,14 @@ class HoiSimilarity:
         return hoi[which], sigma[which]
 
     @cached_property
-    def _kept(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
-        """By allowed classes: pairs of words, ascending, their nearest class, and its sigma."""
+    def _nearest_of_pairs(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
+        """Cache per set of allowed classes: ascending pairs of words, their nearest class, and its sigma."""
         return {}
 
     def _nearest(
         self, pairs: Indices, allowed: Indices, known: tuple[Indices, Floats] | None = None
     ) -> tuple[Indices, Floats]:
-        """:meth:`nearest_class` for pairs of words as one number each."""
+        # As nearest_class, for pairs of words as one number each.
         words = self.objects.values.shape[1]
         hoi, sigma = known or (np.zeros(len(pairs), np.int64), np.zeros(len(pairs)))
         step = max(1, _CELLS // len(allowed))
@@ -272,17 +268,16 @@ class HoiSimilarity:
         verb: NDArray[np.integer],
         object_: NDArray[np.integer],
     ) -> tuple[Indices, Floats]:
-        """The class of the most similar ground truth of the same image (of ties the first class) for each prediction.
+        """Return the (n,) class of the most similar ground truth on a prediction's image, and its (n,) sigma.
+
+        Of equally similar ground truths the first class is taken.
 
         Args:
             hoi: (t,) class of each ground truth.
             first: (n,) first ground truth on each prediction's image.
-            count: (n,) their number, at least one.
+            count: (n,) number of ground truths on it, at least one.
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
-
-        Returns:
-            (n,) class and (n,) its sigma.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
         for start, end in blocks(count, _CELLS):
@@ -295,9 +290,9 @@ class HoiSimilarity:
         return nearest, sigma
 
 
-def _meanings(words: Floats) -> Ints:
-    number: dict[bytes, int] = {}
-    return np.array([number.setdefault(word.tobytes(), len(number)) for word in words], np.int32)
+def _equal_rows(words: Floats) -> Ints:
+    group: dict[bytes, int] = {}
+    return np.array([group.setdefault(word.tobytes(), len(group)) for word in words], np.int32)
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
@@ -313,14 +308,14 @@ def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
 
 
 def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:
-    """Distinct (sense, word) pairs, and the index of each class among them."""
+    """Return the distinct (sense, word) pairs, and the index of each class among them."""
     number: dict[tuple[int, str], int] = {}
     row = [number.setdefault(pair, len(number)) for pair in zip(senses.tolist(), words, strict=True)]
     return list(number), np.array(row, np.int64)
 
 
 def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:
-    """The sense that a class counts by; ``sense`` is the class table's."""
+    """Return the sense of a class under the option ``senses``; ``sense`` is the one in the class table."""
     if senses == "first":
         candidates = resolve(word, part).candidates
         return candidates[0].synset if candidates else -1
@@ -333,26 +328,21 @@ def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses:
 
 
 def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:
-    """Elements of a table; one flat index is twice as fast as a pair of them."""
+    # One flat index is twice as fast as a pair of indices.
     return table.ravel().take(row * np.int64(table.shape[1]) + column)
-
-
-# How similar the classes of a benchmark are to each other: what a prediction of one earns where another is there.
 
 
 def class_similarity(
     classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Callable[[Indices, Indices], Floats]:
-    """Compare classes as scoring does.
+    """Return a function of R and S classes that computes their (R, S) similarities 0..1, as scoring does.
 
-    Returns:
-        What takes R and S classes and returns (R, S) similarities 0..1, of each two the larger of what the one earns as
-        a prediction of the other.
+    The similarity of two classes is the larger credit that a prediction of one gains as the other.
     """
     table = HoiSimilarity.of_words(classes, classes.verbs, classes.objects, similarity, options or SemanticOptions())
 
     def similar(rows: Indices, columns: Indices) -> Floats:
-        (one, other), verb, object_ = np.broadcast_arrays(rows[:, None], columns), classes.verb, classes.object
-        return np.maximum(table.sigma(one, verb[other], object_[other]), table.sigma(other, verb[one], object_[one]))
+        (a, b), verb, object_ = np.broadcast_arrays(rows[:, None], columns), classes.verb, classes.object
+        return np.maximum(table.sigma(a, verb[b], object_[b]), table.sigma(b, verb[a], object_[a]))
 
     return similar

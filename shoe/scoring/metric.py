@@ -1,4 +1,4 @@
-"""A streaming metric for training loops: collect batches, merge workers, compute once."""
+"""Streaming metric for training loops."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from shoe.similarity import OF_DATASET
 
 
 class Metric:
-    """Collects predictions; ``compute`` is :func:`shoe.score` of all of them, in whatever batches they came.
+    """Streaming metric: ``compute`` is :func:`shoe.score` of all predictions given to ``update``.
 
     A batch is a table; :meth:`Interactions.from_columns` makes one from the arrays of a training loop. An image may
-    come in several batches, its rows in order: matching, caps and repeats look at all of an image, and tau at all of a
-    data set, so rows are kept until then, each number in the smallest type that holds it to the last bit: 40 bytes a
-    triplet whose numbers were single precision, which is less than its entries under two protocols take.
+    come in several batches, its rows in order. Rows are kept until ``compute``, because matching, caps and repeats
+    depend on all rows of an image, and tau on all rows of the data set. Each column takes the smallest type that keeps
+    its values exactly: 40 bytes per triplet of single-precision numbers.
 
     Example:
         >>> import numpy as np, shoe
@@ -51,47 +51,47 @@ class Metric:
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> None:
-        """Take what :func:`shoe.score` takes.
+        """Check the arguments of :func:`shoe.score`.
 
         Args:
-            truth: what predictions are scored against.
-            similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
-            protocols: names of protocols; the benchmark's defaults if none.
-            options: ``NAME=VALUE`` settings that change the protocols' choices.
+            truth: ground truth to score against.
+            similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
+            protocols: names of protocols; if empty, the benchmark's defaults.
+            options: ``NAME=VALUE`` settings that change the options of the protocols.
 
         Raises:
-            OptionError: as :func:`shoe.score` does, before any batch is collected.
+            OptionError: for an unknown protocol, option or value.
         """
         check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
         benchmark, labels = truth.benchmark, truth.image_labels is not None
         names = protocols or benchmark.usual_protocols
         choose(names, options, benchmark.protocols, benchmark.role_protocols, image_labels=labels)
         self.truth = truth
-        named = truth.benchmark.similarity if similarity == OF_DATASET else similarity
-        self._settings = named, tuple(protocols), tuple(options)
+        similarity = benchmark.similarity if similarity == OF_DATASET else similarity
+        self._settings = similarity, tuple(protocols), tuple(options)
         self._batches: list[Interactions] = []
 
     def __repr__(self) -> str:
         return f"<Metric: {self.truth!r}, {sum(map(len, self._batches)):,} predictions so far>"
 
     def update(self, predictions: Interactions) -> None:
-        """Add the predictions of some images; numbers are copied, so the caller may use its arrays again.
+        """Add the predictions of some images; arrays are copied, so the caller may reuse them.
 
         Raises:
-            OptionError: for what is no table of them.
+            OptionError: if ``predictions`` is not a table of predictions.
         """
         check_kind("predictions", predictions, Interactions, "shoe.Interactions.from_columns(...)")
         self._batches.append(_packed(predictions, self._batches[-1] if self._batches else predictions))
 
     def reset(self) -> None:
-        """Forget all batches, as before the first."""
+        """Delete all batches."""
         self._batches = []
 
     def merge(self, other: Metric) -> None:
-        """Add what another worker collected.
+        """Add the batches of another worker's metric.
 
         Raises:
-            OptionError: for a metric of another ground truth, map, protocols or options, or this one itself.
+            OptionError: if its ground truth, map, protocols or options differ, or if it is this metric itself.
         """
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         if other is self:
@@ -106,19 +106,20 @@ class Metric:
         self._batches += other._batches
 
     def compute(self) -> Report:
-        """Score everything collected so far.
+        """Score all predictions collected so far.
 
         Raises:
-            OptionError: for an unknown protocol, option or value.
-            InputError: when the predictions and the ground truth have no image in common.
+            OptionError: for an unknown map, or an option that the map does not support.
+            InputError: if the predictions and the ground truth have no image in common.
         """
         similarity, protocols, options = self._settings
-        collected = concatenate(self._batches)
-        return score(collected, self.truth, similarity=similarity, protocols=protocols, options=options)
+        return score(
+            concatenate(self._batches), self.truth, similarity=similarity, protocols=protocols, options=options
+        )
 
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:
-    """A copy of a table with its numbers in small types, and vocabularies that are another table's shared with it."""
+    # Copy with compact columns; vocabularies equal to those of the table before are shared with it.
     return replace(
         table,
         sizes=table.sizes.copy(),

@@ -1,4 +1,4 @@
-"""Agent AP and role AP: how well persons and what they do are found, as V-COCO's official script scores it."""
+"""Agent AP and role AP, scored per person as in V-COCO's official script."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from shoe.scoring.matching.task import Task
 
 
 class OfAction(Document, frozen=True):
-    """An action, or one of its roles.
+    """Average precision of an action, or of an action with a role.
 
     Attributes:
-        ap: its average precision.
-        ground_truths: annotated persons who do it.
+        ap: average precision.
+        ground_truths: number of annotated persons who do the action.
     """
 
     ap: Fraction
@@ -32,17 +32,17 @@ class OfAction(Document, frozen=True):
 
 
 class ByPerson(Document, frozen=True, kw_only=True):
-    """The figures of one protocol by person, with how they came about.
+    """Metrics of one protocol by person, with its signature.
 
     Attributes:
-        signature: how they came about.
-        protocol: its name.
+        signature: signature of these metrics.
+        protocol: name of the protocol.
         map: mean average precision over all entries: actions, or actions with a role.
         entries: number of entries in the mean.
-        left_out: the entry that papers leave out.
-        map_without_left_out: the mean over the others.
-        ranked_predictions: predictions that are ranked, over all entries.
-        actions: by the name of an entry that somebody does.
+        left_out: name of the entry that papers leave out.
+        map_without_left_out: mean average precision over all other entries.
+        ranked_predictions: number of ranked predictions over all entries.
+        actions: average precision by the name of the entry, for entries with ground truth.
     """
 
     signature: str
@@ -57,17 +57,17 @@ class ByPerson(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleResult:
-    """Figures of one protocol, fractions 0..1; E entries: actions, or actions with a role.
+    """Metrics of one protocol by person, fractions 0..1; E entries: actions, or actions with a role.
 
     Attributes:
-        names: E names, as "hold" or "hold-obj".
-        ap: (E,) average precision; NaN where no annotated person does it.
-        truths: (E,) annotated persons who do it, whether or not the role's box was drawn.
-        map: mean over the entries that have truths; None where none has.
-        left_out: the entry that the next figure leaves out; "" for none.
-        map_without: the mean over all others.
-        ranked: predictions that were ranked, over all entries; the rest are on unknown images, of persons whom nobody
-            annotated, or say nothing of the entry.
+        names: E names, like "hold" or "hold-obj".
+        ap: (E,) average precision; NaN if no annotated person does the action.
+        truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
+        map: mean over the entries with ground truth; None without such an entry.
+        left_out: name of the entry that ``map_without`` leaves out; "" for none.
+        map_without: mean over all other entries.
+        ranked: number of ranked predictions over all entries; the others are on unknown images, of persons without
+            annotation, or without a score for the entry.
     """
 
     options: RoleOptions
@@ -88,7 +88,7 @@ class RoleResult:
         return ~np.isnan(self.ap)
 
     def signed(self, signature: Signature) -> ByPerson:
-        """The figures, as ``shoe score --json`` has them."""
+        """Return the metrics as in ``shoe score --json``."""
         return ByPerson(
             signature=str(signature),
             protocol=self.options.protocol,
@@ -106,7 +106,7 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Score predictions under some protocols; none where the ground truth has no persons."""
+    """Score predictions under some protocols by person; empty if the ground truth has no persons."""
     if not protocols or task.truth.roles is None:
         return ()
     found = person_matches(task, task.truth.roles, protocols)
@@ -114,12 +114,12 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Match the persons of a task once for each way of counting areas that some protocols have."""
+    """Match the persons of a task, once per way of computing box areas among some protocols."""
     return {overlap: PersonMatches.of(task, truth, overlap) for overlap in {of.overlap for of in protocols}}
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Score predictions by person (docs/protocols.md 4.3, 4.4)."""
+    """Score predictions under one protocol by person (docs/protocols.md 4.3, 4.4)."""
     entries = role_entries(task, found, options)
     names, left_out = role_names(task.truth.benchmark.actions, options)
     truths, scores = entries.truths, entries.scores()
@@ -137,24 +137,24 @@ def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleRe
 
 
 def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...], str]:
-    """Names of the entries of a protocol, and the one that a second mean leaves out, "" for none."""
+    """Return the names of a protocol's entries, and the name that the second mean leaves out ("" for none)."""
     return (actions.names, "") if options.scenario == "agent" else (actions.entry_names, actions.left_out)
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
-    """What a protocol by person ranks: a category is an action, or an action with a role; a truth who does it.
+    """Return the entries that a protocol by person ranks; a category is an action, or an action with a role.
 
-    The persons of ``found`` are matched under the protocol's way of counting areas.
+    The persons of ``found`` are matched under the protocol's way of computing box areas.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
-    of = [(action, entry) for entry, (action, _) in enumerate(actions.entries)]
+    pairs = [(action, entry) for entry, (action, _) in enumerate(actions.entries)]
     if options.scenario == "agent":
-        of = [(number, -1) for number in range(len(actions))]
+        pairs = [(number, -1) for number in range(len(actions))]
     names, left_out = role_names(actions, options)
     does = found.truth.labels == 1
-    rows, scores, earned = [], [], []
-    for action, entry in of:
+    rows, scores, credits_ = [], [], []
+    for action, entry in pairs:
         score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
         ranked = order[~np.isnan(score[order])]
         credit = np.zeros(len(score))
@@ -162,57 +162,55 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
             credit[_true_positives(found, ranked, score, action, entry, options)] = 1.0
         rows.append(ranked)
         scores.append(score[ranked])
-        earned.append(credit[ranked])
+        credits_.append(credit[ranked])
     row = np.concatenate(rows)
-    person, category = np.nonzero(does[:, [action for action, _ in of]])
-    everybody = np.repeat(np.arange(len(found.truth.offsets) - 1), np.diff(found.truth.offsets))
+    person, category = np.nonzero(does[:, [action for action, _ in pairs]])
+    image_of_person = np.repeat(np.arange(len(found.truth.offsets) - 1), np.diff(found.truth.offsets))
     return Entries(
-        category=np.repeat(np.arange(len(of)), [len(each) for each in rows]),
+        category=np.repeat(np.arange(len(pairs)), [len(each) for each in rows]),
         image=found.image[row],
         score=np.concatenate(scores).astype(np.float64),
-        credit=np.concatenate(earned),
+        credit=np.concatenate(credits_),
         truth_category=category,
-        truth_image=everybody[person],
-        counted=np.ones(len(of), bool),
-        rare=np.zeros(len(of), bool),
+        truth_image=image_of_person[person],
+        counted=np.ones(len(pairs), bool),
+        rare=np.zeros(len(pairs), bool),
         rule=role_rule(options),
         parts=role_parts(names, left_out),
     )
 
 
 def role_rule(options: RoleOptions) -> Rule:
-    """How the entries of a protocol by person, which stand in the official order, become figures."""
+    """Return the rules for the entries of a protocol by person, which come in the official order."""
     return Rule(options.ap, Ties.INPUT)
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """(E,) the entries of the second mean, by its name; none where no entry is left out."""
+    """Return the (E,) entries of the second mean, by the name of that part; empty if no entry is left out."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 
 def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
-    """The predictions that are ranked, so that a stable sort by score has ties where the official script has them.
-
-    That script sorts twice with ``argsort()[::-1]``, which reverses ties: the predictions of each image, and then those
-    of all images in the order of their numbers. So ties within an image are back in the order of the file, and those of
-    several images come last image first. What overlaps a person whom nobody annotated more than any other is left out.
-    """
+    # That script sorts twice with ``argsort()[::-1]``, which reverses ties: the predictions of each image, and then
+    # those of all images in the order of their IDs. So ties within an image are back in the order of the file, and
+    # those of several images come last image first. A stable sort by score of the rows returned here has the same ties.
+    # Predictions that overlap a person without annotation more than any other person are left out.
     by_name = np.argsort(np.argsort(np.array(images, object), kind="stable"))
     known = np.flatnonzero(found.image >= 0)
     person = found.person[known]
-    kept = known[(person < 0) | ~found.truth.ignored[person]] if len(found.truth.person) else known
-    return kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
+    rows = known[(person < 0) | ~found.truth.ignored[person]] if len(found.truth.person) else known
+    return rows[np.argsort(-by_name[found.image[rows]], kind="stable")]
 
 
 def _true_positives(
     found: PersonMatches, rows: Indices, score: Single, action: int, entry: int, options: RoleOptions
 ) -> Indices:
-    """The predictions, of (r,) rows, that are the best of a person who does it; of equals the last in the file."""
+    """Return the best of (r,) predictions for each person who does the action; of equals the last in the file."""
     near = rows[(found.person[rows] >= 0) & options.rule.holds(found.iou[rows].astype(np.float64))]
     near = near[found.truth.labels[found.person[near], action] == 1]
     if entry >= 0:
         near = near[found.role_fits(near, entry, options.rule, options.scenario)]
     person = found.person[near]
     best = np.lexsort((-near, -score[near], person))
-    found_first: Indices = near[best[first_of_each(person[best])]]
-    return found_first
+    first: Indices = near[best[first_of_each(person[best])]]
+    return first

@@ -1,4 +1,4 @@
-"""Score predictions: strictly under any number of protocols, semantically, and signed."""
+"""Score predictions against a ground truth, by exact-label, person and semantic protocols, and sign the results."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from shoe.scoring.semantic import Semantic, SemanticResult, semantic_score
 from shoe.scoring.strict import Strict, StrictResult, strict_score
 from shoe.similarity import Similarity, similarity_for
 
-# What to know before any figure is believed, one line each, the most urgent first.
+# Warnings about the input, one line each, the most urgent first.
 
 NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
 _NAMES_SHOWN = 3
 
 
 def warnings(task: Task, boxes: BoxReport) -> list[str]:
-    """Collect them all: boxes that do not fit, images without predictions, words exchanged, images left out."""
+    """Return all warnings: boxes that do not fit, images without predictions, exchanged words, unknown images."""
     return [*boxes.lines(), *filter(None, [coverage(task)]), *exchanged(task), *left_out(task)]
 
 
 def coverage(task: Task) -> str | None:
-    """Say how many images of the ground truth have predictions; None if all have."""
+    """Return a warning about ground-truth images without predictions; None if all images have predictions."""
     by_person = task.predictions.roles
     if not len(task.predictions) and not (by_person and len(by_person)):
         return NOTHING
@@ -68,7 +68,7 @@ def coverage(task: Task) -> str | None:
 
 
 def exchanged(task: Task) -> list[str]:
-    """Say so where most verbs are the dataset's objects, and most objects its verbs."""
+    """Return a warning if most predicted verbs are object names of the dataset and most objects are verbs."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
         return []
@@ -80,7 +80,7 @@ def exchanged(task: Task) -> list[str]:
 
 
 def left_out(task: Task) -> list[str]:
-    """Say which images the ground truth does not have; none where it has all."""
+    """Return a warning that names images missing from the ground truth; an empty list if all are known."""
     names = task.unknown_images
     if not names:
         return []
@@ -92,26 +92,26 @@ def left_out(task: Task) -> list[str]:
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
-"""What the signature of a strict protocol leaves out of a report's facts."""
+"""Facts of a report that are not part of the signature of a strict protocol."""
 
 
 class SignedStrict(Strict, frozen=True):
-    """The figures of one of several exact-label protocols, with how they came about."""
+    """Metrics of one exact-label protocol, with its signature."""
 
     signature: str
 
 
 class Figures(Document, frozen=True, kw_only=True):
-    """What one evaluation measured.
+    """All metrics of one evaluation.
 
     Attributes:
-        signature: how the figures of ``strict`` and ``semantic`` came about, in one line.
-        dataset, split: what was scored on.
-        images, ground_truths, predictions: how many.
-        strict: the first strict protocol.
-        protocols: where several strict protocols were asked for: each as ``strict``, with its own ``signature``.
-        roles: of V-COCO: each protocol by person, with its own ``signature``.
-        semantic: SHOE.
+        signature: signature of ``strict`` and ``semantic``, in one line.
+        dataset, split: name of the dataset, and of the part of it that was scored.
+        images, ground_truths, predictions: number of images, of annotated triplets and of predictions.
+        strict: metrics of the first exact-label protocol.
+        protocols: metrics of each exact-label protocol with its own ``signature``, if there are several.
+        roles: V-COCO only: metrics of each protocol by person, with its own ``signature``.
+        semantic: metrics of SHOE.
     """
 
     signature: str
@@ -128,16 +128,16 @@ class Figures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Everything that one evaluation found; what else its figures rest on, ``shoe.scoring.evidence`` says when asked.
+    """Result of one evaluation; ``shoe.scoring.evidence`` has functions that explain its metrics.
 
     Attributes:
-        task: what was scored, and against what.
-        facts: what else is in the signature: how predictions were read, the map and its content hash.
-        strict_results: one result a protocol, in the order asked for.
-        role_results: one result a protocol by person, in the order asked for.
-        semantic: the semantic result; None when not asked for, or not measurable.
-        absent: for each part that could not be measured, why.
-        notes: how the predictions were read; None for tables that were made otherwise.
+        facts: further items of the signature: how predictions were read, name and content hash of the map.
+        strict_results: one result per exact-label protocol, in the order requested.
+        role_results: one result per protocol by person, in the order requested.
+        semantic: result of SHOE; None if not requested or not measurable.
+        similarities: similarities behind ``semantic``.
+        absent: reason for each part that could not be measured, by its name.
+        notes: how the predictions were read; None for tables that were not read from a file.
     """
 
     task: Task
@@ -172,13 +172,13 @@ class Report:
 
     @cached_property
     def box_check(self) -> BoxReport:
-        """Whether another box convention would fit the ground truth far better; computed when first asked for."""
+        """Check whether another box convention would fit the ground truth far better; computed at first use."""
         applied = self.notes.applied(len(self.predictions)) if self.notes else "xyxy"
         return examine_boxes(self.predictions, self.truth.interactions, applied)
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before any figure is believed: images left out or without predictions, boxes that do not fit."""
+        """Warnings to read before the metrics: boxes that do not fit, images left out or without predictions, ..."""
         return [*(self.notes.urgent() if self.notes else []), *warnings(self.task, self.box_check)]
 
     @property
@@ -188,7 +188,7 @@ class Report:
         return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
     def figures(self) -> Figures:
-        """The figures, as ``shoe score --json`` has them."""
+        """Return the metrics, as in ``shoe score --json``."""
         results = self.strict_results if len(self.strict_results) > 1 else ()
         return Figures(
             signature=str(self.signature),
@@ -206,34 +206,34 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Figures, and the most urgent notes, in the keys of ``shoe score --json`` (docs/reference/json.md)."""
-        beside = {"absent": dict(self.absent), "notes": self._notes}
-        return self.figures().to_dict() | {name: value for name, value in beside.items() if value}
+        """Return the metrics and notes under the keys of ``shoe score --json`` (docs/reference/json.md)."""
+        extra = {"absent": dict(self.absent), "notes": self._notes}
+        return self.figures().to_dict() | {name: value for name, value in extra.items() if value}
 
     @property
     def truth(self) -> GroundTruth:
-        """What was scored against."""
+        """Ground truth of the evaluation."""
         return self.task.truth
 
     @property
     def predictions(self) -> Interactions:
-        """What was scored."""
+        """Predictions that were scored."""
         return self.task.predictions
 
     @property
     def predicted(self) -> int:
-        """How many predictions: triplets, or persons where the file names no object categories."""
+        """Number of predictions: triplets, or persons if the file names no object categories."""
         by_person = self.predictions.roles
         return len(self.predictions) or (0 if by_person is None else len(by_person))
 
     @property
     def strict(self) -> StrictResult | None:
-        """The first strict result."""
+        """Result of the first exact-label protocol; None if there is none."""
         return self.strict_results[0] if self.strict_results else None
 
     @property
     def signature(self) -> Signature:
-        """How the figures of ``strict`` and ``semantic`` came about."""
+        """Signature of ``strict`` and ``semantic``; that of the first protocol by person if both are None."""
         strict, semantic = self.strict, self.semantic
         if strict is None and semantic is None and self.role_results:
             return self.signature_of(self.role_results[0])
@@ -245,10 +245,11 @@ class Report:
         )
 
     def signature_of(self, result: StrictResult | RoleResult) -> Signature:
-        """How the figures of one strict protocol, or one by person, came about."""
+        """Return the signature of one exact-label protocol, or of one protocol by person."""
         facts = {k: v for k, v in self.facts.items() if k not in SEMANTIC_FACTS}
-        of = self.truth.benchmark
-        return sign(self.truth.facts() | facts, result.options, protocols={**of.protocols, **of.role_protocols})
+        benchmark = self.truth.benchmark
+        protocols = {**benchmark.protocols, **benchmark.role_protocols}
+        return sign(self.truth.facts() | facts, result.options, protocols=protocols)
 
 
 def score(
@@ -263,20 +264,20 @@ def score(
     """Score predictions against a ground truth.
 
     Args:
-        predictions: what a model said; words may be any.
-        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map; or one
-            that is loaded, whose raters are combined as the options say.
-        protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``,
-            none the benchmark's defaults.
-        options: ``NAME=VALUE`` settings that change the protocols' choices.
-        notes: how the predictions were read, for the signature and the notes; absent, those that the table carries.
+        predictions: predicted triplets; verbs and objects may be any words.
+        similarity: name of a built-in map or baseline, folder of a map, "dataset" for the benchmark's own map, or a
+            loaded similarity, whose raters are combined as the options say.
+        protocols: names of exact-label protocols and of at most one semantic protocol. "all" stands for every
+            exact-label protocol and ``shoe``. If empty, the benchmark's defaults.
+        options: ``NAME=VALUE`` settings that change the options of the protocols.
+        notes: how the predictions were read, for the signature and the notes; by default those of the table.
 
     Returns:
-        A report; ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
+        A report; see ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
 
     Raises:
-        OptionError: for an unknown protocol, option or value, or arguments that are no tables.
-        InputError: when predictions and ground truth have no image in common.
+        OptionError: for an unknown protocol, option or value, or arguments of the wrong type.
+        InputError: if predictions and ground truth have no image in common.
     """
     task, benchmark, labels = Task(predictions, truth), truth.benchmark, truth.image_labels is not None
     names = protocols or benchmark.usual_protocols
@@ -287,7 +288,7 @@ def score(
 def score_by(
     chosen: Options, task: Task, similarity: str | Path | Similarity, notes: ReadNotes | None = None
 ) -> Report:
-    """Score a task by options as they stand; see :func:`score`."""
+    """Score a task under parsed options; see :func:`score`."""
     task.check_images()
     predictions = task.predictions
     facts = {"coordinates": coordinate_names(predictions)}
@@ -315,16 +316,13 @@ def score_by(
 
 
 def coordinate_names(predictions: Interactions) -> str:
-    """Name the box coordinates of a table, as signatures do: "continuous", or several with + between them."""
-    names = [
-        Coordinates(kind).name.lower().replace("_", "-")
-        for kind in np.flatnonzero(np.bincount(predictions.coordinates)).tolist()
-    ]
-    return "+".join(names) or "none"
+    """Return the name of a table's box coordinates for signatures, like "continuous"; several are joined by "+"."""
+    kinds = np.flatnonzero(np.bincount(predictions.coordinates)).tolist()
+    return "+".join(Coordinates(kind).name.lower().replace("_", "-") for kind in kinds) or "none"
 
 
 def unfit_scores(predictions: Interactions) -> str | None:
-    """Say why there are no semantic figures, and what to do, where a score is outside 0..1; None if none is."""
+    """Return why there are no semantic metrics and what to do, if a score is outside 0..1; else None."""
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None

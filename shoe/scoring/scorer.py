@@ -1,8 +1,4 @@
-"""One task under one set of options: who takes part, who is matched, what counts as a false positive of which class.
-
-Both algorithms of SHOE are put together from these steps (``shoe.scoring.semantic``), and so are the bounds of a score
-under a map that leaves pairs unrated (``shoe.scoring.evidence.bounds``).
-"""
+"""Steps of both SHOE algorithms for one task: which predictions take part, matching, and false positives per class."""
 
 from __future__ import annotations
 
@@ -20,18 +16,16 @@ from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_o
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
 from shoe.scoring.matching.task import Overlaps, Task
 
-# Which predictions take part in SHOE at all, and which in SHOE-mF1.
-
 _ROUNDING = 1e-9
-"""0.07 of 100 predictions are 7, though the product is a little more."""
+"""Tolerance for products: 0.07 x 100 is a little more than 7 in floating point."""
 
 
 def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
-    """Keep the predictions that tau keeps, of some ascending rows (Algorithm 2, line 2; A22)."""
+    """Return the rows, of some ascending rows, that tau keeps (Algorithm 2, line 2; A22)."""
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
         return rows[score >= tau]
-    # What ties with the last that is kept is kept: no order of lines says which of equals are better.
+    # Ties with the last row that is kept are kept too: no order of lines decides between equal scores.
     if options.tau_by == "dataset":
         kept = max(1, math.ceil((1 - tau) * len(rows) - _ROUNDING))
         return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if len(rows) else rows
@@ -44,7 +38,7 @@ def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
 
 
 def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
-    """Rows of the predictions that take part, ascending."""
+    """Return the ascending rows of the predictions that take part, after the options for words, cap and NMS."""
     predictions, classes = task.predictions, task.truth.classes
     keep = task.image >= 0
     if options.no_interaction == "exclude":
@@ -59,19 +53,19 @@ def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptio
     return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
 
 
-_TRIED = 2.0 ** np.arange(-3, 3.25, 0.5)
-"""How many predictions ``tau-by=best`` may keep, in ground truths."""
+_TRIED_SIZES = 2.0 ** np.arange(-3, 3.25, 0.5)
+"""Numbers of predictions that ``tau-by=best`` tries to keep, in multiples of the number of ground truths."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """The outcome of matching; t ground truths, n predictions.
+    """Outcome of matching t ground truths and n predictions.
 
     Attributes:
-        prediction: (t,) row of the matched prediction, -1 for a missed ground truth and for one that takes no part.
-        sigma: (t,) similarity of the match, 0 where there is none.
+        prediction: (t,) row of the matched prediction, -1 if missed or if the ground truth takes no part.
+        sigma: (t,) similarity of the match, 0 without a match.
         unmatched: (u,) rows of the predictions without a ground truth, ascending.
-        false_positive_of: (u,) class that each of these counts as a false positive of, -1 where of none.
+        false_positive_of: (u,) class of which each unmatched prediction is a false positive, -1 for none.
     """
 
     prediction: Indices
@@ -81,22 +75,23 @@ class Matches:
 
 
 class Scorer:
-    """One task under one set of options: what both algorithms share; t ground truths, n predictions, K classes.
+    """One task under one set of SHOE options: t ground truths, n predictions, K classes.
 
     Attributes:
         hoi: (t,) class of each ground truth.
+        turn: (t,) index of each ground truth among those of its image.
         counted: (K,) classes that take part.
-        truth_rows: ground truths of these classes, ascending.
-        truths: (K,) their number per class.
-        rows: predictions that take part, ascending.
+        truth_rows: ascending rows of the ground truths of these classes.
+        truths: (K,) number of ground truths per class, 0 for other classes.
+        rows: ascending rows of the predictions that take part.
         near: pairs whose boxes overlap, whatever their words.
-        pairs, sigma: those that are similar enough to match, and their similarities.
+        pairs, sigma: pairs similar enough to match, and their (c,) similarities.
     """
 
     def __init__(
         self, task: Task, similarities: HoiSimilarity, options: SemanticOptions, near: Overlaps | None = None
     ) -> None:
-        """Prepare; ``near`` spares comparing boxes that another scorer of the task and options has compared."""
+        """Prepare a task; ``near`` of another scorer of the same task and options avoids comparing boxes again."""
         truth, classes = task.truth, task.truth.classes
         self.task, self.similarities, self.options = task, similarities, options
         self.hoi = truth.hoi
@@ -108,47 +103,48 @@ class Scorer:
         self.rows = participants(task, similarities, options)
         self.near = self._candidates() if near is None else near
         self.sigma = self.sigma_of(self.near, similarities)
-        self.pairs = self.near
-        if options.min_sigma != "none":
-            keep = self.may_match(self.sigma)
-            self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
+        keep = self.may_match(self.sigma)
+        self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
 
     def above_delta(self) -> Scorer:
-        """The same, where a match must be more similar than delta, as published (``min-sigma=delta``)."""
+        """Return the scorer whose matches must be more similar than delta, as published (``min-sigma=delta``)."""
         return Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
 
     def under(self, similarities: HoiSimilarity) -> Scorer:
-        """The same under other similarities; copies are looked for anew where others take part or mean the same."""
+        """Return the scorer with other similarities.
+
+        Near repeats are recomputed if other predictions take part or other words mean the same.
+        """
         same = all(map(np.array_equal, similarities.meanings, self.similarities.meanings))
         same &= np.array_equal(participants(self.task, similarities, self.options), self.rows)
         return Scorer(self.task, similarities, self.options, self.near if same else None)
 
     @property
     def map_rows(self) -> Indices:
-        """Predictions that take part in SHOE-mAP, ascending."""
+        """Ascending rows of the predictions that take part in SHOE-mAP."""
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
     @cached_property
     def f1_rows(self) -> Indices:
-        """Predictions that take part in SHOE-mF1, ascending (Algorithm 2, line 2; A22)."""
-        return self._most_telling() if self.options.tau_by == "best" else confident(self.task, self.rows, self.options)
+        """Ascending rows of the predictions that take part in SHOE-mF1 (Algorithm 2, line 2; A22)."""
+        if self.options.tau_by == "best":
+            return self._rows_of_best_f1()
+        return confident(self.task, self.rows, self.options)
 
-    def _most_telling(self) -> Indices:
-        """The rows down to the confidence at which mF1 is highest: no way to stretch scores, or to add worse, gains.
-
-        Tried are the confidences that keep 1/8 to 8 times as many predictions as there are ground truths, counted among
-        those that could move mF1: what means nothing here, put between the others, must not move what is tried.
-        """
+    def _rows_of_best_f1(self) -> Indices:
+        # Keep the predictions down to the confidence with the highest mF1, so that neither stretched scores nor added
+        # worse predictions help. Tried are confidences that keep 1/8 to 8 times as many predictions as ground truths.
+        # Only predictions that could change mF1 are counted: meaningless ones must not change which are tried.
         rows, score = self.rows, self.task.predictions.score[self.rows]
-        kept = np.ceil(len(self.truth_rows) * _TRIED).astype(np.int64)
+        sizes = np.ceil(len(self.truth_rows) * _TRIED_SIZES).astype(np.int64)
         falling = -np.sort(-score[self._moves_f1(rows)])
-        lowest = np.unique(falling[np.minimum(kept, len(falling)) - 1]) if len(falling) else falling
+        lowest = np.unique(falling[np.minimum(sizes, len(falling)) - 1]) if len(falling) else falling
         tried = [rows[score >= least] for least in lowest[::-1]]
         return max(tried, key=lambda some: mean_over(*self.f1(self.match(some))) or 0.0, default=rows)
 
     def _moves_f1(self, rows: Indices) -> Mask:
-        """Which predictions may be matched, or be false positives of a class that can be in the mean of F1."""
+        """Return which rows may be matched, or be false positives of a class that can be in the mean of F1."""
         moves = np.zeros(len(self.task.predictions), bool)
         moves[self.pairs.prediction] = True
         nearest, sigma = self.nearest(rows, self.similarities)
@@ -162,60 +158,58 @@ class Scorer:
         return Rule.of(self.options).in_mean(self.truths, self.counted)
 
     def sigma_of(self, pairs: Overlaps, similarities: HoiSimilarity) -> Floats:
-        """(c,) similarity of each pair."""
+        """Return the (c,) similarity of each pair."""
         words, row = self.task.predictions, pairs.prediction
         return similarities.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
     def _candidates(self) -> Overlaps:
         task, options = self.task, self.options
         pairs = task.overlaps(options.coordinates, options.rule)
-        playing = np.zeros(len(task.predictions), bool)
-        playing[self.rows] = True
+        takes_part = np.zeros(len(task.predictions), bool)
+        takes_part[self.rows] = True
         near = np.zeros(len(task.predictions), bool)
         near[pairs.prediction] = True
         if options.repeats == "charged" and not self.prefers_originals:
-            playing[repeated(task.predictions, np.flatnonzero(near & playing))] = False
+            takes_part[repeated(task.predictions, np.flatnonzero(near & takes_part))] = False
         if options.repeats == "near":
             meanings = self.similarities.meanings
             copies = near_repeats(task.predictions, self.rows, near, *meanings, options.coordinates, options.rule)
-            playing[copies] = False
-        keep = playing[pairs.prediction]
-        if not self.counted.all():
-            keep &= self.counted[self.hoi[pairs.truth]]
-        return pairs if keep.all() else pairs.select(keep)
+            takes_part[copies] = False
+        keep = takes_part[pairs.prediction]
+        return pairs.select(keep & self.counted[self.hoi[pairs.truth]])
 
     @property
     def prefers_originals(self) -> bool:
-        """Whether the original of a repeat, more confident or earlier, is always chosen before the repeat."""
+        """Whether a repeat's original (higher score, or earlier) is always matched before the repeat."""
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
-        """Whether a pair of this similarity may be matched (A5)."""
+        """Return which pairs, by their similarity, may be matched (A5)."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats) -> Mask:
-        """Whether an unmatched prediction of this similarity to a class is a false positive of it (A8)."""
+        """Return which unmatched predictions, by their similarity to a class, are false positives of it (A8)."""
         options = self.options
         return sigma >= options.delta if options.delta_at == ">=" else sigma > options.delta
 
     def match(self, rows: Indices) -> Matches:
-        """Match the given predictions with the ground truth, and say what the unmatched are false positives of."""
+        """Match the predictions of some rows, and choose the class of which each unmatched one is a false positive."""
         score = self.task.predictions.score
-        playing = np.zeros(len(score), bool)
-        playing[rows] = True
+        takes_part = np.zeros(len(score), bool)
+        takes_part[rows] = True
         pairs, sigma = self.pairs, self.sigma
         if len(rows) < len(self.rows):
-            keep = playing[pairs.prediction]
+            keep = takes_part[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
         pairs, sigma = self._chosen(pairs, sigma)
         prediction = np.full(len(self.hoi), -1, np.int64)
         credit = np.zeros(len(self.hoi))
         prediction[pairs.truth] = pairs.prediction
         credit[pairs.truth] = sigma
-        playing[pairs.prediction] = False
-        unmatched = np.flatnonzero(playing)
+        takes_part[pairs.prediction] = False
+        unmatched = np.flatnonzero(takes_part)
         nearest, similarity = self.nearest(unmatched, self.similarities)
         return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(similarity), nearest, -1))
 
@@ -223,7 +217,7 @@ class Scorer:
         chosen = self._assign(pairs, sigma)
         if self.options.repeats != "charged" or not self.prefers_originals:
             return pairs.select(chosen), sigma[chosen]
-        # Where originals are preferred, a repeat is matched only if its original is: looking there is enough.
+        # If originals are preferred, a repeat is matched only if its original is: matched pairs tell if repeats matter.
         table = self.task.predictions
         if len(repeated(table, np.sort(pairs.prediction[chosen]))):
             once = np.ones(len(table), bool)
@@ -235,7 +229,7 @@ class Scorer:
 
     def _assign(self, pairs: Overlaps, sigma: Floats) -> Indices:
         if self.options.assign == "best-first":
-            return best_first(pairs.truth, pairs.prediction, self.merits(pairs, sigma), *self._content)
+            return best_first(pairs.truth, pairs.prediction, self.criteria(pairs, sigma), *self._content)
         return assign(
             pairs.truth,
             pairs.prediction,
@@ -251,8 +245,8 @@ class Scorer:
     def _content(self) -> tuple[ByContent, ByContent]:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
-    def merits(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """(c,) numbers by which ``best-first`` compares pairs: similarity, then what A2 says, then the rest."""
+    def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
+        """Return the (c,) criteria by which ``best-first`` compares pairs: similarity first, then as A2 says."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":
@@ -263,11 +257,11 @@ class Scorer:
                 return [sigma, *(-rows.astype(np.float64) for rows in (pairs.prediction, pairs.truth))]
 
     def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
-        """(c,) the pairs as ``best-first`` takes them, were no prediction or ground truth taken."""
-        return in_order(self.merits(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
+        """Return the order in which ``best-first`` considers the (c,) pairs while nothing is matched yet."""
+        return in_order(self.criteria(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
 
     def preference(self, pairs: Overlaps) -> Floats:
-        """(c,) what decides between pairs of equal similarity where ground truths choose (A2)."""
+        """Return the (c,) value that decides between pairs of equal similarity if ground truths choose (A2)."""
         match self.options.sigma_ties:
             case "confidence":
                 return self.task.predictions.score[pairs.prediction]
@@ -277,9 +271,9 @@ class Scorer:
                 return np.zeros(len(pairs))
 
     def nearest(self, rows: Indices, similarities: HoiSimilarity) -> tuple[Indices, Floats]:
-        """The class that each prediction resembles most, -1 where there is none to choose, and its sigma.
+        """Return the (r,) most similar class per prediction, -1 if no class is available, and its (r,) similarity.
 
-        An unmatched prediction is a false positive of it (Algorithm 1, lines 23-30; A7).
+        An unmatched prediction counts as a false positive of that class (Algorithm 1, lines 23-30; A7).
         """
         verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
         nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
@@ -296,13 +290,13 @@ class Scorer:
         return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
-        """Algorithm 1, lines 32-40: matched (score, sigma), missed (0, 0) and false positive (score, 0) entries."""
+        """Return the entries of Algorithm 1, lines 32-40: matched (score, sigma), missed (0, 0), false (score, 0)."""
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
-        # A false positive of a class without ground truth costs nothing: its AP is 0, or not in the mean.
+        # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
         counts = np.append(self.truths > 0, False)[matches.false_positive_of]
         missed = self.truth_rows[matches.prediction[self.truth_rows] < 0]
         if self.options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
-            # Below every credited entry they change nothing; left out, they do not count as ties.
+            # Below every entry with credit they change nothing; without them, they are not counted as ties.
             missed = missed[:0]
         return self.entries_of(
             np.concatenate([matched, missed]),
@@ -313,14 +307,14 @@ class Scorer:
         )
 
     def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
-        """Put together the entries of all classes.
+        """Return the entries of all classes.
 
         Args:
             truth: (e,) ground truth of each entry that may have credit.
-            score: (e,) its confidence.
-            credit: (e,) its credit, 0..1.
-            false: (f,) predictions that are false positives.
-            category: (f,) of which class.
+            score: (e,) confidence of these entries.
+            credit: (e,) credit of these entries, 0..1.
+            false: (f,) rows of predictions that are false positives.
+            category: (f,) class of which each is a false positive.
         """
         entries = Entries(
             category=np.concatenate([self.hoi[truth], category]),
@@ -340,11 +334,11 @@ class Scorer:
         return entries.select(np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image)))
 
     def map(self) -> float | None:
-        """SHOE-mAP alone, as the semantic score has it."""
+        """Return SHOE-mAP alone."""
         return self.entries(self.match(self.map_rows)).means().map
 
     def f1_entries(self, matches: Matches) -> F1Entries:
-        """What Algorithm 2 counts of a matching."""
+        """Return the matched and unmatched entries that Algorithm 2 counts."""
         matched = np.flatnonzero(matches.prediction >= 0)
         return F1Entries(
             category=self.hoi[matched],
@@ -359,5 +353,5 @@ class Scorer:
         )
 
     def f1(self, matches: Matches) -> tuple[Floats, Mask]:
-        """Algorithm 2, lines 9-36: F1 per class, and which classes are in the mean."""
+        """Return F1 per class, and which classes are in the mean (Algorithm 2, lines 9-36)."""
         return self.f1_entries(matches).f1()

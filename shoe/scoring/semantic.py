@@ -19,28 +19,28 @@ from shoe.scoring.scorer import Matches, Scorer
 
 
 class Semantic(Document, frozen=True, kw_only=True):
-    """The figures of SHOE; what cannot be measured is None.
+    """Metrics of SHOE, fractions 0..1; None for values that cannot be measured.
 
     Attributes:
-        protocol: its name.
+        protocol: name of the protocol.
         map: SHOE-mAP.
-        map_interactions: the same over the classes in which something is done.
-        map_error: standard error of ``map`` from orders of ties that were drawn, not listed; None where exact.
+        map_interactions: SHOE-mAP over all classes except no_interaction classes.
+        map_error: standard error of ``map`` from randomly drawn orders of ties; None if exact.
         mf1: SHOE-mF1.
-        gt_miss_rate: ground truths without a match, of all, in the matching for mF1.
-        prediction_miss_rate: unmatched predictions, of all that tau keeps.
-        above_delta: these three where a match must be more similar than delta (``min-sigma=delta``): as published, the
-            right object with any verb is a match.
+        gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
+        prediction_miss_rate: fraction of predictions without a match, of all that tau keeps.
+        above_delta: these three values if a match must be more similar than delta (``min-sigma=delta``); as published,
+            the right object with any verb is a match.
         classes: number of classes in the mean of ``map``.
-        tied_share: share of ranked predictions whose score another of their class has.
-        components_share: under ``compare=interactions``: of the matches and false positives behind ``map`` that are no
-            exact labels, those whose interaction nobody rated as a whole.
-        parts: with a split of the classes, the means over each of its parts, by name.
-        harmonic_mean: that of the SHOE-mAP of seen and unseen classes.
-        tau_readings: SHOE-mF1 and the miss rates by each value of ``tau-by``.
-        map_interval, mf1_interval: with ``--bounds``, the ends between which the figure would lie, with 90 %
-            probability, were all pairs rated.
-        unrated_pairs: with ``--bounds``, unrated pairs of a class and a sense of its match.
+        tied_share: fraction of ranked predictions whose score equals that of another prediction of the class.
+        components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives behind
+            ``map`` whose interaction nobody rated as a whole.
+        parts: means over each part of the class split, by name.
+        harmonic_mean: harmonic mean of the SHOE-mAP of seen and unseen classes.
+        tau_readings: SHOE-mF1 and the miss rates for each value of the option ``tau-by``.
+        map_interval, mf1_interval: with ``--bounds``, the interval that would hold the metric with 90 % probability if
+            all pairs were rated.
+        unrated_pairs: with ``--bounds``, number of unrated pairs of a class and a sense of its match.
         raters: with ``--bounds``, SHOE-mAP by each rater of the map alone.
     """
 
@@ -65,14 +65,14 @@ class Semantic(Document, frozen=True, kw_only=True):
 
 
 class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
-    """Figures of SHOE, and what they are means of.
+    """Metrics of SHOE, and the matching and class values behind them.
 
     Attributes:
-        options: the protocol as it was applied.
-        matches: who was matched with whom for SHOE-mAP.
-        near: pairs that could have been, by their boxes; who scores the task in another way need not find them anew.
-        ap, f1: (K,) per class, NaN for classes outside the mean.
-        ties_matter: whether some of the ties differ in credit, or the protocol asks for an order elsewhere, too.
+        options: options of the protocol.
+        matches: matching for SHOE-mAP.
+        near: pairs that may be matched by their boxes; another scorer of the task can reuse them.
+        ap, f1: (K,) values per class, NaN for classes outside the mean.
+        ties_matter: whether tied entries differ in credit, or the protocol depends on an order elsewhere.
     """
 
     options: SemanticOptions
@@ -87,7 +87,7 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
         return f"<{type(self).__name__}: {self.to_dict()}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures, in the keys of ``shoe score --json``."""
+        """Return the metrics, under the keys of ``shoe score --json``."""
         return narrowed(self, Semantic).to_dict()
 
 
@@ -97,7 +97,7 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
 
 
 def result_of(scorer: Scorer) -> SemanticResult:
-    """Score by what a scorer has prepared."""
+    """Return the result of a prepared scorer."""
     task, options = scorer.task, scorer.options
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
@@ -112,7 +112,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
     if options.min_sigma != "delta":
         strict = scorer.above_delta()
         above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
-    # Entries may also be of missed ground truths, which are no predictions.
+    # Entries may also be missed ground truths, which are not predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
     ranked = len(matched) + int(false.sum())

@@ -1,4 +1,4 @@
-"""Mean average precision when only the dataset's own labels count, by each protocol of the field."""
+"""Mean average precision by exact labels, under each protocol of the field."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from shoe.scoring.matching.task import Task
 
 
 class Strict(Document, frozen=True, kw_only=True):
-    """The figures of one exact-label protocol.
+    """Metrics of one exact-label protocol.
 
     Attributes:
-        protocol: its name.
+        protocol: name of the protocol.
         map, map_rare, map_non_rare: mean average precision over all, rare and non-rare classes.
-        max_recall: mean of the classes' largest recall.
+        max_recall: mean over classes of the recall of all predictions.
         classes: number of classes in the mean over all.
-        ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
-        tied_share: share of the ranked predictions whose score another of their class has.
-        parts: with a split of the classes, the means over each of its parts, by name.
-        harmonic_mean: that of the means over seen and unseen classes.
+        ranked: number of ranked predictions; the others are on unknown or excluded images, cut off, or not of a class
+            in the mean.
+        tied_share: fraction of ranked predictions whose score equals that of another prediction of the class.
+        parts: means over each part of the class split, by name.
+        harmonic_mean: harmonic mean of the means over seen and unseen classes.
     """
 
     protocol: str
@@ -44,13 +45,12 @@ class Strict(Document, frozen=True, kw_only=True):
 
 
 class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
-    """Figures of one protocol, and what they are means of.
+    """Metrics of one exact-label protocol, and the class values behind them.
 
     Attributes:
-        options: the protocol as it was applied.
-        ap: (K,) average precision, NaN for classes outside the mean over all.
-        recall: (K,) recall of all predictions, NaN likewise.
-        ties_matter: whether the order of equal scores may move a figure.
+        options: options of the protocol.
+        ap, recall: (K,) average precision and recall of all predictions, NaN for classes outside the mean over all.
+        ties_matter: whether the order of equal scores may change a metric.
     """
 
     options: StrictOptions
@@ -62,7 +62,7 @@ class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
         return f"<{type(self).__name__}: {self.to_dict()}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures, in the keys of ``shoe score --json``."""
+        """Return the metrics, under the keys of ``shoe score --json``."""
         return narrowed(self, Strict).to_dict()
 
 
@@ -89,7 +89,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
 
 
 def strict_entries(task: Task, options: StrictOptions) -> Entries:
-    """The entries that a protocol ranks: each prediction under its own class, with credit 1 for a true positive."""
+    """Return the entries that a protocol ranks: each prediction under its class, with credit 1 for a true positive."""
     truth, classes = task.truth, task.truth.classes
     rows, credit = strict_credits(task, options)
     return Entries(
@@ -108,7 +108,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
 
 
 def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
-    """Rows of the predictions that are ranked, and their credit: 1 for a true positive, else 0."""
+    """Return the rows of the ranked predictions, and their credit: 1 for a true positive, else 0."""
     counted = task.truth.classes.counted(options.no_interaction)
     rows = _rows(task, options, np.where(counted, task.truth.triplets_per_class, 0))
     credit = np.zeros(len(rows))
@@ -117,7 +117,7 @@ def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]
 
 
 def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
-    """Rows of the predictions that are ranked, in the truth's order of images."""
+    """Return the rows of the ranked predictions, by image in the order of the ground truth."""
     image = task.image
     rows = np.flatnonzero(image >= 0)
     if (np.diff(image[rows]) < 0).any():
@@ -135,12 +135,12 @@ def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
         annotated = table.image[truths[truth.hoi] > 0]
         keep &= (np.bincount(annotated, minlength=len(table.images)) > 0)[image[rows]]
     if options.known_object != "no":
-        shown = np.zeros((len(truth.classes.objects), len(table.images)), bool)
+        present = np.zeros((len(truth.classes.objects), len(table.images)), bool)
         if options.known_object == "labels" and truth.image_labels is not None:
-            np.logical_or.at(shown, truth.classes.object, truth.image_labels == ImageLabel.YES)
+            np.logical_or.at(present, truth.classes.object, truth.image_labels == ImageLabel.YES)
         else:
-            shown[table.object, table.image] = True
-        keep &= shown[truth.classes.object[hoi], image[rows]]
+            present[table.object, table.image] = True
+        keep &= present[truth.classes.object[hoi], image[rows]]
     rows = rows[keep]
     if options.class_cap is not None:
         reverse = options.ties is Ties.REVERSED
@@ -149,18 +149,17 @@ def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
 
 
 def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indices:
-    """Find the predictions that are true positives.
+    """Return the ascending indices into ``entries`` of the true positives.
 
-    Each prediction is tied to the ground truth of its image and class with the largest pair IoU (of ties the first).
-    Where that passes the rule, the prediction with the highest score is the true positive; there is no second choice.
+    Each prediction is assigned to the ground truth of its image and class with the largest pair IoU, of equals the
+    first. Of the predictions of a ground truth whose pair IoU passes the rule, the one with the highest score is the
+    true positive; predictions have no second choice.
 
     Args:
-        entries: (e,) rows of the predictions that compete, in the order that decides between equal scores; a row may
-            stand there twice.
-        options: the protocol: coordinates, overlap, and which of equally scored predictions goes first.
-
-    Returns:
-        Ascending indices into ``entries``.
+        task: predictions and ground truth.
+        entries: (e,) rows of the competing predictions, in the order that decides between equal scores; a row may
+            occur twice.
+        options: options of the protocol: coordinates, overlap and order of ties.
     """
     pairs = task.exact_overlaps(options.coordinates, options.rule)
     first, count = runs(pairs.prediction)
@@ -182,10 +181,10 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
-    """Cut as GEN-VLKT's evaluator does: each kept value takes the first row of its image with that value.
+    """Return the indices of the ``most`` best rows per image, cut as in GEN-VLKT's evaluator (docs/protocols.md 2.3).
 
-    So of equal scores one row is taken several times and the others are lost (docs/protocols.md 2.3). The rows come in
-    the order of images, best scores first.
+    Each kept value takes the first row of its image with that value, so one of several rows with equal scores is taken
+    several times and the others are lost. The rows come in the order of images, best scores first.
     """
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])

@@ -1,4 +1,4 @@
-"""Make Bongard problems of an annotated dataset: curate, group by what training saw, sample."""
+"""Building of Bongard problems from an annotated dataset: curate regions, group concepts by training, and sample."""
 
 from __future__ import annotations
 
@@ -22,18 +22,8 @@ from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.scoring.bongard.problems import GROUPS, SIDE, Problems, Regions
 from shoe.similarity.table import Similarity
 
-# From annotations to pictures with one label each, by rules that say what each of them dropped.
-#
-# The field's problems were curated by hand; what people did there has a rule here. Actions that look alike are merged,
-# a
-# region keeps the whole and not its parts ("eat carrot", not "hold carrot"), boxes that are hard to see are dropped,
-# and
-# so are regions that still have several labels.
-
-# Concepts: actions with an object, those that look alike as one, and which of them are part of which.
-
 OR = "_or_"
-"""What stands between the actions of a concept that are one: the field's "talk_on_or_listen_to"."""
+"""Separator of the actions in a merged concept, as in the published "talk_on_or_listen_to"."""
 _ENTAILMENTS = Path(__file__).parent / "data" / "entailments.tsv"
 
 
@@ -42,11 +32,11 @@ class Concepts:
     """C concepts made of K classes.
 
     Attributes:
-        actions: C names; several actions with ``OR`` between them.
-        object: (C,) index of the object in the classes' own.
-        of: (K,) concept of each class; -1 for no_interaction, which is none.
+        actions: C names; merged actions are joined by ``OR``.
+        object: (C,) index of the object among the objects of the classes.
+        of: (K,) concept of each class; -1 for no_interaction classes.
         verbs: C sets of the classes' verbs.
-        part_of: (C, C) whether the first is part of the second by the lexicon, which names the same object.
+        part_of: (C, C) whether the first concept is implied by the second, of the same object, in the lexicon.
     """
 
     actions: tuple[str, ...]
@@ -60,16 +50,14 @@ class Concepts:
 
 
 def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) -> Concepts:
-    """Make concepts of classes: actions of one object that a map finds too similar are one concept.
+    """Merge actions of one object that a map finds too similar (0..1, at least ``merge_at``) into one concept.
 
-    Two groups of actions are put together, the most similar first, where every action of the one is at least
-    ``merge_at`` similar to every action of the other; so no chain of pairs connects what is not similar. The similarity
-    of two actions is the mean of both directions, as far as they are rated.
-
-    ``merge_at`` is 0..1; above 1 nothing is merged.
+    Two groups of actions are merged, the most similar first, only if every action of one group is similar enough to
+    every action of the other. A chain of similar pairs is therefore not enough. The similarity of two actions is the
+    mean of both directions, as far as they are rated.
     """
     groups: list[list[int]] = []
-    alike = _both_ways(classes, similarity)
+    alike = _mutual_similarity(classes, similarity)
     for object_ in range(len(classes.objects)):
         of_object = np.flatnonzero((classes.object == object_) & ~classes.no_interaction).tolist()
         groups += _merged(of_object, alike, merge_at)
@@ -87,8 +75,8 @@ def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) ->
     )
 
 
-def _both_ways(classes: HoiClasses, similarity: Similarity) -> Floats:
-    """(K, K) similarity of the verbs of two classes; -1 where nothing is known."""
+def _mutual_similarity(classes: HoiClasses, similarity: Similarity) -> Floats:
+    """Return the (K, K) similarity of the verbs of two classes, mean of both directions; -1 if unrated."""
     senses, row = np.unique(classes.verb_sense, return_inverse=True)
     one = similarity.values("verb", senses, senses)
     known = ~np.isnan(one)
@@ -99,7 +87,7 @@ def _both_ways(classes: HoiClasses, similarity: Similarity) -> Floats:
 
 
 def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int]]:
-    """Put classes of one object together, the most similar pair first, of ties the first pair."""
+    # The most similar pair is merged first, of equals the first pair.
     group = {k: [k] for k in members}
     pairs = [(a, b) for a, b in combinations(members, 2) if alike[a, b] >= merge_at]
     for a, b in sorted(pairs, key=lambda pair: (-alike[pair], pair)):
@@ -111,7 +99,7 @@ def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int
 
 
 def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
-    """(C, C) whether a sense of the first concept is above one of the second, and none the other way round."""
+    """Return (C, C) whether a sense of concept 1 is above one of concept 2 in the lexicon, and not the other way."""
     senses = [{int(sense) for sense in classes.verb_sense[group] if sense >= 0} for group in groups]
     above = [frozenset().union(*map(included, each)) - each for each in senses]
     objects = np.array([classes.object[group[0]] for group in groups])
@@ -123,7 +111,7 @@ def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
 
 @per_lexicon(None)
 def included(sense: int) -> frozenset[int]:
-    """All that doing one thing is a kind of, or entails, however far: who sips drinks, who buys pays."""
+    """Return all verb senses that a verb sense implies as a hypernym or by entailment: sipping implies drinking."""
     found: set[int] = set()
     open_ = [sense]
     while open_:
@@ -136,7 +124,7 @@ def included(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _entailments() -> dict[int, tuple[int, ...]]:
-    """WordNet's entailments of verbs; ``scripts/build-entailments`` writes the file."""
+    # WordNet's entailments of verbs; ``scripts/build-entailments`` writes the file.
     found: dict[int, tuple[int, ...]] = {}
     for line in _ENTAILMENTS.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))
@@ -146,15 +134,12 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 
 
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
-    """Find concepts that nearly always come with another, more frequent one: who eats a carrot also holds it.
+    """Return (C, C) whether the first concept nearly always comes with the second: "hold carrot" with "eat carrot".
 
     Args:
-        labels: (regions, C) what is annotated of each region.
-        share: part of the regions of a concept that have to have the other, too.
-        least: regions that a concept has to have for its share to mean anything.
-
-    Returns:
-        (C, C) whether the first is part of the second.
+        labels: (regions, C) annotated concepts of each region.
+        share: fraction of the regions of the second concept that must also show the first, more frequent one.
+        least: smallest number of regions of the second concept.
     """
     from scipy.sparse import csr_array
 
@@ -165,19 +150,19 @@ def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> 
 
 
 _MARGIN = 0.05
-"""Of the width and height of both boxes together, on each side: measured on the field's problems."""
+"""Margin of a crop on each side, in widths and heights of both boxes together, measured on the published problems."""
 _SAME_PAIR = 0.5
 _LEAST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curation:
-    """How annotations become pictures with one label.
+    """Options for turning annotations into pictures with one label.
 
     Attributes:
-        merge_at: similarity from which two actions of an object are one concept.
-        part_share: share of a concept's regions that have to show another, more frequent one for that to be its part.
-        smallest: least area of a human or object box, in square pixels; 32 x 32 is what COCO calls small.
+        merge_at: similarity from which two actions of an object are merged.
+        part_share: fraction of a concept's regions that must show another, more frequent concept to imply it.
+        smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
     """
 
     merge_at: float = 0.6
@@ -186,7 +171,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """What a step of the curation left: concepts with regions, regions, and labels of regions."""
+    """Number of concepts with regions, of regions, and of labels after a step of the curation."""
 
     step: str
     concepts: Count
@@ -199,11 +184,10 @@ class Curated:
     """Pictures with one label.
 
     Attributes:
-        regions: n of them; ``verb`` is an index into the names of actions, merged ones included.
-        concept: (n,) concept of each.
-        shows: (images, C) whether an image is annotated to show a concept, or one that it is part of, anywhere and in
-            any region, kept or not.
-        steps: what each step left, in order.
+        regions: n regions; ``verb`` is an index into the names of actions, merged ones included.
+        concept: (n,) concept of each region.
+        shows: (images, C) whether any region of an image, kept or not, shows a concept or a concept that implies it.
+        steps: counts after each step, in order.
     """
 
     regions: Regions
@@ -214,7 +198,7 @@ class Curated:
 
 
 def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Curate the annotations of a dataset."""
+    """Return the curated pictures of an annotated dataset."""
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merged(table, _SAME_PAIR), return_inverse=True)
     drawn = np.zeros((len(first), len(classes)), bool)
@@ -265,7 +249,7 @@ def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curate
 
 
 def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Leave out the regions of some concepts, (C,) True, as one more step; what images show stays."""
+    """Return the pictures without the regions of some (C,) concepts, as one more step; ``shows`` stays."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -281,7 +265,7 @@ def _step(name: str, labels: NDArray[np.bool_]) -> Step:
 
 
 def _implied(labels: Mask, parts: Mask) -> Mask:
-    """(regions, C) concepts that are part of one of the region's."""
+    """Return (regions, C) whether a concept of a region implies the concept."""
     from scipy.sparse import csr_array
 
     return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
@@ -292,34 +276,30 @@ def _area(boxes: Floats) -> Floats:
 
 
 def _crops(humans: Floats, objects: Floats, sizes: Ints) -> Floats:
-    """The crop of both boxes with a margin, inside the image as far as its size is known."""
+    """Return crops around both boxes with a margin, inside the image if its size is known."""
     low, high = np.minimum(humans[:, :2], objects[:, :2]), np.maximum(humans[:, 2:], objects[:, 2:])
     margin = _MARGIN * (high - low)
     edge = np.where(sizes > 0, sizes, np.inf)
     return np.hstack([np.maximum(np.floor(low - margin), 0), np.minimum(np.ceil(high + margin), edge)])
 
 
-# Algorithm 1 of the Bongard-HOI supplement: draw problems of a concept until too few new ones come.
-#
-# Where the algorithm is silent: the overlap of two problems is the number of images that they share, all fourteen of
-# each
-# counted; a problem never shows an image twice; drawing ends after so many rejections in a row, or so many problems;
-# and
-# a draw follows from the seed, the concept's name and its own number alone.
+# Algorithm 1 of the Bongard-HOI supplement. It leaves open: the overlap of two problems is the number of images that
+# they share, of all fourteen; a problem never shows an image twice; and sampling ends after a number of consecutive
+# rejections, or of problems.
 
 TRAIN_OVERLAP, TEST_OVERLAP = 3, 2
-"""Images from which on two problems overlap too much (tau of the paper)."""
+"""Number of shared images from which on two problems overlap too much (tau in the paper)."""
 _AT_ONCE = 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How problems are drawn.
+    """Options for sampling problems.
 
     Attributes:
-        overlap: as many images in common reject a problem.
-        most: problems of a concept at most; the algorithm has no such bound.
-        rejections: in a row that end a concept.
+        overlap: number of shared images that rejects a problem.
+        most: most problems per concept; the published algorithm has no such limit.
+        rejections: number of consecutive rejections that ends a concept.
     """
 
     seed: int = 0
@@ -330,11 +310,11 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pool:
-    """Regions to draw from, by image.
+    """Regions to draw from, grouped by image.
 
     Attributes:
         regions: (n,) regions, those of an image together.
-        start, count: (a,) where the regions of each of a images begin, and how many there are.
+        start, count: (a,) first region and number of regions of each image.
     """
 
     regions: Indices
@@ -343,7 +323,7 @@ class Pool:
 
     @classmethod
     def of(cls, regions: Indices, image: Indices) -> Pool:
-        """Group regions by (n,) their image; of an image in ascending order."""
+        """Group regions by their (n,) image; the regions of an image keep their order."""
         order = np.argsort(image, kind="stable")
         return cls(regions[order], *runs(image[order]))
 
@@ -352,14 +332,16 @@ class Pool:
 
 
 def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Indices:
-    """Draw the problems of one concept.
+    """Sample the problems of one concept by Algorithm 1.
 
     Args:
-        concept: its name, which with the seed decides on the draws.
-        negatives: regions that do not; no image is in both.
+        concept: name of the concept, which determines the samples together with the seed.
+        positives: regions that show it.
+        negatives: regions that do not show it; no image is in both pools.
+        how: seed and limits.
 
     Returns:
-        (problems, 2, 7) regions, positives first; none where a side has fewer than seven images.
+        (problems, 2, 7) regions, positives first; empty if a side has fewer than seven images.
     """
     if min(len(positives), len(negatives)) < SIDE:
         return np.zeros((0, 2, SIDE), np.int64)
@@ -385,7 +367,7 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
 
 
 def draws(stream: int, first: int, count: int) -> Numbers:
-    """(count, 4, 7) random numbers of candidates from ``first`` on: for images and regions, of positives, then others.
+    """Return (count, 4, 7) random numbers of candidates from ``first`` on: images and regions of both sides.
 
     >>> bool((draws(1, 0, 3)[2] == draws(1, 2, 1)[0]).all())
     True
@@ -395,9 +377,9 @@ def draws(stream: int, first: int, count: int) -> Numbers:
 
 
 def distinct(numbers: Numbers, total: int) -> Indices:
-    """Draw without replacement: (n, k) distinct numbers below ``total`` from (n, k) random ones.
+    """Draw without replacement: return (n, k) distinct numbers below ``total`` from (n, k) random numbers.
 
-    The j-th is the one at ``number % (total - j)`` among those that are left, in ascending order.
+    The j-th is number ``number % (total - j)`` of the remaining ones, in ascending order.
 
     >>> distinct(np.array([[4, 4, 0]], np.uint64), 5).tolist()
     [[4, 0, 1]]
@@ -412,10 +394,9 @@ def distinct(numbers: Numbers, total: int) -> Indices:
 
 
 def _accepted(clear: Mask, near: Mask, rejected: int, most: int, rejections: int) -> tuple[Indices, int]:
-    """Go through candidates in order, of which those that are ``clear`` overlap none kept before.
+    """Return the accepted candidates, and how many in a row were rejected at the end.
 
-    Returns:
-        Those accepted, and how many in a row were rejected in the end.
+    A candidate is accepted if it is ``clear`` of earlier batches and not ``near`` an accepted candidate.
     """
     accepted: list[int] = []
     for candidate, good in enumerate(clear.tolist()):
@@ -430,21 +411,21 @@ def _accepted(clear: Mask, near: Mask, rejected: int, most: int, rejections: int
 
 
 def _regions(pool: Pool, images: Indices, numbers: Numbers) -> Indices:
-    within = (numbers % pool.count[images].astype(np.uint64)).astype(np.int64)
-    return np.asarray(pool.regions[pool.start[images] + within])
+    offset = (numbers % pool.count[images].astype(np.uint64)).astype(np.int64)
+    return np.asarray(pool.regions[pool.start[images] + offset])
 
 
 _VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
-"""First streams of random numbers, by which verbs and objects are held out."""
+"""First streams of random numbers for held-out verbs and objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What training problems show.
+    """Words that training problems show.
 
     Attributes:
-        verbs, objects: the words in their concepts.
-        pairs: (verb, object) that alone they show together; None where any may stand together.
+        verbs, objects: verbs and objects of their concepts.
+        pairs: (verb, object) pairs that training may show; None if any pair of these words is allowed.
     """
 
     verbs: frozenset[str]
@@ -453,32 +434,32 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Those of training problems' concepts; merged actions count one by one."""
+        """Return the words of the concepts of training problems; merged actions count separately."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))
 
     @classmethod
     def in_classes(cls, classes: HoiClasses, seen: Mask) -> Seen:
-        """Those of the classes of a split that training shows, (K,) True, and no other pairs of them."""
+        """Return the words and pairs of the (K,) seen classes of a split."""
         words = zip(classes.verb[seen].tolist(), classes.object[seen].tolist(), strict=True)
         pairs = frozenset((classes.verbs[v], classes.objects[o]) for v, o in words)
         return cls(frozenset(verb for verb, _ in pairs), frozenset(object_ for _, object_ in pairs), pairs)
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
-        """All but a share of a dataset's verbs, and of its objects, drawn by a seed."""
+        """Return all verbs and objects of a dataset except a held-out fraction, drawn by a seed."""
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
-        """(C,) index of each concept's group in :data:`GROUPS`; -1 where some of its merged actions were seen only."""
+        """Return the (C,) group of each concept in :data:`GROUPS`; -1 if only some of its merged actions are seen."""
         known = [len(verbs & self.verbs) / len(verbs) for verbs in concepts.verbs]
         unseen_object = [objects[o] not in self.objects for o in concepts.object]
         number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)
         return np.where([0 < k < 1 for k in known], -1, number)
 
     def trains(self, concepts: Concepts, objects: tuple[str, ...]) -> Mask:
-        """(C,) whether training may show a concept: all its words are seen, and together."""
+        """Return (C,) whether training may show a concept: all its words are seen, and in allowed pairs."""
         pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
         together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
         trained: Mask = together & (self.groups(concepts, objects) == 0)
@@ -493,12 +474,13 @@ def _kept(names: Iterable[str], share: float, stream: int) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """Problems, and how they came about.
+    """Problems, and a report of how they were built.
 
     Attributes:
-        steps: what each step of the curation left.
-        merged: concepts of several actions, as (action, object).
-        too_few: concepts with pictures, but with fewer than seven images on a side.
+        problems: problems of all groups.
+        steps: counts after each step of the curation.
+        merged: (action, object) of each merged concept.
+        too_few: number of concepts with pictures, but with fewer than seven images on a side.
     """
 
     problems: Problems
@@ -508,14 +490,14 @@ class Built:
 
 
 class MergedConcept(Document, frozen=True):
-    """A concept of several actions that are alike."""
+    """A concept of several similar actions."""
 
     action: str
     object: str
 
 
 class BongardGroup(Document, frozen=True):
-    """How many problems of a group were made."""
+    """Number of problems, concepts and images of a group."""
 
     group: str
     concepts: Count
@@ -524,7 +506,7 @@ class BongardGroup(Document, frozen=True):
 
 
 class BongardBuild(Document, frozen=True):
-    """How problems came about."""
+    """Report of how problems were built."""
 
     files: list[str]
     steps: Sequence[Step]
@@ -534,7 +516,7 @@ class BongardBuild(Document, frozen=True):
 
     @classmethod
     def from_built(cls, built: Built, files: list[str]) -> BongardBuild:
-        """Collect how problems that were written to files came about."""
+        """Return the report of problems written to some files."""
         groups = [BongardGroup(name, *numbers) for name, numbers in built.problems.counts().items()]
         return cls(files, built.steps, [MergedConcept(*pair) for pair in built.merged], built.too_few, groups)
 
@@ -547,15 +529,11 @@ def build_problems(
     seen: Seen | None = None,
     part: Literal["train", "test"] = "test",
 ) -> Built:
-    """Make problems of a dataset.
+    """Build the problems of a dataset, by group, in the order of the concepts.
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
-
-    Actions are merged by ``similarity``. Without ``seen``, training shows everything; part "train" leaves out all that
-    is not seen.
-
-    Returns:
-        The problems by group, in the order of the concepts.
+    Actions are merged by ``similarity``. Without ``seen``, training shows everything; part "train" then leaves out
+    concepts that training does not show.
     """
     found = curated(truth, similarity, curation or Curation())
     concepts, objects = found.concepts, truth.classes.objects

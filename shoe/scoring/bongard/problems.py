@@ -1,4 +1,4 @@
-"""Bongard problems: six pictures that show a concept, six that show its object otherwise, and two queries."""
+"""Bongard problems and their files: six pictures of a concept, six of its object with other actions, two queries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from shoe.core.io.files import read_bytes, replacing
 from shoe.core.io.json import Box, explained, parse_json, shown
 
 SHOTS = 6
-"""Pictures on a side (M of the paper); one more is its query."""
+"""Pictures per side without the query (M in the paper)."""
 SIDE = SHOTS + 1
 
 GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "unseen_obj_unseen_act")
-"""The four groups by what training problems showed, as the field's files are named."""
+"""The four groups, by what training problems showed, named as in the file names of the published problems."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +37,9 @@ class Regions:
         images: names or paths of the images.
         image: (n,) index into ``images``.
         crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
-        human_boxes, object_boxes: (n, 4) the same of the interaction's boxes; some of the field's leave their crop.
+        human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes leave their crop.
         verb, object: (n,) indices into ``verbs`` and ``objects``.
-        verbs, objects: actions and objects, as their files have them; an action may be several merged to one,
-            "ride_or_straddle".
+        verbs, objects: actions and objects as in the files; merged actions are one, like "ride_or_straddle".
     """
 
     images: tuple[str, ...]
@@ -59,11 +58,12 @@ class Regions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problems:
-    """P problems.
+    """P Bongard problems.
 
     Attributes:
-        positives: (P, 7) regions that show the concept; the last is a query.
-        negatives: (P, 7) regions with the concept's object and another action; the last is a query.
+        regions: pictures of the problems.
+        positives, negatives: (P, 7) regions that show the concept, and regions that show its object with another
+            action; the last is a query.
         group: (P,) index into ``groups``.
     """
 
@@ -88,8 +88,8 @@ class Problems:
     def _concepts(self) -> tuple[Indices, Indices]:
         first = self.positives[:, 0]
         number = self.regions.verb[first].astype(np.int64) * len(self.regions.objects) + self.regions.object[first]
-        found, concept = np.unique(number, return_inverse=True)
-        return found, concept
+        concepts, concept = np.unique(number, return_inverse=True)
+        return concepts, concept
 
     @property
     def concept(self) -> Indices:
@@ -98,32 +98,32 @@ class Problems:
 
     @property
     def concepts(self) -> list[tuple[str, str]]:
-        """Action and object of each concept that there is."""
+        """Action and object of each concept."""
         verb, object_ = np.divmod(self._concepts[0], max(1, len(self.regions.objects)))
         return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
 
     def select(self, chosen: Sequence[int] | Indices | Mask) -> Problems:
-        """Keep some problems (a mask, or indices); regions and groups stay."""
+        """Return some problems, given by a mask or by indices, with the same regions and groups."""
         keep = np.asarray(chosen)
         return Problems(self.regions, self.positives[keep], self.negatives[keep], self.groups, self.group[keep])
 
     def counts(self) -> dict[str, tuple[int, int, int]]:
-        """Of each group: concepts, problems, and images."""
-        found = {}
+        """Return the number of concepts, problems and images of each group."""
+        counts = {}
         for number, name in enumerate(self.groups):
-            of = self.group == number
-            images = np.unique(self.regions.image[self.rows[of]])
-            found[name] = (len(np.unique(self.concept[of])), int(of.sum()), len(images))
-        return found
+            in_group = self.group == number
+            images = np.unique(self.regions.image[self.rows[in_group]])
+            counts[name] = (len(np.unique(self.concept[in_group])), int(in_group.sum()), len(images))
+        return counts
 
 
-# Problems as the field's loaders have them: JSON lists of [positives, negatives, number, concept].
-#
-# A picture names its image, the crop in it, and the two boxes as they lie in the crop. The last of seven is a query.
+# File format of the published problems: JSON lists of [positives, negatives, number, concept]. A picture has the path
+# of its image, the crop in it, and two boxes relative to the crop. The last of seven pictures is a query.
 
 _GROUP = re.compile("(?:un)?seen_obj_(?:un)?seen_act")
 _JOIN = "++"
 _FARTHEST = 1_000_000
+"""Largest coordinate of a box, in pixels."""
 _EXPECTED = "[positives, negatives, number, concept]"
 
 
@@ -147,17 +147,17 @@ class _Problem(Struct, array_like=True, gc=False):
 
 
 def read_problems(*paths: str | Path) -> Problems:
-    """Read the problems of files, gzip-compressed or not.
+    """Read problem files, gzip-compressed or not.
 
-    A file's group is in its name, as ``seen_obj_unseen_act``; the problems of any other file are a group of its name.
+    The group of a file is in its name, like ``seen_obj_unseen_act``; otherwise its name is the name of the group.
 
     Returns:
-        All problems, file after file; groups in the order of :data:`shoe.scoring.bongard.problems.GROUPS`, others last.
+        All problems in the order of the files; groups in the order of :data:`GROUPS`, others last.
 
     Raises:
-        InputError: for a file that is given twice; naming file, problem, side and picture of what is no problem: no
-            seven pictures on a side, boxes without area, positives that show several concepts, a negative with another
-            object or with the concept.
+        InputError: for a file given twice, or naming file, problem, side and picture of an invalid problem: not seven
+            pictures per side, boxes without area, positives of several concepts, or a negative that shows another
+            object or the concept.
     """
     real = [Path(path).resolve() for path in paths]
     for number, path in enumerate(paths):
@@ -182,16 +182,10 @@ def read_problems(*paths: str | Path) -> Problems:
 
 
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
-    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``; files of that name without problems now go.
+    """Write one file per group with problems, ``FOLDER/NAME_GROUP.json``, and return the paths.
 
-    Boxes are widened to whole pixels, as the field's have them.
-
-    Args:
-        folder: where to, made if it is not there.
-        images: folder of the images, which stands before their names.
-
-    Returns:
-        The files; groups without problems have none.
+    Boxes are rounded outwards to whole pixels, as in the published files. Files of this name and a group without
+    problems are deleted. The folder is created if needed; ``images`` is put before the names of images.
 
     Raises:
         InputError: if a file cannot be written.
@@ -218,7 +212,7 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
             for place, p in enumerate(chosen.tolist())
         ]
         contents[target / f"{name}_{group}.json"] = msgspec.json.encode(content)
-    # All is there before the first file changes: who interrupts has the old problems, or but for an instant the new.
+    # All contents are ready before the first file changes, so that an interrupted call leaves old problems in place.
     for path, data in contents.items():
         with replacing(path) as stream:
             stream.write(data)
@@ -264,7 +258,7 @@ def _group(path: str | Path) -> str:
 
 def _parsed(path: str | Path) -> list[_Problem]:
     data = read_bytes(path)
-    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the code below explains the error
         return msgspec.json.decode(data, type=list[_Problem])
     document = parse_json(path, data)
     if not isinstance(document, list):
@@ -281,7 +275,7 @@ def _parsed(path: str | Path) -> list[_Problem]:
 
 
 def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
-    """See that each problem is one: seven pictures on a side, one concept, and that never among the negatives."""
+    """Raise InputError for a problem without seven pictures per side, or of several concepts, or a false negative."""
     if not problems:
         raise InputError(path, found="no problems", expected=f"a list of {_EXPECTED}")
     for number, problem in enumerate(problems):

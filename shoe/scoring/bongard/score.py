@@ -1,4 +1,4 @@
-"""Scores of Bongard problems, and the oracle model of the Bongard-HOI supplement (C) that answers them."""
+"""Oracle models that answer Bongard problems from detections, and their accuracy (Bongard-HOI supplement, C)."""
 
 from __future__ import annotations
 
@@ -28,37 +28,21 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
 
-# The oracle model of the Bongard-HOI supplement (C): what only the positives show, by majority, is the concept.
 #
-# ``c_P = majority_vote(D^P - D^N)``, and a query is positive if ``c_P`` is detected in it. Of several winners one is
-# enough. Nothing detected in the positives: no concept, and both answers are wrong, whatever the truth, even where
-# nothing is detected in the query either. Nothing detected in the negatives: nothing is subtracted. Nothing detected in
-# a
-# query: it is negative, so right or wrong by the truth.
-#
-# The paper does not say what holds where the subtraction leaves nothing: here, as where nothing was detected. Nor
-# whether
-# votes are detections or images: here, a positive image has one vote for each interaction in it, unless asked
-# otherwise.
-
-# What a detector sees in the pictures of problems.
-#
-# Predictions are made for whole images, and found by the image's name; a picture is a crop. By default a prediction
-# counts in a crop if at least half of its human box and half of its object box lie in it.
-
 Region = Literal["crop", "image"]
 REGIONS: tuple[Region, ...] = get_args(Region)
 _INSIDE = 0.5
+"""Fraction of both boxes that has to lie in a crop for a prediction to count there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Which predictions count in a picture.
+    """Which predictions count in a picture, which is a crop of an image.
 
     Attributes:
-        region: "crop", those that lie in it; "image", all of the image's.
-        top: the best so many of a picture, and all that tie with the last of them.
-        min_score: and only those with at least this score.
+        region: "crop" for predictions that lie in the crop, "image" for all predictions of the image.
+        top: number of predictions per picture, the best ones, with all that tie with the last of them.
+        min_score: lowest score of a prediction that counts.
     """
 
     region: Region = "crop"
@@ -72,13 +56,13 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detections:
-    """The interactions detected in n regions; D of the paper.
+    """Interactions detected in n regions (D in the paper).
 
     Attributes:
-        region: (d,) region of each detection, ascending.
-        interaction: (d,) index into the pairs of words.
+        region, interaction: (d,) region of each detection, ascending, and index of its pair of words.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
-        named: (n,) whether the predictions name the region's image at all.
+        verbs, objects: predicted words.
+        named: (n,) whether the predictions list the region's image.
     """
 
     region: Indices
@@ -90,7 +74,7 @@ class Detections:
     named: Mask
 
     def counts(self) -> Any:
-        """(n, u) sparse: how often each interaction was detected in each region."""
+        """Return the sparse (n, u) number of detections of each interaction in each region."""
         from scipy.sparse import csr_array
 
         shape = len(self.named), len(self.verb)
@@ -98,11 +82,9 @@ class Detections:
 
 
 def detections(predictions: Interactions, problems: Problems, how: Counting) -> Detections:
-    """Find what predictions say of the pictures of problems.
+    """Return the predictions that count in the pictures of problems.
 
-    Args:
-        predictions: of any detector; images are found by name, as they stand or without folder and ending.
-        problems: whose pictures are looked at.
+    Images are matched by name, exactly or without folder and extension.
     """
     regions = problems.regions
     at = image_index(regions.images, predictions.images)[regions.image]
@@ -138,7 +120,7 @@ def _area(low: Floats, high: Floats) -> Floats:
 
 
 def _best(region: Indices, score: Floats, top: int) -> Indices:
-    """Rows of the best of each region, and of those that tie with the last of them; ascending."""
+    """Return the ascending rows of the best predictions per region, and of those that tie with the last of them."""
     if not len(region):
         return region
     order = falling_order(score)
@@ -154,30 +136,32 @@ def _best(region: Indices, score: Floats, top: int) -> Indices:
 Votes = Literal["image", "detection"]
 VOTES: tuple[Votes, ...] = get_args(Votes)
 _AT_ONCE = 256
+"""Problems per batch, which keeps dense matrices small."""
 _EQUAL = 1e-9
+"""Tolerance between equal values of classes."""
 
 
 class Outcome(IntEnum):
-    """What became of a question."""
+    """How a question was answered."""
 
     RIGHT = 0
     NOTHING_DETECTED = 1
     """Nothing was detected in any of the six positives."""
     NOTHING_LEFT = 2
-    """All that was detected in the positives was detected in the negatives, too."""
+    """Every interaction detected in the positives was detected in the negatives, too."""
     MISSED = 3
-    """The query shows the concept, and the answer is no."""
+    """The query shows the concept, but the answer is no."""
     FALSELY_FOUND = 4
-    """The query does not show the concept, and the answer is yes."""
+    """The query does not show the concept, but the answer is yes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """What an oracle says of P problems, two questions each.
+    """Answers of an oracle to P problems with two questions each.
 
     Attributes:
-        yes: (P, 2) whether the positive query, and the negative one, show the concept.
-        outcome: (P, 2) ``Outcome``.
+        yes: (P, 2) whether the answer is yes for the positive and for the negative query.
+        outcome: (P, 2) ``Outcome`` of each question.
     """
 
     yes: Mask
@@ -185,12 +169,12 @@ class Answers:
 
     @property
     def right(self) -> Mask:
-        """(P, 2) whether a question was answered rightly."""
+        """(P, 2) whether each answer is correct."""
         return np.asarray(self.outcome == Outcome.RIGHT)
 
     @classmethod
     def of(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
-        """Judge answers by (P,) whether positives had any detection, and whether the subtraction left any."""
+        """Return answers; (P,) whether positives have detections, and whether any are left after the subtraction."""
         outcome = np.where(yes, [Outcome.RIGHT, Outcome.FALSELY_FOUND], [Outcome.MISSED, Outcome.RIGHT])
         outcome = np.where(left[:, None], outcome, Outcome.NOTHING_LEFT)
         outcome = np.where(detected[:, None], outcome, Outcome.NOTHING_DETECTED)
@@ -198,15 +182,17 @@ class Answers:
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
-    """Answer problems as the paper's oracle model does.
+    """Answer problems as the paper's oracle: ``c_P = majority_vote(D^P - D^N)``, and a query with c_P is positive.
 
-    An interaction has a vote from each positive "image" that it is in, or from each "detection" in them.
+    An interaction has one vote per positive "image" that shows it, or one per "detection" in the positives; the paper
+    does not say which. If several interactions win, a query needs to show one of them. If nothing is detected in the
+    positives, both answers are wrong; here also if the subtraction leaves nothing, which the paper leaves open.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)
     voting = present if votes == "image" else counts
     yes, detected, left = (np.zeros((len(problems), *more), bool) for more in ((2,), (), ()))
-    for part in _parts(len(problems)):
+    for part in _batches(len(problems)):
         votes_for = _total(voting, problems.positives[part, :SHOTS]).toarray()
         detected[part] = votes_for.any(axis=1)
         votes_for[_total(present, problems.negatives[part, :SHOTS]).toarray() > 0] = 0
@@ -219,33 +205,35 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
 
 
 def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, similarity: Similarity) -> Answers:
-    """Answer problems by meaning: votes, subtraction and membership with a similarity in place of equality.
+    """Answer problems by meaning: votes, subtraction and membership use a similarity in place of equality.
 
-    The candidates are the dataset's classes c, and sigma(c, u) is how similar an interaction u, as predicted, is to c:
-    the smaller one of its verb's and its object's similarity (the mean would call everything done with the right object
-    half right, which is just what these problems turn on). With D_i the detections in picture i:
+    The candidates are the dataset's classes c. sigma(c, u) is the similarity of an interaction u, as predicted, to c:
+    the smaller one of its verb's and its object's similarity (with the mean, everything done with the right object
+    would be half right, and these problems depend on just that difference). With D_i the detections in picture i:
 
     - for: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
     - against: n(c), the best sigma(c, u) in all six negatives;
     - the concept: the classes with the highest v(c) (1 - n(c));
-    - a query is positive if, for one of them, its best sigma(c, u) is at least (v(c) + n(c)) / 2: if it is nearer to
-      the positives than to the negatives.
+    - a query is positive if, for one of them, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that it is nearer
+      to the positives than to the negatives.
 
-    Where nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both answers are wrong. With a
-    similarity of 1 for the same words and 0 otherwise this is :func:`oracle` with votes by image.
+    If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both answers are wrong. With
+    similarity 1 for the same words and 0 otherwise, this is :func:`oracle` with votes by image.
 
-    By hand: sigma(ride horse, straddle horse) = 0.75 both ways, sigma of both with feed horse 0. Four positives show
+    Example: sigma(ride horse, straddle horse) = 0.75 both ways, sigma of both with feed horse 0. Four positives show
     "ride horse", two "straddle horse", all negatives "feed horse". v(ride) = (4 + 2 x 0.75) / 6 = 0.92, v(straddle) =
-    (2 + 4 x 0.75) / 6 = 0.83: ride wins, and a query is positive from 0.46 on, so "straddle horse" is, at 0.75. The
-    paper's oracle says no. If a negative shows "straddle horse", n(straddle) = 1 and n(ride) = 0.75: ride wins with
-    0.92 x 0.25, a query is positive from (0.92 + 0.75) / 2 = 0.83 on, and "straddle horse" no longer is.
+    (2 + 4 x 0.75) / 6 = 0.83: ride wins, and a query is positive from 0.46 on, like "straddle horse" at 0.75. The
+    paper's oracle answers no. If a negative shows "straddle horse", n(straddle) = 1 and n(ride) = 0.75: ride wins with
+    0.92 x 0.25, a query is positive from (0.92 + 0.75) / 2 = 0.83 on, and "straddle horse" is negative.
     """
-    sigma = _sigma(found, classes, similarity)
+    options = SemanticOptions(combine="minimum")
+    table = HoiSimilarity.of_words(classes, found.verbs, found.objects, similarity, options)
+    sigma = table.sigma(np.arange(len(classes)), found.verb[:, None], found.object[:, None])
     number = np.bincount(found.region, minlength=len(found.named))
     first = np.cumsum(number) - number
 
     def best(rows: Indices) -> Floats:
-        """(..., K) the highest sigma of each class in regions; 0 where nothing is detected."""
+        # (..., K) highest sigma of each class in regions; 0 without detections.
         region, where = np.unique(rows, return_inverse=True)
         made = np.zeros((len(region), len(classes)))
         some = number[region] > 0
@@ -255,7 +243,7 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
         return made[where.reshape(rows.shape)]
 
     yes, detected, left = (np.zeros((len(problems), *more), bool) for more in ((2,), (), ()))
-    for part in _parts(len(problems)):
+    for part in _batches(len(problems)):
         positives, negatives = best(problems.positives[part]), best(problems.negatives[part])
         votes, against = positives[:, :SHOTS].mean(axis=1), negatives[:, :SHOTS].max(axis=1)
         value = votes * (1 - against)
@@ -268,15 +256,8 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
     return Answers.of(yes, detected, left)
 
 
-def _sigma(found: Detections, classes: HoiClasses, similarity: Similarity) -> Floats:
-    """(u, K) how similar each predicted interaction is to each class."""
-    options = SemanticOptions(combine="minimum")
-    table = HoiSimilarity.of_words(classes, found.verbs, found.objects, similarity, options)
-    return table.sigma(np.arange(len(classes)), found.verb[:, None], found.object[:, None])
-
-
 def _total(counts: Any, rows: Indices) -> Any:
-    """(p, u) sparse: the sum over the (p, k) regions of each problem."""
+    # Sparse (p, u) sum over the (p, k) regions of each problem.
     from scipy.sparse import csr_array
 
     p, k = rows.shape
@@ -284,29 +265,25 @@ def _total(counts: Any, rows: Indices) -> Any:
     return chosen @ counts
 
 
-def _parts(total: int) -> Iterator[slice]:
-    """Problems some at a time, so that what is dense stays small."""
+def _batches(total: int) -> Iterator[slice]:
     return (slice(start, start + _AT_ONCE) for start in range(0, total, _AT_ONCE))
 
 
-# Accuracy by group, with intervals.
-#
-# The questions of one concept are answered alike: they share its pictures and the detector's skill at it. So intervals
-# resample concepts, not questions; Wilson's, which takes questions for independent, would be too narrow.
-
 RESAMPLES = 2000
+"""Resamples of concepts, not questions: questions of a concept share pictures, so Wilson's interval is too narrow."""
 _STREAM = 1 << 27
+"""First stream of random numbers, one per group."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupAccuracy:
-    """How a group was answered.
+    """Accuracy on one group of problems.
 
     Attributes:
-        concepts, problems: how many there are; a problem asks two questions.
-        accuracy: share of the questions that were answered rightly.
-        interval: 95 % by resampled concepts; None where there is only one.
-        outcomes: how many questions ended how.
+        concepts, problems: number of concepts and of problems; a problem asks two questions.
+        accuracy: fraction of correct answers.
+        interval: 95 % interval over resampled concepts; None for a single concept.
+        outcomes: number of questions with each outcome.
     """
 
     concepts: int
@@ -318,12 +295,12 @@ class GroupAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How all problems were answered.
+    """Accuracy on all problems.
 
     Attributes:
-        groups: by name; those without problems are absent.
-        average: plain mean of the groups, as the paper has it.
-        interval: 95 %, the concepts of each group resampled; None where a group has only one.
+        groups: accuracy by group name; groups without problems are absent.
+        average: unweighted mean of the groups, as in the paper.
+        interval: 95 % interval over resampled concepts of each group; None if a group has a single concept.
     """
 
     groups: dict[str, GroupAccuracy]
@@ -332,7 +309,7 @@ class Accuracy:
 
 
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
-    """Measure answers; there is at least one problem.
+    """Return the accuracy of the answers to at least one problem.
 
     >>> import numpy as np
     >>> from shoe.scoring.bongard.score import Answers
@@ -346,36 +323,36 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     """
     groups, drawn = {}, []
     for number, name in enumerate(problems.groups):
-        of = problems.group == number
-        if not of.any():
+        in_group = problems.group == number
+        if not in_group.any():
             continue
-        right = answers.right[of]
-        _, concept = np.unique(problems.concept[of], return_inverse=True)
-        asked = 2 * np.bincount(concept)
+        right = answers.right[in_group]
+        _, concept = np.unique(problems.concept[in_group], return_inverse=True)
+        questions = 2 * np.bincount(concept)
         correct = np.bincount(concept, right.sum(axis=1)).astype(np.float64)
-        numbers = random_numbers(_STREAM + number, (RESAMPLES, len(asked)))
-        rows = (numbers % np.uint64(len(asked))).astype(np.int64)
-        draws = np.asarray(correct[rows].sum(axis=1) / asked[rows].sum(axis=1))
-        found, times = np.unique(answers.outcome[of], return_counts=True)
-        outcomes = {Outcome(code): count for code, count in zip(found.tolist(), times.tolist(), strict=True)}
-        interval = percentiles(draws) if len(asked) > 1 else None
-        groups[name] = GroupAccuracy(len(asked), int(of.sum()), float(right.mean()), interval, outcomes)
+        numbers = random_numbers(_STREAM + number, (RESAMPLES, len(questions)))
+        rows = (numbers % np.uint64(len(questions))).astype(np.int64)
+        draws = np.asarray(correct[rows].sum(axis=1) / questions[rows].sum(axis=1))
+        codes, counts = np.unique(answers.outcome[in_group], return_counts=True)
+        outcomes = {Outcome(code): count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
+        interval = percentiles(draws) if len(questions) > 1 else None
+        groups[name] = GroupAccuracy(len(questions), int(in_group.sum()), float(right.mean()), interval, outcomes)
         drawn.append(draws)
     average = float(np.mean([group.accuracy for group in groups.values()]))
-    whole = all(group.interval is not None for group in groups.values())
-    return Accuracy(groups, average, percentiles(np.mean(drawn, axis=0)) if whole else None)
+    has_interval = all(group.interval is not None for group in groups.values())
+    return Accuracy(groups, average, percentiles(np.mean(drawn, axis=0)) if has_interval else None)
 
 
 @dataclass(frozen=True, slots=True)
 class BongardReport:
-    """What the oracles make of a detector's predictions.
+    """Accuracy of both oracles on a detector's predictions.
 
     Attributes:
-        problems: how many were answered; a problem asks two questions.
-        concepts, images: how many these are about.
-        named_images: images that the predictions name, of those.
-        signature: how the figures came about.
-        notes: what was noted in reading the predictions.
+        problems, concepts, images: number of answered problems, of their concepts and of their images.
+        named_images: number of these images that the predictions list.
+        oracle, soft_oracle: accuracy of the paper's oracle, and of the oracle by meaning.
+        signature: signature of these metrics.
+        notes: notes from reading the predictions.
     """
 
     problems: int
@@ -418,7 +395,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy with its groups as a list."""
+        """Return an accuracy in the form of its JSON."""
         groups = [
             GroupScore(
                 group=name,
@@ -447,7 +424,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return a report as it is written to JSON."""
+        """Return a report in the form of its JSON."""
         return cls(
             signature=str(report.signature),
             problems=report.problems,
@@ -470,14 +447,14 @@ def score_problems(
     votes: Votes = "image",
     images_in_predictions: bool = False,
 ) -> BongardReport:
-    """Score predictions on problems.
+    """Score predictions on Bongard problems.
 
-    Predictions are for whole images, and their words need not be the problems'. ``classes`` and ``similarity`` are the
-    soft oracle's, ``votes`` ("image" or "detection") the paper's oracle's. ``images_in_predictions`` leaves out
-    problems of which the predictions do not name all fourteen images.
+    Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``, the paper's
+    oracle ``votes`` ("image" or "detection"). ``images_in_predictions`` leaves out problems if the predictions do not
+    list all of their fourteen images.
 
     Raises:
-        InputError: where no image, or no whole problem, is named.
+        InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
     """
     how, regions = counting or Counting(), problems.regions
     found = detections(predictions, problems, how)
@@ -520,15 +497,11 @@ def score_problems(
 
 
 def digest(problems: Problems) -> str:
-    """8 hex digits of everything in problems that can change a figure."""
+    """Return 8 hex digits that identify everything in problems that can change a metric."""
     regions, rows = problems.regions, problems.rows
     found = hashlib.sha256("\n".join(regions.images).encode())
-    groups = np.array([hash_of(name) for name in problems.groups], np.uint64)[problems.group]
+    hashes = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little") for name in problems.groups]
+    groups = np.array(hashes, np.uint64)[problems.group]
     for column in (regions.image[rows], regions.crops[rows], problems.concept, groups):
         found.update(np.ascontiguousarray(column).data)
     return found.hexdigest()[:8]
-
-
-def hash_of(name: str) -> int:
-    """A name as a number."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

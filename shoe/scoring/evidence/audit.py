@@ -1,4 +1,4 @@
-"""What a model could earn without seeing more: attacks on a file's own predictions, scored under each protocol."""
+"""Attacks on a file's own predictions that add no information, scored under each protocol."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 """The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
 
 _SURE = 0.6
-"""Above the published tau."""
+"""Confidence of added predictions, above the published tau."""
 _AGAIN = "every prediction twice, once"
 
 
 class Attack(NamedTuple):
-    """A change of predictions that tells nothing new about any image.
+    """A change of predictions that adds no information about any image.
 
     Attributes:
-        change: the predictions, and the commonest verb of the ground truth, to what would be handed in.
+        change: function of the predictions and of the commonest verb of the ground truth.
     """
 
     name: str
@@ -44,8 +44,8 @@ class Attack(NamedTuple):
     change: Callable[[Interactions, str], Interactions]
 
 
-def _beside(table: Interactions, copy: Interactions, score: float | None = None) -> Interactions:
-    """The predictions and changed copies of them, at a fixed confidence or half of the original's."""
+def _with_copies(table: Interactions, copy: Interactions, score: float | None = None) -> Interactions:
+    # Copies have a fixed confidence, or half of the original's.
     scores = table.score / 2 if score is None else np.full(len(table), score)
     return concatenate([table, replace(copy, score=scores)])
 
@@ -58,20 +58,19 @@ def _respelled(table: Interactions) -> Interactions:
     return replace(table, verbs=tuple(verb.upper().replace(" ", "_") for verb in table.verbs))
 
 
-def _saying(table: Interactions, verb: str | None = None, object_: str | None = None) -> Interactions:
-    if verb is not None:
-        table = replace(table, verbs=(verb,), verb=np.zeros_like(table.verb))
+def _renamed(table: Interactions, verb: str, object_: str | None = None) -> Interactions:
+    table = replace(table, verbs=(verb,), verb=np.zeros_like(table.verb))
     if object_ is not None:
         table = replace(table, objects=(object_,), object=np.zeros_like(table.object))
     return table
 
 
 def _added(*words: str, score: float) -> Callable[[Interactions, str], Interactions]:
-    return lambda table, _: _beside(table, _saying(table, *words), score)
+    return lambda table, _: _with_copies(table, _renamed(table, *words), score)
 
 
 def _ranked(table: Interactions) -> Interactions:
-    """Scores from 1 down by their order among predictions of the same verb and object."""
+    # Scores from 1 down by rank among predictions of the same verb and object.
     group = table.verb * np.int64(len(table.objects)) + table.object
     order = np.lexsort((-table.score, group))
     count = np.unique(group, return_counts=True)[1]
@@ -81,12 +80,12 @@ def _ranked(table: Interactions) -> Interactions:
 
 
 def _hedged(table: Interactions, verb: str) -> Interactions:
-    return replace(table, verbs=tuple(f"{said} / {verb}" if said else said for said in table.verbs))
+    return replace(table, verbs=tuple(f"{word} / {verb}" if word else word for word in table.verbs))
 
 
 ATTACKS = (
-    Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _beside(p, _moved(p))),
-    Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _beside(p, _respelled(p))),
+    Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _with_copies(p, _moved(p))),
+    Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _with_copies(p, _respelled(p))),
     Attack("nonsense verb", f"{_AGAIN} with verb 'qwzx', score 0.6", _added("qwzx", score=_SURE)),
     Attack("vague verb", f"{_AGAIN} with verb 'take', score 0.6", _added("take", score=_SURE)),
     Attack("nonsense", f"{_AGAIN} as 'qwzx vbnm', score 0.6", _added("qwzx", "vbnm", score=_SURE)),
@@ -97,18 +96,18 @@ ATTACKS = (
     Attack(
         "only a vague verb",
         "every verb becomes 'take', every score 0.6",
-        lambda p, _: replace(_saying(p, "take"), score=np.full(len(p), _SURE)),
+        lambda p, _: replace(_renamed(p, "take"), score=np.full(len(p), _SURE)),
     ),
     Attack(
         "common guess",
         f"{_AGAIN} with the commonest verb of the ground truth and half the score",
-        lambda p, verb: _beside(p, _saying(p, verb)),
+        lambda p, verb: _with_copies(p, _renamed(p, verb)),
     ),
 )
 
 
 class AuditFigures(Document, frozen=True):
-    """What an audit looks at under one protocol."""
+    """Metrics of an audit under one protocol."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None
@@ -117,7 +116,7 @@ class AuditFigures(Document, frozen=True):
 
 
 class AuditGains(Document, frozen=True):
-    """What an attack adds to each figure; a lower miss rate has a minus."""
+    """Change of each metric by an attack; a lower miss rate is negative."""
 
     map: Gain | None = None
     mf1: Gain | None = None
@@ -126,14 +125,14 @@ class AuditGains(Document, frozen=True):
 
 
 class Attacked(Document, frozen=True):
-    """One attack under one protocol."""
+    """Result of one attack under one protocol."""
 
     figures: AuditFigures
     gains: AuditGains
 
 
 class AttackFigures(Document, frozen=True):
-    """What one attack would earn, by protocol."""
+    """Results of one attack, by protocol."""
 
     name: str
     about: str
@@ -141,11 +140,11 @@ class AttackFigures(Document, frozen=True):
 
 
 class Audit(Document, frozen=True):
-    """What attacks would earn.
+    """Results of all attacks.
 
     Attributes:
-        protocols: figures of the predictions as they are, by protocol.
-        attacks: one for each of :data:`ATTACKS`.
+        protocols: metrics of the unchanged predictions, by protocol.
+        attacks: results of each attack in :data:`ATTACKS`.
     """
 
     protocols: dict[str, AuditFigures]
@@ -159,18 +158,20 @@ def audit(
     similarity: str | Path = "dataset",
     watch: Callable[[Sequence[Attack | None]], Iterable[Attack | None]] = lambda steps: steps,
 ) -> Audit:
-    """Make each attack of :data:`ATTACKS` on predictions, and score the outcome.
+    """Apply each attack of :data:`ATTACKS` to predictions, and score the results.
 
     Args:
-        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
-        watch: called with the steps, and iterated over in their place: a progress bar.
+        predictions: predicted triplets with scores in 0..1.
+        truth: ground truth to score against.
+        similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
+        watch: wraps the list of steps to iterate over, like a progress bar.
 
     Returns:
-        Figures under the benchmark's default strict protocol and those of :data:`AUDITED`.
+        Metrics under the benchmark's default exact-label protocol and the protocols of :data:`AUDITED`.
 
     Raises:
-        OptionError: for scores outside 0..1, which have no semantic figures.
-        InputError: when predictions and ground truth have no image in common.
+        OptionError: for scores outside 0..1, which have no semantic metrics.
+        InputError: if predictions and ground truth have no image in common.
     """
     unfit = unfit_scores(predictions)
     if unfit is not None:
@@ -196,8 +197,8 @@ def audit(
                 attack.name,
                 attack.about,
                 {
-                    name: Attacked(of, AuditGains(*map(minus, astuple(of), astuple(honest[name]))))
-                    for name, of in figures.items()
+                    name: Attacked(values, AuditGains(*map(minus, astuple(values), astuple(honest[name]))))
+                    for name, values in figures.items()
                 },
             )
             for attack, figures in zip(ATTACKS, others, strict=True)

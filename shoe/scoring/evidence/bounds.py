@@ -1,9 +1,8 @@
-"""Who may be matched with whom when similarities are only known to lie between two bounds.
+"""Bounds of SHOE-mAP if similarities are only known to lie between two bounds, independently of one another.
 
-Whatever the similarities turn out to be, within their bounds and independently of one another: every match is among
-the ``possible`` pairs, every ``sure`` ground truth is matched with a sigma of at least ``least``, every unmatched
-prediction is among the ``maybe_unmatched``, and all ``surely_unmatched`` are unmatched. The converse need not hold:
-what is possible pair by pair may not be possible together.
+Every match is among the ``possible`` pairs, every ``sure`` ground truth is matched with a sigma of at least ``least``,
+every unmatched prediction is in ``maybe_unmatched``, and all ``surely_unmatched`` are unmatched. The converse need not
+hold: what is possible for each pair may be impossible for several together.
 """
 
 from __future__ import annotations
@@ -26,14 +25,13 @@ from shoe.scoring.scorer import Scorer
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """What may come of matching c candidate pairs of t ground truths and n predictions.
+    """Possible outcomes of matching c candidate pairs of t ground truths and n predictions.
 
     Attributes:
         possible: (c,) pairs that may be matched.
-        sure: (t,) ground truths that are matched in any case.
-        least: (t,) the lowest sigma of their match; 0 for the others.
-        maybe_unmatched: (n,) predictions that may be unmatched.
-        surely_unmatched: (n,) those that are in any case.
+        sure: (t,) ground truths that are always matched.
+        least: (t,) lowest sigma of their match; 0 for the others.
+        maybe_unmatched, surely_unmatched: (n,) predictions that may be unmatched, and that always are.
     """
 
     possible: Mask
@@ -45,16 +43,16 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PossibleMatches:
-    """What the matches of an evaluation may be; t ground truths, u predictions that may be unmatched, c pairs.
+    """Possible matches of an evaluation; t ground truths, u predictions that may be unmatched, c pairs.
 
     Attributes:
         pairs: candidates that may be similar enough to match.
-        outcomes: what may come of them.
+        outcomes: possible outcomes of matching them.
         number: (t,) number of possible matches.
         first, last: (t,) highest and lowest score of possible matches.
-        most: (t,) highest sigma of possible matches; 0 where there are none.
+        most: (t,) highest sigma of possible matches; 0 without a possible match.
         unmatched: (u,) predictions that may be unmatched, ascending.
-        surely: (u,) those that are in any case.
+        surely: (u,) predictions of these that are always unmatched.
     """
 
     pairs: Overlaps
@@ -68,27 +66,25 @@ class PossibleMatches:
 
     @property
     def settled(self) -> Mask:
-        """(t,) ground truths that are matched in any case, at one score."""
-        settled: Mask = self.outcomes.sure & (self.first == self.last)
-        return settled
+        """(t,) ground truths that are always matched, at one score."""
+        return np.asarray(self.outcomes.sure & (self.first == self.last))
 
     @classmethod
     def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """See who of some predictions may be matched with whom, and at what sigma."""
+        """Return the possible matches of the predictions of some rows."""
         predictions = scorer.task.predictions
-        playing = np.zeros(len(predictions), bool)
-        playing[rows] = True
+        takes_part = np.zeros(len(predictions), bool)
+        takes_part[rows] = True
         pairs = scorer.near
-        keep = playing[pairs.prediction]
-        if scorer.options.repeats == "charged" and scorer.prefers_originals:  # repeats that cannot match are left out
-            once = np.ones(len(playing), bool)
+        keep = takes_part[pairs.prediction]
+        if scorer.options.repeats == "charged" and scorer.prefers_originals:  # then repeats cannot match
+            once = np.ones(len(takes_part), bool)
             once[repeated(predictions, distinct(pairs.prediction[keep]))] = False
             keep &= once[pairs.prediction]
-        pairs = pairs if keep.all() else pairs.select(keep)
+        pairs = pairs.select(keep)
         low, high = (scorer.sigma_of(pairs, similarities) for similarities in (imputation.low, imputation.high))
         may = scorer.may_match(high)
-        if not may.all():
-            pairs, low, high = pairs.select(may), low[may], high[may]
+        pairs, low, high = pairs.select(may), low[may], high[may]
         outcomes = _outcomes(scorer, pairs, low, high)
         truths = len(scorer.hoi)
         truth, score = pairs.truth[outcomes.possible], predictions.score[pairs.prediction[outcomes.possible]]
@@ -99,7 +95,7 @@ class PossibleMatches:
             first[owners] = np.maximum.reduceat(score, starts)
             last[owners] = np.minimum.reduceat(score, starts)
             most[owners] = np.maximum.reduceat(high[outcomes.possible], starts)
-        unmatched = np.flatnonzero(playing & outcomes.maybe_unmatched)
+        unmatched = np.flatnonzero(takes_part & outcomes.maybe_unmatched)
         return cls(
             pairs=pairs,
             outcomes=outcomes,
@@ -113,12 +109,11 @@ class PossibleMatches:
 
 
 def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outcomes:
-    """Expect any matching to which no pair could be added, as every method makes one.
+    """Return the outcomes of any matching to which no pair could be added, which covers every method.
 
-    A ground truth is sure if one of its candidates is nobody else's: only it could have taken that one.
-
-    ``pairs`` are without those that can never be similar enough to match; of each, (c,) ``low`` is the lowest sigma,
-    and (c,) ``certain`` says whether it is similar enough in any case.
+    A ground truth is sure if one of its candidates has no other candidate, because only it could take that one.
+    ``pairs`` exclude those that are never similar enough to match. (c,) ``low`` is the lowest sigma of a pair, and (c,)
+    ``certain`` says whether it is always similar enough.
     """
     wanted_by = np.bincount(pairs.prediction, minlength=predictions)
     wants = np.bincount(pairs.truth, minlength=truths)
@@ -146,23 +141,23 @@ def best_pairs_first(
     truths: int,
     predictions: int,
 ) -> Outcomes:
-    """Expect what ``best-first`` may do.
+    """Return the possible outcomes of the assignment ``best-first``.
 
-    A pair is better than another one in any case if its lowest sigma is above the other's highest, or equal to it and
-    its rank is higher; or if the two are of one kind, so that their sigmas are equal whatever they are, and its rank is
-    higher. A pair that is better in any case than all others of its prediction can only be passed over for a better one
-    of its ground truth: that one is matched in any case, and none of its worse pairs is. So with the sides exchanged.
-    What is then out of the question is no rival to others any more.
+    A pair is always better than another pair if its lowest sigma is above the other's highest. It also is if the two
+    are equal and its rank is higher, or if the pairs are of one kind, so that their sigmas are equal, and its rank is
+    higher. A pair that is always better than all others of its prediction can only be passed over for a better pair of
+    its ground truth. That ground truth is therefore always matched, and none of its worse pairs is. The same holds with
+    the sides exchanged. Pairs excluded in this way are no longer rivals of other pairs.
 
     Args:
-        pairs: candidates, without those that can never be similar enough to match.
-        low: (c,) the lowest sigma.
-        high: (c,) the highest sigma.
-        certain: (c,) pairs that are similar enough in any case.
-        rank: (c,) decides between equal sigma, the higher first; no two pairs share one.
+        pairs: candidates, without those that are never similar enough to match.
+        low, high: (c,) lowest and highest sigma.
+        certain: (c,) pairs that are always similar enough.
+        rank: (c,) decides between equal sigma, the higher first; no two pairs share a rank.
         kind: (c,) equal for pairs of one class and the same words.
+        truths, predictions: number of ground truths, t, and of predictions, n.
     """
-    every = _Open(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
+    every = _CandidatePairs(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
     least, taken = np.full(truths, -np.inf), np.zeros(predictions, bool)
     left = np.arange(len(low))
     while True:
@@ -186,8 +181,8 @@ def best_pairs_first(
     return Outcomes(possible, sure, np.where(sure, least, 0.0), ~taken, ~wanted)
 
 
-class _Open(NamedTuple):
-    """Pairs that may be matched; see :func:`best_pairs_first`. ``lowest`` is -inf where a pair may not match."""
+class _CandidatePairs(NamedTuple):
+    """Candidate pairs; see :func:`best_pairs_first`. ``lowest`` is -inf if a pair may be too dissimilar to match."""
 
     truth: Indices
     prediction: Indices
@@ -197,11 +192,11 @@ class _Open(NamedTuple):
     rank: Indices
     kind: Indices
 
-    def select(self, rows: Indices) -> _Open:
-        return _Open._make(column[rows] for column in self)
+    def select(self, rows: Indices) -> _CandidatePairs:
+        return _CandidatePairs._make(column[rows] for column in self)
 
     def unrivalled(self, owner: Indices) -> Mask:
-        """Which pairs are better, in any case, than all others of their owner; pairs stand by owner."""
+        """Return which pairs are always better than all others of their owner; pairs are sorted by owner."""
         if not len(owner):
             return np.zeros(0, bool)
         start, size = runs(owner)
@@ -209,11 +204,10 @@ class _Open(NamedTuple):
         of_kind = np.repeat(np.maximum.reduceat(np.where(self.rank == best, self.kind, -1), start), size)
         worse = (self.rank < best) & ((self.high <= bar) | (self.kind == of_kind))
         worse |= (self.high < bar) | (self.rank == best)
-        unrivalled: Mask = (self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size)
-        return unrivalled
+        return np.asarray((self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size))
 
     def beaten(self, owner: Indices, strong: Mask) -> Mask:
-        """Which pairs are worse, in any case, than a strong one of their owner; pairs stand by owner."""
+        """Return which pairs are always worse than a strong pair of their owner; pairs are sorted by owner."""
         if not strong.any():
             return np.zeros(len(owner), bool)
         bar, best = self._best(strong, *runs(owner))
@@ -225,7 +219,7 @@ class _Open(NamedTuple):
         return beaten
 
     def _best(self, among: Mask, start: Indices, size: Indices) -> tuple[Floats, Indices]:
-        """(c,) highest lowest sigma, and (c,) the highest rank with it, of some pairs of each pair's owner."""
+        """Return, per owner of each (c,) pair, the highest ``lowest`` of some pairs, and the highest rank with it."""
         lowest = np.where(among, self.lowest, -np.inf)
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
@@ -244,37 +238,34 @@ def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Out
     return best_pairs_first(pairs, low, high, certain, rank, kind, len(scorer.hoi), len(predictions))
 
 
-# Between which values a score lies were the pairs rated that a map leaves unrated (docs/protocols.md 10.7).
+# Bounds if the pairs were rated that a map leaves unrated (docs/protocols.md 10.7).
 #
-# What is proved holds for any values 0..1 of the map's unrated pairs: credit, who is matched, and who is unmatched. Of
-# which class an unmatched prediction is a false positive cannot be bounded usefully, as a single rating of 1 can make
-# any
-# of them one of any class. There, ``low`` and ``high`` hold for all values under which each unmatched prediction is a
-# false positive of the class that today's map says, or of the other possible class by a cautious guess
-# (:func:`other_class`), and the near repeats of another prediction (``repeats=near``) are those by today's map.
+# Proved for any values 0..1 of the unrated pairs: credit, and which ground truths and predictions are matched. Not
+# bounded: the class of which an unmatched prediction is a false positive, because one rating of 1 can make it one of
+# any class. ``low`` and ``high`` hold if each unmatched prediction is a false positive of the class by today's map or
+# of the class by a cautious guess (:func:`other_class`), and if near repeats (``repeats=near``) are those of today.
 #
-# The proof, class by class. A list of entries (score, credit) loses no average precision when a credit is raised, an
-# entry without credit is removed, an entry moves up past entries of no more credit, or one is added whose credit is no
-# lower than any other's; and gains none by the opposite. All hold for each order of tied entries, so for their mean.
+# Proof per class. The average precision of a list of entries (score, credit) does not fall if a credit is raised, an
+# entry without credit is removed, an entry moves up past entries of no more credit, or an entry is added whose credit
+# is at least that of all others. It does not rise by the opposite. Both hold for each order of ties, so for their mean.
 #
-# - ``high``: each ground truth with a possible match has the highest sigma of its possible matches. If their scores
-#   differ, or there may be no match, it has the highest sigma of the class's list, above the highest score. Only
-#   predictions that are unmatched in any case, and false positives of this class in either, are its false positives.
-# - ``low``: each sure ground truth has the lowest sigma that its match can have. If the scores of its possible matches
-#   differ, an entry without credit stands above the highest of them, and the credit below the lowest (not with the
-#   trapezoid rule, which such an entry may please: there the credit is 0). Ground truths that may have no match have
-#   an entry without credit. All predictions that may be unmatched and count for this class are its false positives.
+# - ``high``: each ground truth with a possible match has the highest sigma of these matches. If their scores differ, or
+#   if it may have no match, it has the highest sigma of the class's list, above the highest score. False positives are
+#   only the predictions that are always unmatched and always false positives of this class.
+# - ``low``: each sure ground truth has the lowest sigma of its match. If the scores of its possible matches differ, an
+#   entry without credit is above the highest of them, and the credit below the lowest. With the trapezoid rule, which
+#   such an entry may raise, the credit is 0. Ground truths that may have no match have an entry without credit. All
+#   predictions that may be unmatched and may count for this class are its false positives.
 
 Bounds = tuple[float, float]
 
 
 class FalsePositives(NamedTuple):
-    """Of which class each of u unmatched predictions would be a false positive.
+    """Class of which each of u unmatched predictions would be a false positive.
 
     Attributes:
-        nearest: (u,) the class that it is most similar to, -1 for none.
-        sigma: (u,) how similar they are.
-        counts: (u,) whether that is enough to be one.
+        nearest, sigma: (u,) most similar class, -1 for none, and its similarity.
+        counts: (u,) whether the similarity is high enough to be a false positive.
     """
 
     nearest: Indices
@@ -283,23 +274,21 @@ class FalsePositives(NamedTuple):
 
     @property
     def category(self) -> Indices:
-        """(u,) the class that it is a false positive of, -1 for none."""
+        """(u,) class of which each prediction is a false positive, -1 for none."""
         return np.where(self.counts, self.nearest, -1)
 
 
 def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indices) -> FalsePositives:
-    """Decide by some similarities what unmatched predictions are false positives of."""
+    """Return the class of which each unmatched prediction is a false positive, by some similarities."""
     nearest, sigma = scorer.nearest(unmatched, similarities)
     return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma) & (nearest >= 0))
 
 
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
-    """Find the class that, by a guess, may come before today's nearest.
+    """Return the class that may replace today's nearest class, by guessed values for unrated pairs.
 
-    Today's nearest stays as similar as it is; else a guess that lifts all classes would hide that any of them may win.
-    Where only the image's classes count, it is simply the nearest by the guess.
-
-    ``guess`` has guessed values for unrated pairs, and ``unmatched`` are the (u,) predictions that may be unmatched.
+    Today's nearest class keeps its similarity; otherwise a guess that raises all classes would hide that another class
+    may win. If only the classes of the image count, the result is the nearest class by the guess.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
@@ -311,12 +300,13 @@ def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenScore:
-    """What an evaluation may come to.
+    """Possible results of an evaluation under a map with unrated pairs.
 
     Attributes:
-        scorer: with similarities whose unrated pairs are 0.
-        matches: who may be matched with whom.
-        today, other: what unmatched predictions are false positives of by today's map, and what else they may be.
+        scorer: scorer in which unrated pairs are 0.
+        imputation: similarities with bounds.
+        matches: possible matches.
+        today, other: false positives by today's map, and the alternatives.
     """
 
     scorer: Scorer
@@ -327,33 +317,33 @@ class OpenScore:
 
     @classmethod
     def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Look at some predictions; the scorer's similarities are ``imputation.low``, its ``near`` that of today's."""
+        """Evaluate some rows; the scorer's similarities are ``imputation.low``, its ``near`` that of today's map."""
         matches = PossibleMatches.of(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)
         return cls(scorer, imputation, matches, today, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """SHOE-mAP of lowest and of highest average precisions."""
+        """Return SHOE-mAP of the lowest and of the highest average precisions."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 
 def hull(figures: Sequence[float | None]) -> Bounds | None:
-    """Lowest and highest of the figures that there are."""
+    """Return the lowest and highest known value; None if there is none."""
     known = [figure for figure in figures if figure is not None]
     return (min(known), max(known)) if known else None
 
 
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
-    """(K,) lowest and (K,) highest average precision of each class; proof: see the module.
+    """Return the (K,) lowest and (K,) highest average precision of each class; proof above.
 
-    Each unmatched prediction may be a false positive of ``other`` in place of what today's map says.
+    Each unmatched prediction may be a false positive of ``other`` in place of today's class.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least
     matched = np.flatnonzero(matches.number)
     fixed = settled[matched]
-    # Just above, or just below, what it may tie with: that bounds no worse, and leaves fewer orders to look at.
+    # Scores just above or below possible ties give equally good bounds with fewer orders of ties.
     first, last = matches.first[matched], matches.last[matched]
     first = np.where(first == last, first, np.nextafter(first, np.inf))
     highest = np.zeros(len(scorer.truths))
@@ -374,24 +364,24 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
 
 
 def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
-    """The class of each unmatched prediction in any case, and the two classes that are possible; -1 for none."""
+    """Return the class of which each unmatched prediction always is, and the two of which it may be; -1 for none."""
     today, else_ = score.today.category, other.category
     surely = np.where((today == else_) & score.matches.surely, today, -1)
     return surely, (today, np.where(today == else_, -1, else_))
 
 
 def _false(score: OpenScore, *false_positive_of: Indices) -> tuple[Indices, Indices]:
-    """The predictions that are false positives of a class with ground truth, and of which class."""
+    """Return the false positives of classes with ground truth, and their classes."""
     unmatched, counts = score.matches.unmatched, np.append(score.scorer.truths > 0, False)
-    kept = [counts[category] for category in false_positive_of]
+    masks = [counts[category] for category in false_positive_of]
     return (
-        np.concatenate([unmatched[mask] for mask in kept]),
-        np.concatenate([category[mask] for category, mask in zip(false_positive_of, kept, strict=True)]),
+        np.concatenate([unmatched[mask] for mask in masks]),
+        np.concatenate([category[mask] for category, mask in zip(false_positive_of, masks, strict=True)]),
     )
 
 
 def _missed(scorer: Scorer, matches: PossibleMatches) -> Indices:
-    """Ground truths that may be missed, where an entry (0, 0) for them may stand above credit."""
+    """Return the ground truths that may be missed, if their entry (0, 0) may be above an entry with credit."""
     if scorer.options.missed == "drop" or not (matches.last <= 0).any():
         return np.zeros(0, np.int64)
     return scorer.truth_rows[~matches.outcomes.sure[scorer.truth_rows]]

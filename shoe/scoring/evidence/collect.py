@@ -1,4 +1,4 @@
-"""All that the figures of a report rest on, collected once; and the calibration of scores."""
+"""Explanations of a report's metrics collected in one object, and the calibration of scores."""
 
 from __future__ import annotations
 
@@ -29,14 +29,11 @@ if TYPE_CHECKING:
     from shoe.scoring.evidence.draws import Interval
     from shoe.scoring.evidence.facts import Spread
 
-# Whether scores mean what they say: of predictions with a score of 0.8, eight in ten are to be right.
-#
-# What is right is what a protocol gives credit: a true positive's 1 under exact labels, up to 1 for a similar class
-# under
-# SHOE. mAP looks at the order of scores alone, which says nothing of their size, and at nothing where scores are equal.
+# Calibration compares scores with the credit that a protocol gives: 0 or 1 under exact labels, 0 to 1 under SHOE. mAP
+# depends on the order of scores only.
 
 BINS = 15
-"""As Guo et al. (On Calibration of Modern Neural Networks, 2017) have it."""
+"""Number of bins as in Guo et al. (On Calibration of Modern Neural Networks, 2017)."""
 
 
 class ScoreBin(Document, frozen=True):
@@ -44,9 +41,8 @@ class ScoreBin(Document, frozen=True):
 
     Attributes:
         low, high: bounds; the upper one belongs to the bin.
-        predictions: how many there are.
-        score: their mean score; None where there are none.
-        right: their mean credit; None where there are none.
+        predictions: number of predictions.
+        score, right: mean score and mean credit; None without predictions.
     """
 
     low: Fraction
@@ -57,17 +53,17 @@ class ScoreBin(Document, frozen=True):
 
 
 class Calibration(Document, frozen=True):
-    """How the scores and the credits of a protocol go together.
+    """Calibration of scores under one protocol.
 
     Attributes:
-        protocol: its name.
-        signature: how the figures came about.
-        map: mean average precision; None where it cannot be measured.
-        ranked: predictions that were ranked; this and what follows is None without predictions, or where a score is no
-            probability (outside 0 to 1).
-        error: expected calibration error: the mean over predictions of how far score and credit of their bin differ.
-        tied_share: share of predictions that have the same score as another of their class.
-        bins: of the reliability diagram, from 0 to 1.
+        protocol: name of the protocol.
+        signature: signature of these metrics.
+        map: mean average precision; None if it cannot be measured.
+        ranked: number of ranked predictions; this and the following values are None without predictions, or if a score
+            is outside 0..1.
+        error: expected calibration error: mean over predictions of the difference between score and credit of the bin.
+        tied_share: fraction of predictions whose score equals that of another prediction of the class.
+        bins: bins of the reliability diagram, from 0 to 1.
     """
 
     protocol: str
@@ -80,20 +76,20 @@ class Calibration(Document, frozen=True):
 
 
 class ModelCalibration(Document, frozen=True):
-    """One file of predictions."""
+    """Calibration of one file of predictions under each protocol."""
 
     predictions: str
     protocols: list[Calibration]
 
 
 class CalibrationReport(Document, frozen=True):
-    """All files, in the order given."""
+    """Calibration of all files, in the order given."""
 
     models: list[ModelCalibration]
 
 
 def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
-    """Measure how far scores are from the share of predictions that are right.
+    """Return the calibration of ranked entries.
 
     Example:
         >>> from shoe.scoring.entries import Interpolation, Rule, Ties
@@ -116,13 +112,13 @@ def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signatur
     count = np.bincount(which, minlength=bins)
     sums = [np.bincount(which, values, minlength=bins) for values in (score, credit)]
     error = float(np.abs(sums[0] - sums[1]).sum() / number)
-    found = []
+    reliability = []
     for i, entries_in_bin in enumerate(count.tolist()):
         means = [float(values[i] / entries_in_bin) if entries_in_bin else None for values in sums]
-        found.append(ScoreBin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
+        reliability.append(ScoreBin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
     order = np.lexsort((score, entries.category))
     tied = number_tied((np.diff(entries.category[order]) == 0) & (np.diff(score[order]) == 0))
-    return Calibration(protocol, signature, mean, number, error, tied / number, tuple(found))
+    return Calibration(protocol, signature, mean, number, error, tied / number, tuple(reliability))
 
 
 _WORDINGS_SHOWN = 20
@@ -130,17 +126,17 @@ _WORDINGS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the figures of a report rest on.
+    """Explanations of a report's metrics.
 
     Attributes:
-        resolution: how predicted words fared; None without the semantic part.
-        wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
-        tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
-        by_nearest_seen: unseen classes by the similarity of the nearest seen one; empty without a split of the classes,
-            or without a map.
-        orders: lowest and highest mAP of the protocols that an order moves; empty if not asked for.
-        interval, spread: where figures would lie were all pairs rated, and figures by single raters; None if not asked
-            for, or if nothing is open.
+        resolution: resolution of predicted words; None without SHOE.
+        wordings: of the predicted words that are not labels of the dataset, the 10 that lost most credit and the 10
+            that gained most.
+        tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
+        by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
+            without a map.
+        orders: lowest and highest mAP of the protocols that depend on the order of the file; empty if not requested.
+        interval, spread: predictive intervals, and SHOE-mAP by single raters; None if not requested or not applicable.
     """
 
     profile: Profile
@@ -154,7 +150,7 @@ class Evidence:
 
     @classmethod
     def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect it; ``bounds`` asks for orders, interval and spread, which cost several scorings."""
+        """Collect explanations; ``bounds`` adds orders, interval and spread, which take several scorings."""
         orders: dict[str, tuple[float, float]] = {}
         interval = spread = None
         if bounds:

@@ -1,15 +1,13 @@
-"""Between which values a score would lie were all pairs rated: drawn from what a map predicts for unrated ones.
+"""Predictive intervals of SHOE scores: the range of a score if all pairs of the similarity map were rated.
 
-A map's predictions give every unrated pair a distribution over the ratings (:mod:`shoe.similarity.learned`). Each draw
-rates all of them and scores again; boxes are compared once. Errors of predictions are shared: what is wrong for a
-sense with one class tends to be wrong with others, and what is wrong for a sense of a word is for its other senses; so
-pairs of a class, of a sense, of a word, and of a word with a class are drawn together. What a file says of a class is
-not what it might say of it: the distributions are those of the pairs that it looks up
-(:mod:`shoe.scoring.evidence.draws`).
+A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
+of these pairs and scores again; boxes are compared once. Errors of predictions are correlated for a class, for a sense,
+for a word, and for a word with a class, so each of these shares part of its random deviates. The distributions are
+those of the pairs that the file looks up (see :class:`SensePairs`).
 
-From the draws, a normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies
-within m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Nothing is fitted
-to how often intervals hold a figure; ``scripts/interval-coverage`` looks.
+A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
+m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
+fitted; ``scripts/interval-coverage`` measures it.
 """
 
 from __future__ import annotations
@@ -36,31 +34,26 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, drawn_ratings
 from shoe.similarity.unrated import Filled, Imputed, Lookups
 
-# A map's similarities to a task's words as they are, and as they would be with values imputed for unrated pairs.
+# Bounds of a similarity, by the options of the protocol:
 #
-# Between which values a similarity can lie depends on the options of the protocol:
-#
-# - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1; a word's value lies between
-# its
-#   values with all unrated pairs at 0 and at 1.
-# - ``sense=one``: which sense counts depends on all pairs of the word. A word with an unrated pair may be anything up
-# to
-#   what its best sense can be, but for words that equal the class's.
-# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a class's sense; else it stays away.
-# - ``unrated=wup``: WordNet's values stand in for ratings that might have been any, so the bounds are those of
-# ``zero``.
-# - ``unrated=drop``: who takes part depends on what is rated. There are no bounds.
+# - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1. A word's value lies between
+#   its values with all unrated pairs at 0 and at 1.
+# - ``sense=one``: the sense that counts depends on all pairs of the word. A word with an unrated pair may have any
+#   value up to that of its best sense, except for words equal to the class.
+# - ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a sense of a class; others stay unrated.
+# - ``unrated=wup``: WordNet's values replace ratings of any value, so the bounds are those of ``zero``.
+# - ``unrated=drop``: the predictions that take part depend on what is rated, so there are no bounds.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Imputation:
-    """A map's similarities to a task's words: today's, and with three kinds of imputed values.
+    """A map's similarities to a task's words, as they are and with imputed values.
 
     Attributes:
-        today: unrated pairs as the options say.
-        low, high: the lowest and the highest value of every cell, whatever the unrated pairs are.
-        guess: unrated pairs as WordNet and the rated ones lead to expect.
-        verbs, objects: the pairs of senses behind the cells.
+        today: similarities with unrated pairs as the options say.
+        low, high: lowest and highest possible value of every cell.
+        guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
+        verbs, objects: pairs of senses behind the cells.
     """
 
     today: HoiSimilarity
@@ -72,13 +65,13 @@ class Imputation:
 
     @property
     def decided(self) -> bool:
-        """Whether no unrated pair could change any value."""
+        """Whether unrated pairs cannot change any value."""
         tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
         return all(np.array_equal(low.values, high.values) for low, high in tables)
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Impute values in three ways; None where nothing can be unrated, or there are no bounds."""
+    """Return the imputed similarities; None if no pair can be unrated, or if there are no bounds."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
@@ -91,7 +84,7 @@ def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) ->
     def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
         return HoiSimilarity.of(task, Imputed(source, classes, value), chosen)
 
-    # Where one sense counts for all classes it may be any, also one that counts in full.
+    # With one sense for all classes, any sense may be the one, also one that counts in full.
     highest = replace(options, sense="max", partial="full") if options.sense == "one" else options
     low, high = imputed(0.0), imputed(1.0, highest)
     if options.sense == "one":
@@ -105,7 +98,7 @@ def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) ->
 def _of_any_sense(
     low: SimilarityTable, high: SimilarityTable, lookups: Lookups
 ) -> tuple[SimilarityTable, SimilarityTable]:
-    """Bounds where one sense counts for all classes: 0 to the best sense's value for a word with an unrated pair."""
+    """Return bounds for ``sense=one``: for a word with an unrated pair, 0 to the value of its best sense."""
     unsure = np.zeros(len(lookups.count), bool)
     word = np.repeat(np.arange(len(lookups.count)), lookups.count)
     unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
@@ -117,39 +110,37 @@ def _of_any_sense(
     )
 
 
-# The pairs of senses that a file looks up: how much more, or less, similar they are than others of their prediction.
+# Pairs of senses that a file looks up, and how their ratings differ from those of other pairs with the same prediction.
 #
-# What is said where a class is to be seen is meant for it, mostly in the first senses of its words; what is said of
-# other
-# classes is not. How far that moves ratings is learned from the pairs of the file that are rated: the share of rating r
-# at a level is multiplied by exp(r (a + b c + d / n)), where c is 1 for the sense of a word that is predicted closest
-# to
-# the class, else 0, n is the place of the sense among the word's, and pairs behind matches have other a, b, d than the
-# rest. The likeliest of these numbers are sought, each believed to be about 0 (deviation 1) before any rating is seen.
-# Each draw weighs the file's words at random, as a sample of those that might have been said.
+# Words matched with a class are meant for it, mostly in their first senses; other words are not. The effect on ratings
+# is learned from the rated pairs of the file: the probability of rating r at a level is multiplied by
+# exp(r (a + b c + d / n)), where c is 1 if the sense is the one of its word predicted closest to the class, else 0, and
+# n is the position of the sense in the word's list. Pairs behind matches have other a, b, d than other pairs. The
+# estimate is the maximum a posteriori, with standard normal priors. Each draw weighs the file's words at random, as a
+# Bayesian bootstrap.
 
 _PLACES = 4
-"""The fourth sense of a word, and all that follow, count as one place."""
+"""Largest position of a sense: the fourth sense and all later ones count as one position."""
 _OF_PAIR = np.array([[1, closest, 1 / place] for closest in (0, 1) for place in range(_PLACES, 0, -1)])
 _KINDS = np.kron(np.eye(2), _OF_PAIR)
-"""(kinds, 6) what a, b, d are multiplied by: of pairs behind no match, then of those behind one, the likelier meant the
-later."""
+"""(kinds, 6) factors of a, b, d: pairs behind no match, then pairs behind a match; the most likely sense comes last."""
 _STEPS = 12
+"""Iterations of Newton's method."""
 
 Shares = NDArray[np.floating]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InPlay:
+class SensePairs:
     """Pairs of a class sense and a sense of a predicted word, of one part of speech.
 
     Attributes:
-        class_senses: (C,) ids.
-        synsets: (S,) ids of the words' senses, ascending.
-        kind: (C, S) int8 row of ``_KINDS`` of each pair.
-        unrated: (C, S) pairs behind matches that nobody rated, and that could count.
-        rated: (n, 3) kind, level and word of each pair that was rated.
-        found: (n,) its rating, 0..4.
+        class_senses: (C,) sense IDs of classes.
+        synsets: (S,) sense IDs of words, ascending.
+        kind: (C, S) row of ``_KINDS`` of each pair.
+        unrated: (C, S) unrated pairs behind matches that could count.
+        rated: (n, 3) kind, level and word of each rated pair.
+        found: (n,) rating of these pairs, 0..4.
         word: (S,) first word that has the sense.
     """
 
@@ -162,11 +153,11 @@ class InPlay:
     word: Indices
 
     @classmethod
-    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> InPlay:
-        """Look at all pairs; where a word has the class's own sense, its other senses tell nothing.
+    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> SensePairs:
+        """Collect all pairs; if a word has the class's own sense, its other senses are ignored.
 
-        ``learned`` predicts rated pairs by what had not seen them; ``row`` and ``word`` are the (n,) class sense and
-        the (n,) word of each cell behind a match.
+        ``learned`` predicts rated pairs without having seen them. ``row`` and ``word`` are the (n,) class sense and
+        word of each cell behind a match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -179,7 +170,7 @@ class InPlay:
         tells = ~np.logical_or.reduceat(same[:, senses], first, axis=1)[:, owner]
         place = np.minimum(np.arange(len(senses)) - first[owner], _PLACES - 1).astype(np.int8)
         kind = (2 * behind[:, known[owner]] + closest) * np.int8(_PLACES) + np.int8(_PLACES - 1) - place
-        # A sense of several words is of the kind that is likeliest meant.
+        # A sense of several words has the kind of the word most likely to mean it.
         order = np.argsort(senses, kind="stable")
         of_sense, _ = runs(senses[order])
         kind = np.maximum.reduceat(kind[:, order], of_sense, axis=1)
@@ -198,7 +189,7 @@ class InPlay:
         )
 
     def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """(n,) kind and (n,) word of some pairs by their ids; a number of its own for what is no sense of a word."""
+        """Return the (n,) kind and (n,) word of some pairs of sense IDs; senses of no word are words of their own."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -208,14 +199,14 @@ class InPlay:
         return kind, word
 
     def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """(kinds, L, 5) of (L, 5) shares of each rating at a level: as they are for each kind, by a draw of words."""
+        """Return (kinds, L, 5) rating probabilities, from those of L levels, after one random weighting of words."""
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
         np.add.at(number, (kind, level), weight)
         total = np.bincount(kind, weight * self.found, minlength=len(_KINDS))
         most, tilt = np.arange(HIGHEST + 1.0), np.zeros(_KINDS.shape[1])
-        for _ in range(_STEPS):  # of Newton's method; what is maximised is concave
+        for _ in range(_STEPS):  # the posterior is log-concave
             shares = _times(ratings, _KINDS @ tilt)
             mean = shares @ most
             variance = shares @ most**2 - mean**2
@@ -226,14 +217,13 @@ class InPlay:
 
 
 def _times(ratings: Shares, tilt: Floats) -> Floats:
-    """(k, L, 5) shares that differ from (L, 5) by a factor of exp((k,) tilt) for each rating more."""
-    found = ratings.astype(np.float64) * np.exp(np.arange(HIGHEST + 1) * tilt[:, None])[:, None]
-    shares: Floats = found / found.sum(axis=2, keepdims=True)
-    return shares
+    # (k, L, 5) probabilities: those of (L, 5) times exp(tilt) per step of the rating, normalised.
+    shares = ratings.astype(np.float64) * np.exp(np.arange(HIGHEST + 1) * tilt[:, None])[:, None]
+    return np.asarray(shares / shares.sum(axis=2, keepdims=True))
 
 
-def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, InPlay]:
-    """The pairs of senses that a scorer looks up."""
+def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, SensePairs]:
+    """Return the pairs of senses that a scorer looks up."""
     similarities, words = scorer.similarities, scorer.task.predictions
     matches = scorer.match(scorer.map_rows)
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -247,7 +237,7 @@ def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, 
     for part, senses, vocabulary, row, word in sides:
         cells = np.divmod(distinct(row * np.int64(len(vocabulary)) + word), max(len(vocabulary), 1))
         lookups = Lookups.of(source, part, senses, vocabulary, scorer.options)
-        found[part] = InPlay.of(source, learned[part], lookups, *cells)
+        found[part] = SensePairs.of(source, learned[part], lookups, *cells)
     return found
 
 
@@ -256,8 +246,8 @@ _T = 1.8946
 """Student's 95 % quantile for DRAWS - 1 degrees of freedom: both ends together leave 10 % out."""
 COVERAGE = 0.9
 _OF_WORD = 0.25
-"""Share of what is left of the variance of errors that all senses of a word have in common, and again those senses with
-one class: about what rated pairs show (docs/protocols.md 10.7)."""
+"""Fraction of the remaining error variance shared by all senses of a word, and again by those senses with one class:
+about that of rated pairs (docs/protocols.md 10.7)."""
 
 _FINE = 32
 _QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / (DRAWS * _FINE)) for n in range(DRAWS * _FINE)])
@@ -267,11 +257,11 @@ Ends = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Where SHOE-mAP and SHOE-mF1 would lie, with 90 % probability, were all pairs rated; fractions 0..1.
+    """90 % predictive intervals of SHOE-mAP and SHOE-mF1 if all pairs were rated; fractions 0..1.
 
     Attributes:
-        map, mf1: lower and upper end; None for a figure that cannot be measured.
-        unrated_pairs: unrated pairs of a ground truth's class and a sense of its match.
+        map, mf1: lower and upper end; None if the metric cannot be measured.
+        unrated_pairs: number of unrated pairs of a ground truth's class and a sense of its match.
     """
 
     map: Ends | None
@@ -281,16 +271,16 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn(Filled):
-    """A map whose unrated pairs have ratings that were drawn.
+    """A map whose unrated pairs have random ratings.
 
     Attributes:
-        learned: distributions of what was not.
-        playing: what else is known of the pairs behind matches.
+        learned: predicted distributions of ratings.
+        pairs: pairs that the file looks up.
     """
 
     source: Similarity
     learned: Learned
-    playing: Mapping[Part, InPlay]
+    pairs: Mapping[Part, SensePairs]
     seed: int
     name: str = "drawn"
 
@@ -298,40 +288,36 @@ class Drawn(Filled):
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
-        of_part, playing = self.learned[part], self.playing[part]
+        of_part, pairs = self.learned[part], self.pairs[part]
         level = of_part.levels_of(classes, senses)
         row, column = np.nonzero(np.isnan(found) & (level >= 0))
-        kind, word = playing.looked_up(classes[row], senses[column])
+        kind, word = pairs.looked_up(classes[row], senses[column])
         _, word = np.unique(word, return_inverse=True)
         _, cell = np.unique(word * len(classes) + row, return_inverse=True)
         strata, rng = (np.random.default_rng([seed, part == "verb"]) for seed in (self.seed // DRAWS, self.seed))
 
         def deviates(number: int) -> Floats:
-            """Normal ones; what DRAWS draws have for a pair are from as many equal parts of the distribution."""
+            # Normal; stratified, so that DRAWS draws of a pair come from as many equal parts of the distribution.
             order = strata.random((DRAWS, number), np.float32)
             stratum = np.add.reduce(order < order[self.seed % DRAWS], axis=0, dtype=np.int64)
-            chosen: Floats = _QUANTILES[stratum * _FINE + rng.integers(_FINE, size=number)]
-            return chosen
+            return np.asarray(_QUANTILES[stratum * _FINE + rng.integers(_FINE, size=number)])
 
         by_class, by_sense = of_part.shared.tolist()
         rest = 1 - by_class - by_sense
-        luck = sqrt(rest * (1 - 2 * _OF_WORD)) * deviates(len(row))
-        for share, of in ((by_class, row), (by_sense, column), (rest * _OF_WORD, word), (rest * _OF_WORD, cell)):
-            luck += sqrt(share) * deviates(int(of.max(initial=0)) + 1)[of]
-        ratings = playing.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
+        noise = sqrt(rest * (1 - 2 * _OF_WORD)) * deviates(len(row))
+        for share, group in ((by_class, row), (by_sense, column), (rest * _OF_WORD, word), (rest * _OF_WORD, cell)):
+            noise += sqrt(share) * deviates(int(group.max(initial=0)) + 1)[group]
+        ratings = pairs.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
         level_of_kind = kind * len(of_part.ratings) + level[row, column]
-        found[row, column] = drawn_ratings(ratings, level_of_kind, luck) / HIGHEST
+        found[row, column] = drawn_ratings(ratings, level_of_kind, noise) / HIGHEST
         return found[of_class]
 
 
 def interval(report: Report) -> Interval | None:
-    """Estimate where the SHOE figures of a report would lie were all pairs rated.
+    """Return predictive intervals of a report's SHOE metrics if all pairs were rated; takes DRAWS times a scoring.
 
-    Takes about as many times as long as scoring as there are draws.
-
-    Returns:
-        None where the map predicts nothing, where no pair that is looked up is unrated, or under ``unrated=drop``,
-        where what is rated decides who takes part.
+    Returns None if the map predicts nothing, if no pair that is looked up is unrated, or under ``unrated=drop``, where
+    the ratings decide which predictions take part.
     """
     similarities, result = report.similarities, report.semantic
     if similarities is None or result is None or result.options.unrated == "drop":
@@ -340,22 +326,22 @@ def interval(report: Report) -> Interval | None:
     if not isinstance(source, SimilarityMap) or source.learned is None:
         return None
     scorer = Scorer(report.task, similarities, result.options)
-    playing = in_play(scorer, source, source.learned)
-    number = sum(int(of_part.unrated.sum()) for of_part in playing.values())
+    pairs = in_play(scorer, source, source.learned)
+    number = sum(int(of_part.unrated.sum()) for of_part in pairs.values())
     if not number:
         return None
-    drawn = (Drawn(source, source.learned, playing, seed) for seed in range(DRAWS))
-    maps, f1s = zip(*(rescored(scorer, one) for one in drawn), strict=True)
+    drawn = (Drawn(source, source.learned, pairs, seed) for seed in range(DRAWS))
+    maps, f1s = zip(*(rescored(scorer, each) for each in drawn), strict=True)
     return Interval(predictive(maps), predictive(f1s), number)
 
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
-    """SHOE-mAP and SHOE-mF1 by another similarity, with the boxes that a scorer has compared."""
+    """Return SHOE-mAP and SHOE-mF1 under another similarity, without comparing boxes again."""
     return figures_of(scorer.under(HoiSimilarity.of(scorer.task, similarity, scorer.options)))
 
 
 def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
-    """SHOE-mAP and SHOE-mF1 of a scorer."""
+    """Return SHOE-mAP and SHOE-mF1 of a scorer."""
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     f1_matches = matches if np.array_equal(for_map, for_f1) else scorer.match(for_f1)
@@ -363,7 +349,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive(figures: Sequence[float | None]) -> Ends | None:
-    """The ends within which a figure lies with 90 % probability (``COVERAGE``), given DRAWS draws of it."""
+    """Return the 90 % predictive interval (``COVERAGE``) of a metric from DRAWS draws; None if one has no value."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

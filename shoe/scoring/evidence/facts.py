@@ -1,4 +1,4 @@
-"""Facts about predictions, their wordings and unseen classes that explain surprising figures."""
+"""Facts about predictions, their words and unseen classes that explain metrics."""
 
 from __future__ import annotations
 
@@ -32,18 +32,15 @@ from shoe.scoring.strict import strict_score
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
 from shoe.similarity.ensemble import MISSING
 
-# How far figures move when a file lists the same lines, images and ground truths in another order.
-
 _ORDERS = 10
+"""Random orders of lines, images and ground truths that :func:`order_spans` tries."""
 
 
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
-    """Find the lowest and highest mAP of each protocol that depends on order, over this order and ten drawn ones.
+    """Return the lowest and highest mAP per protocol over the order of the file and ten random orders.
 
-    A figure that no order moved is left out. Each order takes as long as scoring.
-
-    Returns:
-        By the name of the protocol; strict mAP or SHOE-mAP, fractions 0..1.
+    Protocols whose mAP (strict mAP or SHOE-mAP, fractions 0..1) no order changes are left out. Each order takes as long
+    as scoring.
     """
     strict = [r.options for r in report.strict_results if r.tied_share and r.options.ties is not Ties.EXPECTED]
     semantic = report.semantic.options if report.semantic and not report.semantic.options.order_free else None
@@ -64,7 +61,7 @@ def order_spans(report: Report) -> dict[str, tuple[float, float]]:
 
 
 def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactions, Indices]:
-    """The table with its images, and the rows of each, in another order; and which image stands where."""
+    """Return the table with images, and the rows of each image, in random order, and the order of the images."""
     images = rng.permutation(len(table.images))
     index = np.empty(len(images), np.int64)
     index[images] = np.arange(len(images))
@@ -80,36 +77,33 @@ def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactio
     ), images
 
 
-# How far a score depends on who rated: SHOE-mAP under each rater of a map alone.
-
-
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """SHOE-mAP by rater, fractions 0..1: at least two of a map's raters, in its order."""
+    """SHOE-mAP under each rater of a map alone, fractions 0..1; at least two raters, in the order of the map."""
 
     raters: dict[str, float]
 
     @property
     def low(self) -> float:
-        """The lowest of them."""
+        """Lowest SHOE-mAP."""
         return min(self.raters.values())
 
     @property
     def high(self) -> float:
-        """The highest of them."""
+        """Highest SHOE-mAP."""
         return max(self.raters.values())
 
     @property
     def deviation(self) -> float:
-        """Their standard deviation (n - 1)."""
+        """Sample standard deviation of the raters' SHOE-mAP (ddof=1)."""
         return stdev(self.raters.values())
 
 
 def spread(report: Report) -> Spread | None:
-    """Score under each rater of the map alone; None for what is no map of several raters, or cannot be measured.
+    """Return SHOE-mAP under each rater of the map alone; None without a map of several raters, or without a value.
 
-    A rater who rated nothing that another one rated is left out: that figure would be the ensemble's. Takes one to
-    two times as long as scoring.
+    Raters who rated no pair that another rater rated are left out, because their score would be that of the ensemble.
+    Takes one to two times as long as scoring.
     """
     task, similarities = report.task, report.similarities
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
@@ -128,9 +122,9 @@ def spread(report: Report) -> Spread | None:
 
 
 def rated_by(similarity: SimilarityMap, column: int) -> SimilarityMap:
-    """A map as one rater sees it; a pair that the rater has not rated keeps the value of all.
+    """Return a map with the ratings of one rater; pairs that the rater did not rate keep the value of all raters.
 
-    So every rater's figure rests on the same pairs, and their spread is disagreement, not coverage.
+    All raters' scores therefore use the same pairs, and they differ by disagreement, not by coverage.
     """
     tables = {}
     for part, table in similarity.tables.items():
@@ -141,11 +135,8 @@ def rated_by(similarity: SimilarityMap, column: int) -> SimilarityMap:
     return replace(similarity, tables=tables)
 
 
-# What SHOE-mF1 and the miss rates would be, were tau read in another way (docs/protocols.md, A22).
-
-
 def tau_readings(report: Report) -> dict[str, F1Figures]:
-    """Measure by each reading of tau, those of the option ``tau-by``; nothing without the semantic part."""
+    """Return SHOE-mF1 and the miss rates under each value of the option ``tau-by`` (A22); empty without SHOE."""
     found: dict[str, F1Figures] = {}
     if report.semantic is None or report.similarities is None:
         return found
@@ -160,13 +151,13 @@ class Profile(Document, frozen=True, kw_only=True):
     """Facts about the predictions.
 
     Attributes:
-        images: images with at least one prediction.
-        covered: images of the ground truth with at least one prediction.
-        named: images of the ground truth that the file names, with or without a prediction.
-        unknown_images: images that the ground truth does not have; what is predicted there is left out.
-        constant_scores: whether there are several predictions, all with one score.
-        repeats: predictions with the image, boxes and words of another.
-        outside_share: share of predictions with a box that leaves its image by more than a pixel; None where no size is
+        images: number of images with at least one prediction.
+        covered: number of ground-truth images with at least one prediction.
+        named: number of ground-truth images that the file lists, with or without predictions.
+        unknown_images: number of images that the ground truth does not have; their predictions are left out.
+        constant_scores: whether there are several predictions, all with the same score.
+        repeats: number of predictions with the image, boxes and words of another prediction.
+        outside_share: fraction of predictions with a box that leaves its image by more than a pixel; None if no size is
             known.
     """
 
@@ -180,12 +171,12 @@ class Profile(Document, frozen=True, kw_only=True):
 
 
 class Words(Document, frozen=True):
-    """How the predicted words of one part of speech fared.
+    """Resolution of the predicted words of one part of speech.
 
     Attributes:
-        words: different ones.
-        labels: those that are a name of the dataset (up to case, separators and inflection).
-        unresolved: those without a sense in the lexicon, which match an equal word only.
+        words: number of distinct words.
+        labels: number of words that are a name of the dataset (up to case, separators and inflection).
+        unresolved: words without a sense in the lexicon, which match equal words only.
     """
 
     words: Count
@@ -194,15 +185,15 @@ class Words(Document, frozen=True):
 
 
 class Resolution(Document, frozen=True, kw_only=True):
-    """What the similarities of matches rest on, as shares of all verb and object comparisons.
+    """Basis of the similarities of matches, as fractions of all verb and object comparisons.
 
     Attributes:
-        verbs, objects: how the predicted words fared.
-        rated_share: share that rests on ratings, zeros among them, or on identical senses.
-        fallback_share: share that rests on equal spelling, or on WordNet's graph under ``unrated=wup``.
-        learned_share: share that rests on predicted ratings; what is predicted nearer to 0 than to 1 counts 0.
-        unrated_share: share that counted 0 because nobody rated the pair, or the word has no sense.
-        basis: the same in detail; empty without a match.
+        verbs, objects: resolution of the predicted words.
+        rated_share: fraction based on ratings, zeros included, or on identical senses.
+        fallback_share: fraction based on equal spelling, or on WordNet's graph under ``unrated=wup``.
+        learned_share: fraction based on predicted ratings; predictions nearer to 0 than to 1 count 0.
+        unrated_share: fraction that counted 0 because nobody rated the pair, or because the word has no sense.
+        basis: fraction per ``Basis``; empty without a match.
     """
 
     verbs: Words
@@ -215,7 +206,7 @@ class Resolution(Document, frozen=True, kw_only=True):
 
 
 def profile(report: Report) -> Profile:
-    """Look at all predictions of a report."""
+    """Return facts about all predictions of a report."""
     task, predictions = report.task, report.task.predictions
     sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.truth_image]
     known = np.flatnonzero(np.repeat((sizes > 0).all(axis=1), np.diff(predictions.offsets)))
@@ -240,12 +231,12 @@ def profile(report: Report) -> Profile:
 
 
 def box_check(report: Report) -> BoxReport:
-    """See whether another box convention would fit the ground truth far better."""
+    """Check whether another box convention would fit the ground truth far better."""
     return report.box_check
 
 
 def resolution(report: Report) -> Resolution | None:
-    """Look at the words of all predictions, and at the comparisons behind the matches; None without SHOE."""
+    """Return the resolution of all predicted words, and the basis of the matches; None without SHOE."""
     task, result, similarities = report.task, report.semantic, report.similarities
     if result is None or similarities is None:
         return None
@@ -274,20 +265,18 @@ def _words(label: Ints, table: SimilarityTable) -> Words:
     return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=list(table.unresolved))
 
 
-# What the words of predictions were taken to say, and what each wording earns and costs by its meaning.
-
 _LEAST = 0.05
-"""Ground truths that a wording has to lose, or earn, to be worth a line: less is shown as 0.0."""
+"""Credit, in ground truths, that a wording must lose or gain to be listed: less is shown as 0.0."""
 
 
 class PartReading(Document, frozen=True):
-    """How the verb, or the object, of a wording compares with that of a class.
+    """Comparison of the verb, or the object, of a wording with that of a class.
 
     Attributes:
-        word: as it was read.
-        sense: WordNet 3.0 name of its sense that counts; "" where none does.
-        found_by: how that sense was found; "" where there is none.
-        similarity: 0..1.
+        word: predicted word.
+        sense: WordNet 3.0 name of the sense that counts; "" if there is none.
+        found_by: how that sense was found; "" if there is none.
+        similarity: similarity 0..1.
         basis: name of the ``Basis`` in lower case.
     """
 
@@ -302,15 +291,15 @@ class Wording(Document, frozen=True):
     """All predictions with the same verb and object words.
 
     Attributes:
-        phrases: up to three of the phrases that were read so; none where verb and object were given apart.
-        verb, object: as read, beside those of ``compared_with``.
-        count: predictions.
-        matched: those matched with a ground truth by SHOE-mAP's matching.
-        earned: credit of those matches beyond what equal labels earn: the sum of their similarities, in ground truths.
-        lost: what these matches lack to full credit, in ground truths.
-        nearest_class: the class that the words resemble most, "verb object".
-        similarity: their similarity to it, 0..1.
-        compared_with: the class of most of the ground truths that they were matched with, or the nearest.
+        phrases: up to three phrases parsed into these words; empty if verb and object were given separately.
+        verb, object: comparison with the verb and the object of ``compared_with``.
+        count: number of predictions.
+        matched: number of predictions matched with a ground truth for SHOE-mAP.
+        earned: credit of those matches beyond that of equal labels, in ground truths: the sum of their similarities.
+        lost: credit that these matches lack to full credit, in ground truths.
+        nearest_class: most similar class, "verb object".
+        similarity: similarity to ``nearest_class``, 0..1.
+        compared_with: class of most of the matched ground truths, or ``nearest_class``.
     """
 
     phrases: list[str]
@@ -326,10 +315,9 @@ class Wording(Document, frozen=True):
 
 
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
-    """List the distinct (verb, object) words of predictions, those that lost or earned most first; none without SHOE.
+    """Return the distinct (verb, object) words of predictions, ordered by lost or gained credit; empty without SHOE.
 
-    All are listed; where ``most`` is given, at most so many, labels of classes left out: half are those that lost most,
-    then come those that earned most of the others.
+    With ``most``, only so many, without labels of classes: half of them lost most, the others gained most.
 
     Example:
         >>> import shoe, shoe.demo
@@ -353,9 +341,9 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     earned = np.zeros(size) + np.bincount(group, weights=np.where(task.hoi[row] == hoi, 0, sigma), minlength=size)
     lost = np.zeros(size) + np.bincount(group, weights=1 - sigma, minlength=size)
     matched = np.bincount(group, minlength=size)
-    met, times = np.unique(group * len(classes) + hoi, return_counts=True)
+    class_of_group, times = np.unique(group * len(classes) + hoi, return_counts=True)
     against = np.full(size, -1, np.int64)
-    commonest = met[np.argsort(times, kind="stable")]  # of a group's classes the last one written stays
+    commonest = class_of_group[np.argsort(times, kind="stable")]  # the last assignment per group is kept
     against[commonest // len(classes)] = commonest % len(classes)
     nearest, similarity = similarities.nearest_class(keys // width, keys % width, np.arange(len(classes)))
 
@@ -373,29 +361,28 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     for i in order.tolist():
         verb, object_ = divmod(int(keys[i]), width)
         words = table.verbs[verb], table.objects[object_]
-        of = int(against[i] if against[i] >= 0 else nearest[i])
-        cells = (int(similarities.verb_row[of]), verb), (int(similarities.object_row[of]), object_)
+        class_ = int(against[i] if against[i] >= 0 else nearest[i])
+        cells = (int(similarities.verb_row[class_]), verb), (int(similarities.object_row[class_]), object_)
         listed.append(
             Wording(
                 phrases=list(phrases.get(words, ())),
-                verb=_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
-                object=_reading(similarities.objects, "object", words[1], cells[1], result.options),
+                verb=_part_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
+                object=_part_reading(similarities.objects, "object", words[1], cells[1], result.options),
                 count=int(count[i]),
                 matched=int(matched[i]),
                 earned=float(earned[i]),
                 lost=float(lost[i]),
                 nearest_class=classes.labels[int(nearest[i])],
                 similarity=float(similarity[i]),
-                compared_with=classes.labels[of],
+                compared_with=classes.labels[class_],
             )
         )
     return tuple(listed)
 
 
-def _reading(
+def _part_reading(
     table: SimilarityTable, part: Part, word: str, cell: tuple[int, int], options: SemanticOptions
 ) -> PartReading:
-    """How a word compares with the class of a table's cell."""
     sense = int(table.sense[cell])
     candidates = resolve(word, part, options.object_words).candidates if sense >= 0 else ()
     return PartReading(
@@ -407,25 +394,22 @@ def _reading(
     )
 
 
-# How near unseen classes are to seen ones, and how well they are known by that.
-#
-# An unseen class with a near synonym among the seen ones asks for less generalisation than one without.
+# An unseen class with a near synonym among the seen classes is easier than an unseen class without one.
 
 EDGES = (0.0, 0.6, 0.7, 0.8, 1.0)
-"""Ends of the ranges of similarity, each without its upper end but the last. A class with the same object and another
-verb has 0.5 at least, by the mean of both."""
+"""Bounds of the ranges of similarity; only the last range includes its upper bound. A class with the same object and
+another verb has a similarity of at least 0.5, by the mean of both."""
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nearest:
-    """The seen class most similar to each of u unseen ones.
+    """Most similar seen class of each of u unseen classes.
 
     Attributes:
-        unseen: (u,) unseen classes.
-        seen: (u,) the seen class nearest to each, of equals the first.
-        similarity: (u,) how similar the two are: what a prediction of one earns where the other is there, 0..1.
+        unseen, seen: (u,) unseen classes, and the most similar seen class of each, of equals the first.
+        similarity: (u,) similarity 0..1 of the two: credit that a prediction of one class gains as the other.
     """
 
     unseen: Indices
@@ -433,23 +417,23 @@ class Nearest:
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
-        """Means of (K,) figures of classes over ranges of similarity; NaN stands for classes in no mean."""
-        found = []
+        """Return mean (K,) class values per range of similarity; classes with NaN are in no mean."""
+        ranges = []
         for low, high in pairwise(EDGES):
             inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
             classes = self.unseen[inside]
-            means = {name: of[classes][~np.isnan(of[classes])] for name, of in ap.items()}
-            figures = {name: float(values.mean()) for name, values in means.items() if len(values)}
-            found.append(Range(low, high, max(map(len, means.values()), default=len(classes)), figures))
-        return found
+            known = {name: values[classes][~np.isnan(values[classes])] for name, values in ap.items()}
+            means = {name: float(values.mean()) for name, values in known.items() if len(values)}
+            ranges.append(Range(low, high, max(map(len, known.values()), default=len(classes)), means))
+        return ranges
 
 
 class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
-    """Unseen classes whose nearest seen class is about as similar.
+    """Unseen classes whose nearest seen class has a similarity in a range.
 
     Attributes:
-        low, high: ends of the similarities, the upper one in the last range alone.
-        classes: how many are in a mean.
+        low, high: bounds of the similarity; only the last range includes the upper bound.
+        classes: number of classes in a mean.
         map: mean average precision by protocol.
     """
 
@@ -462,10 +446,9 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 def nearest_seen(
     split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Nearest | None:
-    """Find the seen class nearest to each unseen one, of those that are scored.
+    """Return the most similar seen class of each unseen class, among the classes that are scored.
 
-    Returns:
-        None for a split that does not tell seen from unseen classes, or has none of either.
+    Returns None for a split without seen and unseen classes, or if one of the two parts is empty.
     """
     if not {SEEN, UNSEEN} <= split.parts.keys():
         return None
@@ -484,7 +467,7 @@ def nearest_seen(
 
 
 def distance(report: Report) -> Nearest | None:
-    """The nearest seen classes of a report's split, under its map; None without a split, or without a map."""
+    """Return the nearest seen classes under a report's split and map; None without a split or without a map."""
     split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
     if split is None or semantic is None or tables is None or tables.source is None:
         return None
@@ -492,7 +475,7 @@ def distance(report: Report) -> Nearest | None:
 
 
 def figures_by_distance(report: Report, nearest: Nearest) -> list[Range]:
-    """Mean average precision of unseen classes by how near seen ones are: by the first strict protocol, and SHOE's."""
+    """Return mAP of unseen classes by nearness of seen classes, for the first exact-label protocol and for SHOE."""
     ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
     return nearest.by_similarity(
         ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})

@@ -1,1 +1,1 @@
-"""Boxes, overlaps and assignment, vectorised over all images at once."""
+"""Matching of predictions and ground truth: box overlaps and assignment, for all images at once."""

@@ -1,4 +1,4 @@
-"""Who is matched with whom where the order of rows has a say: the printed loop of SHOE, and others (A1, A2)."""
+"""Assignment rules: which candidate pairs of ground truths and predictions become matches (A1, A2)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ def assign(
     score: Floats,
     method: Assign,
 ) -> Indices:
-    """Choose pairs so that each ground truth and each prediction is in at most one.
+    """Choose pairs so that each ground truth and each prediction is in at most one pair.
 
     Args:
-        truth: (c,) ground truth of each candidate pair, ascending.
-        prediction: (c,) its prediction, ascending for one ground truth.
+        truth, prediction: (c,) ground truth and prediction of each candidate pair, ascending in this order.
         sigma: (c,) similarity of each pair.
         preference: (c,) decides between equal sigma: the higher first, then the lower row of the prediction.
         image: (t,) image of each ground truth, ascending.
-        turn: (t,) its index among the ground truths of its image.
+        turn: (t,) index of each ground truth among those of its image.
         score: (c,) confidence of each pair's prediction.
         method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``hungarian`` (most pairs, then
-            the largest total sigma), or ``confidence`` (predictions choose, the most confident first); ``best-first``
-            is in :mod:`shoe.scoring.matching.assignment`.
+            the largest total sigma), or ``confidence`` (predictions choose, the most confident first). For
+            ``best-first`` see :func:`best_first`.
 
     Returns:
         Ascending indices of the chosen pairs.
@@ -48,7 +47,7 @@ def assign(
     if method == "confidence":
         order = np.lexsort((truth, prediction, -score, image))
         chooser, chosen = prediction[order], truth[order]
-        # Which in its image each chooser is: 0 for the first.
+        # Index of each choosing prediction in its image, from 0.
         first = first_of_each(image[order])
         number = np.cumsum(first_of_each(chooser) | first) - 1
         start = np.flatnonzero(first)
@@ -58,7 +57,7 @@ def assign(
 
 
 def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:
-    """The k-th choosers of all images choose at once, k = 0, 1, ...; they cannot conflict with each other."""
+    """Let the k-th choosers of all images choose at once, k = 0, 1, ..., because choices in images are independent."""
     order = stable_order(turn)
     chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
     free = np.ones(chosen.max() + 1, bool)
@@ -100,27 +99,23 @@ def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices)
     return np.sort(np.concatenate(picked))
 
 
-# The most similar pair of all first, then the next of what is left: what is matched depends on content alone.
-#
-# Pairs are compared by what is given of them, similarity first, and where all of that is equal by the content of the
-# two
-# triplets: words, then numbers of boxes. Pairs that are still equal are of equal triplets, which may be exchanged. So
-# no
-# order of lines, of ground truths or of images decides anything.
+# ``best-first`` takes the best pair of all, then the next of the remaining pairs. Pairs are compared by their criteria,
+# and equal pairs by the content of the two triplets: words, then box coordinates. Pairs that are still equal are of
+# equal, exchangeable triplets. No order of lines, ground truths or images therefore decides anything.
 
 Order = Callable[[Indices], Indices]
-_LOOKS = 4
-"""How often each pair is looked at in rounds, on average, before what is left is matched pair by pair."""
+_PASSES = 4
+"""Average number of times that each pair is compared in rounds, before the rest is matched pair by pair."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByContent:
-    """An order of a table's triplets, of one image, that depends on their words and boxes alone."""
+    """Order of a table's triplets, of one image, that depends on their words and boxes alone."""
 
     table: Interactions
 
     def __call__(self, rows: Indices) -> Indices:
-        """(r,) rank of each row among those given; lower comes first, and equal triplets by row."""
+        """Return the (r,) rank of each row among the given rows; lower comes first, and equal triplets by row."""
         among = distinct(rows)
         table = self.table
         verbs, objects = self._word_ranks
@@ -132,7 +127,7 @@ class ByContent:
 
     @cached_property
     def _word_ranks(self) -> tuple[Indices, Indices]:
-        """Rank of each word in the alphabet: its place in the vocabulary is an accident of the file."""
+        # Alphabetic ranks, because the order of a vocabulary depends on the file.
         return _ranks(self.table.verbs), _ranks(self.table.objects)
 
 
@@ -143,19 +138,20 @@ def _ranks(words: Sequence[str]) -> Indices:
 
 
 def best_first(
-    truth: Indices, prediction: Indices, merits: Sequence[Floats], truth_order: Order, prediction_order: Order
+    truth: Indices, prediction: Indices, criteria: Sequence[Floats], truth_order: Order, prediction_order: Order
 ) -> Indices:
-    """Choose pairs so that each ground truth and each prediction is in at most one.
+    """Choose pairs so that each ground truth and each prediction is in at most one pair, the best pair first.
 
-    Each ground truth asks for its best prediction; one that several ask for keeps its best, and the others ask for
-    their next: as both sides judge a pair alike, that ends where taking the best pair of all again and again would.
-    A crowd that wants the same one after the other, as equal triplets do, takes a round each: it goes pair by pair.
+    In rounds, each ground truth requests its best prediction. A prediction requested several times keeps its best
+    ground truth, and the others request their next prediction. Because both sides compare pairs alike, the result is
+    that of taking the best remaining pair again and again. Equal triplets that request the same predictions would need
+    a round each, so the rest is then matched pair by pair.
 
     Args:
-        truth: (c,) ground truth of each candidate pair, ascending.
-        prediction: (c,) its prediction.
-        merits: (c,) numbers that say which pair is better, the higher; the first that differs decides.
-        truth_order: rank of ground truths of one image, by which pairs of one prediction differ that have equal merits.
+        truth, prediction: (c,) ground truth, ascending, and prediction of each candidate pair.
+        criteria: (c,) values of each pair, higher is better; the first that differs decides.
+        truth_order: rank of ground truths of one image, for pairs of one prediction with equal criteria.
+        prediction_order: rank of predictions of one image, likewise.
 
     Returns:
         Ascending indices of the chosen pairs.
@@ -164,39 +160,37 @@ def best_first(
     first, count = runs(truth)
     group = np.repeat(np.arange(len(first)), count)
     refused = np.zeros(len(truth), bool)
-    left, looks = np.arange(len(truth)), _LOOKS * len(truth)
-    while len(left) and looks > 0:
-        looks -= len(left)
-        ask = _best(left, truth, prediction, merits, prediction_order)
-        before = distinct(held[prediction[ask]])
-        rivals = np.concatenate([ask, before[before >= 0]])
+    left, budget = np.arange(len(truth)), _PASSES * len(truth)
+    while len(left) and budget > 0:
+        budget -= len(left)
+        requests = _best(left, truth, prediction, criteria, prediction_order)
+        before = distinct(held[prediction[requests]])
+        rivals = np.concatenate([requests, before[before >= 0]])
         rivals = rivals[np.argsort(prediction[rivals], kind="stable")]
-        won = _best(rivals, prediction, truth, merits, truth_order)
+        won = _best(rivals, prediction, truth, criteria, truth_order)
         held[prediction[won]] = won
         refused[rivals], refused[won] = True, False
         again = np.sort(group[rivals[refused[rivals]]])
         left = expand(first[again], count[again])[1]
         left = left[~refused[left]]
         holders = held[prediction[left]]
-        worse, equal = (
-            np.zeros(len(left), bool),
-            holders >= 0,
-        )  # by merits alone, than the pair that holds the prediction
-        for merit in merits:
-            mine, theirs = merit[left], merit[holders]
-            worse |= equal & (mine < theirs)
-            equal &= mine == theirs
+        # Pairs that are worse, by criteria alone, than the pair that holds the prediction.
+        worse, equal = np.zeros(len(left), bool), holders >= 0
+        for values in criteria:
+            own, held_value = values[left], values[holders]
+            worse |= equal & (own < held_value)
+            equal &= own == held_value
         left = left[~worse]
-    asking, known = distinct(group[left]), 0
-    while known < len(asking):  # whoever holds what they ask for may have to ask again
-        known = len(asking)
-        left = expand(first[asking], count[asking])[1]
+    requesting, known = distinct(group[left]), 0
+    while known < len(requesting):  # owners of the requested predictions may have to request again
+        known = len(requesting)
+        left = expand(first[requesting], count[requesting])[1]
         left = left[~refused[left]]
         before = held[prediction[left]]
-        asking = distinct(np.concatenate([asking, group[before[before >= 0]]]))
+        requesting = distinct(np.concatenate([requesting, group[before[before >= 0]]]))
     held[prediction[left]] = -1
     matched = np.zeros(len(first), bool)
-    order = in_order([merit[left] for merit in merits], truth[left], prediction[left], truth_order, prediction_order)
+    order = in_order([v[left] for v in criteria], truth[left], prediction[left], truth_order, prediction_order)
     for pair in left[order].tolist():
         if held[prediction[pair]] < 0 and not matched[group[pair]]:
             held[prediction[pair]], matched[group[pair]] = pair, True
@@ -204,23 +198,23 @@ def best_first(
 
 
 def in_order(
-    merits: Sequence[Floats], truth: Indices, prediction: Indices, truth_order: Order, prediction_order: Order
+    criteria: Sequence[Floats], truth: Indices, prediction: Indices, truth_order: Order, prediction_order: Order
 ) -> Indices:
-    """(c,) pairs, the best first; arguments as in :func:`best_first`."""
-    order = np.lexsort([-merit for merit in reversed(merits)])
-    new = np.logical_or.reduce([first_of_each(merit[order]) for merit in merits])
+    """Return the (c,) pairs, the best first; arguments as in :func:`best_first`."""
+    order = np.lexsort([-values for values in reversed(criteria)])
+    new = np.logical_or.reduce([first_of_each(values[order]) for values in criteria])
     tied = order[~new | ~np.append(new[1:], True)]
     of_truth, of_prediction = np.zeros((2, len(truth)), np.int64)
     of_truth[tied], of_prediction[tied] = truth_order(truth[tied]), prediction_order(prediction[tied])
     return order[np.lexsort((of_prediction[order], of_truth[order], np.cumsum(new)))]
 
 
-def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floats], order: Order) -> Indices:
+def _best(pairs: Indices, judge: Indices, judged: Indices, criteria: Sequence[Floats], order: Order) -> Indices:
     start, size = runs(judge[pairs])
-    for merit in merits:
+    for values in criteria:
         if len(pairs) == len(start):
             return pairs
-        value = merit[pairs]
+        value = values[pairs]
         pairs = pairs[value == np.repeat(np.maximum.reduceat(value, start), size)]
         start, size = runs(judge[pairs])
     tied = np.flatnonzero(np.repeat(size, size) > 1)

@@ -1,4 +1,4 @@
-"""Predictions by person beside the annotated persons: whose they are, and how well their boxes fit."""
+"""Matching of V-COCO predictions by person with annotated persons."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonMatches:
-    """Each of n predictions with the annotated person whose box it overlaps most, whatever the threshold.
+    """Annotated person with the largest box overlap for each of n predictions, whatever the threshold.
 
     Attributes:
-        image: (n,) the truth's image of each prediction; -1 where the truth does not have it.
-        person: (n,) the person, of equals the first; -1 on an image without persons.
-        iou: (n,) how much the boxes overlap.
-        empty: (b,) boxes of roles that say that there is none: all zeros, or all NaN.
+        image: (n,) image of each prediction in the ground truth; -1 if unknown there.
+        person: (n,) annotated person, of equals the first; -1 on an image without persons.
+        iou: (n,) IoU of the two person boxes.
+        empty: (b,) whether a role's box stands for "no box": all zeros, or all NaN.
     """
 
     said: RolePredictions
@@ -36,7 +36,7 @@ class PersonMatches:
 
     @classmethod
     def of(cls, task: Task, truth: RoleTruth, overlap: Overlap) -> PersonMatches:
-        """Match the persons of a task; ``truth`` is the persons of its ground truth."""
+        """Match the persons of a task; ``truth`` are the persons of its ground truth."""
         said = role_predictions(task)
         image = image_index(said.images, task.truth.interactions.images)[said.image]
         offsets = truth.offsets
@@ -53,45 +53,44 @@ class PersonMatches:
         return cls(said, truth, image, person, best, empty)
 
     def role_fits(self, rows: Indices, entry: int, rule: OverlapRule, scenario: str) -> Mask:
-        """Tell whether the role's box of some predictions is right.
+        """Return whether the role's box is right, for predictions of persons who do the action.
 
-        All of them are of a person who does it. If nobody drew the box, an empty one is right in scenario "1", and any
-        in "2".
+        If the person has no annotated box for the role, an empty box is right in scenario "1", and any box in "2".
         """
-        drawn, given = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
-        fits: Mask = self.empty[given] if scenario == "1" else np.ones(len(rows), bool)
-        there = np.flatnonzero(drawn >= 0)
-        found = overlaps(self.truth.boxes[drawn[there]], self.said.boxes[given[there]], rule.overlap)
-        fits[there] = rule.holds(found.astype(np.float64))
+        annotated, predicted = self.truth.role[self.person[rows], entry], self.said.role[rows, entry]
+        fits: Mask = self.empty[predicted] if scenario == "1" else np.ones(len(rows), bool)
+        known = np.flatnonzero(annotated >= 0)
+        iou = overlaps(self.truth.boxes[annotated[known]], self.said.boxes[predicted[known]], rule.overlap)
+        fits[known] = rule.holds(iou.astype(np.float64))
         return fits
 
 
 def overlaps(a: Single, b: Single, overlap: Overlap) -> Single:
-    """Intersection over union of (n, 4) boxes in single precision, as the official script computes it.
+    """Return the (n,) IoU of (n, 4) boxes in single precision, as the official script computes it.
 
-    A box may be anything here, NaN too, or end before it begins: what overlaps nothing overlaps by 0.
+    Boxes may be invalid: NaN, or with an end before the start. Boxes without overlap have IoU 0.
     """
     last = np.float32(overlap is not Overlap.CONTINUOUS)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         sides = np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]) + last, 0)
         inside = sides[:, 0] * sides[:, 1]
-        whole_a, whole_b = (box[:, 2:] - box[:, :2] + last for box in (a, b))
-        union = whole_b[:, 0] * whole_b[:, 1] + whole_a[:, 0] * whole_a[:, 1] - inside
+        size_a, size_b = (box[:, 2:] - box[:, :2] + last for box in (a, b))
+        union = size_b[:, 0] * size_b[:, 1] + size_a[:, 0] * size_a[:, 1] - inside
         found: Single = np.nan_to_num(inside / union, nan=0.0)
     return found
 
 
 def role_predictions(task: Task) -> RolePredictions:
-    """What is said by person: as the file says it, else of each pair of boxes what its triplets say."""
+    """Return the predictions by person: those of the file, or else those derived from the triplets."""
     table, actions = task.predictions, task.truth.benchmark.actions
     if table.roles is not None:
         return table.roles
     action = match_labels(table.verbs, actions.names, "verb")
     names = task.truth.benchmark.objects
     object_ = match_labels(table.objects, names, "object")
-    # A word that is no object's name, number -1, takes the action's first role, the only one of most.
+    # A word that is no object's name, -1, takes the action's first role, which is the only role of most actions.
     first = dict(actions.numbered[::-1])
-    of = np.array(
+    entry = np.array(
         [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))],
         np.int32,
     )
@@ -105,7 +104,7 @@ def role_predictions(task: Task) -> RolePredictions:
         table.human_boxes[rows].astype(np.float32),
         table.object_boxes[rows].astype(np.float32),
         verb,
-        of[verb, target],
+        entry[verb, target],
         table.score[rows].astype(np.float32),
         (len(actions), len(actions.entries)),
     )

@@ -1,4 +1,4 @@
-"""Repeats: the same said of the same boxes of the same image, exactly or nearly, given more than once."""
+"""Repeated predictions (equal or nearly equal boxes and words of one image), and pair-wise NMS."""
 
 from __future__ import annotations
 
@@ -23,39 +23,23 @@ from shoe.core.interactions import Interactions
 from shoe.scoring.matching.assignment import ByContent
 from shoe.scoring.matching.task import Boxes
 
-# Pair-wise non-maximum suppression, as CDN's evaluator offers it (docs/protocols.md 2.2).
-
 _COMPARISONS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
-    """Drop predictions that lie on a better one with the same words; see :class:`Suppression`.
-
-    Args:
-        rows: (r,) rows that take part.
-        threshold: 0 to 1.
-
-    Returns:
-        The rows that stay, in their order.
-    """
+    """Return the (r,) rows, in their order, that pair-wise NMS keeps; see :class:`Suppression`."""
     return rows[Suppression(table, rows, threshold).kept(threshold)]
 
 
 class Suppression:
-    """Pair-wise NMS of some rows of a table, prepared for all thresholds from a lowest one on.
+    """Pair-wise NMS of some rows of a table for any threshold from a lowest one on (CDN; docs/protocols.md 2.2).
 
-    Of one image, verb and object the best score comes first (of ties the first row); a later pair stays if human IoU
-    times the root of object IoU is at most the threshold with every pair that stayed before it (IoU of inclusive
-    pixels).
+    Pairs of one image, verb and object are ranked by score, of equals the first row first. A pair is kept if human IoU
+    times the square root of object IoU (of inclusive pixels) is at most the threshold for every better pair kept.
     """
 
     def __init__(self, table: Interactions, rows: Indices, lowest: float) -> None:
-        """Compare boxes.
-
-        Args:
-            rows: (r,) rows that take part.
-            lowest: lowest threshold that will be asked for, 0 to 1.
-        """
+        """Compare the boxes of (r,) rows; ``lowest`` is the lowest threshold that will be used, 0 to 1."""
         words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
         group = table.image[rows] * np.int64(len(table.verbs) * len(table.objects)) + words
         self.order = order = np.lexsort((-table.score[rows], group))
@@ -75,11 +59,11 @@ class Suppression:
             close = np.flatnonzero(overlap > lowest)
             found.append((later[close], earlier[close], overlap[close]))
         later, earlier, overlap = (np.concatenate(column) for column in zip(*found, strict=True))
-        by_index = stable_order(self.index[later])  # so that no threshold has to sort
+        by_index = stable_order(self.index[later])  # sorted once, for all thresholds
         self.later, self.earlier, self.overlap = later[by_index], earlier[by_index], overlap[by_index]
 
     def kept(self, threshold: float) -> Mask:
-        """(r,) which of the rows stay."""
+        """Return (r,) which of the rows are kept."""
         close = self.overlap > threshold
         kept = np.zeros(len(self.order), bool)
         kept[self.order[greedily_kept(self.later[close], self.earlier[close], self.index)]] = True
@@ -87,41 +71,31 @@ class Suppression:
 
 
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
-    """Go through groups from their first element on, and keep what is not close to one that was kept before it.
+    """Return (n,) which elements are kept if each element close to an earlier kept element of its group is removed.
 
     Args:
-        later: (c,) element of each pair of close ones of a group.
-        earlier: (c,) the other one, which comes before it.
+        later, earlier: (c,) the two elements of each pair of close elements of a group.
         index: (n,) index of each element in its group, from 0.
-
-    Returns:
-        (n,) which elements are kept.
     """
-    turn = index[later]
-    if (turn[1:] < turn[:-1]).any():
-        by_index = stable_order(turn)
+    later_index = index[later]
+    if (later_index[1:] < later_index[:-1]).any():
+        by_index = stable_order(later_index)
         later, earlier = later[by_index], earlier[by_index]
     kept = np.ones(len(index), bool)
     end = 0
-    for size in np.bincount(turn).tolist():
+    for size in np.bincount(later_index).tolist():
         begin, end = end, end + size
         kept[later[begin:end][kept[earlier[begin:end]]]] = False
     return kept
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
-    """Find the rows, among ``rows``, that repeat another one of them.
+    """Return the ascending rows, of (r,) ascending ``rows``, that repeat another one of them.
 
     Of equal triplets the one with the highest score is the original, then the first.
-
-    Args:
-        rows: (r,) ascending rows.
-
-    Returns:
-        Ascending rows that are repeats.
     """
     words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
-    # Two coordinates and the words tell most triplets apart, and only what they do not is looked at in full.
+    # Two coordinates and the words distinguish most triplets; only the others are compared in full.
     some = [*as_bits(table.human_boxes[rows, 0]), *as_bits(table.object_boxes[rows, 3]), words.view(np.uint64)]
     rows = rows[maybe_equal(some)]
     if len(rows) == 0:
@@ -144,20 +118,18 @@ def near_repeats(
     coordinates: CommonCoordinates,
     rule: OverlapRule,
 ) -> Indices:
-    """Find wanted rows that say what a better row says: words of one meaning, and both boxes overlap with its boxes.
+    """Return the ascending wanted rows that nearly repeat a better row, perhaps with some rows that are not wanted.
 
-    Better is a higher score, of ties what comes first by words and boxes; and the better row is no repeat itself.
+    A near repeat has words of the same meaning, and both boxes overlap with the boxes of a better row that is no near
+    repeat itself. Better is a higher score, then an earlier row by words and boxes.
 
     Args:
+        table: predictions.
         rows: (r,) ascending rows.
-        wanted: (n,) of which rows to know.
-        verb_meaning: (verb words,) a number that is equal for words that mean the same.
-        object_meaning: (object words,) the same.
-        coordinates: those in which boxes are compared.
-        rule: the overlap that both boxes must reach.
-
-    Returns:
-        Ascending rows that are repeats, perhaps some that are not wanted among them.
+        wanted: (n,) rows to test.
+        verb_meaning, object_meaning: (words,) a number that is equal for words of the same meaning.
+        coordinates: box convention for the comparison.
+        rule: overlap that both boxes must reach.
     """
     meanings = np.int64(object_meaning.max(initial=0)) + 1
     group = verb_meaning[table.verb[rows]] * meanings + object_meaning[table.object[rows]]
@@ -172,11 +144,12 @@ def near_repeats(
     humans, objects = boxes.human(rows), boxes.object(rows)
     left = np.arange(len(rows))
     while len(left):
-        # The best that is left of each group is no repeat; what is close to it is one.
+        # The best remaining row of each group is no repeat; rows close to it are repeats.
         start, count = runs(group[left])
-        asked = np.logical_or.reduceat(wanted[rows[left]], start)
-        best, count = left[start[asked]], count[asked] - 1
-        later = left[expand(start[asked] + 1, count)[1]]
+        tested = np.logical_or.reduceat(wanted[rows[left]], start)
+        best, count = left[start[tested]], count[tested] - 1
+        later = left[expand(start[tested] + 1, count)[1]]
+
         earlier = np.repeat(best, count)
         close = rule.holds(iou(humans[later], humans[earlier], rule.overlap))
         near = np.flatnonzero(close)

@@ -1,4 +1,4 @@
-"""One evaluation's predictions beside its ground truth: which image and class each row is, and which boxes overlap."""
+"""Predictions and ground truth of one evaluation: image and class of each row, and overlapping boxes, cached."""
 
 from __future__ import annotations
 
@@ -16,41 +16,37 @@ from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon.resolve import match_labels
 
-# Which boxes of the predictions are on which boxes of the ground truth, whatever their words: compared once a task.
-
 _PAIRS_AT_ONCE = 1 << 16
-"""Keeps the work arrays of a block in the processor's cache."""
+"""Pairs per block, so that work arrays fit in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Both boxes of the triplets of a table, moved into other coordinates for the rows that are asked for."""
+    """Human and object boxes of a table's triplets, converted to other coordinates."""
 
     table: Interactions
     coordinates: CommonCoordinates
 
     def human(self, rows: Indices | slice) -> Floats:
-        """(r, 4) human boxes of some rows; a slice is not copied where nothing moves."""
-        return self._moved(self.table.human_boxes[rows], rows)
+        """Return the (r, 4) human boxes of some rows; a slice is not copied if no conversion is needed."""
+        return self._converted(self.table.human_boxes[rows], rows)
 
     def object(self, rows: Indices | slice) -> Floats:
-        """(r, 4) object boxes of some rows."""
-        return self._moved(self.table.object_boxes[rows], rows)
+        """Return the (r, 4) object boxes of some rows."""
+        return self._converted(self.table.object_boxes[rows], rows)
 
-    def _moved(self, boxes: Floats, rows: Indices | slice) -> Floats:
+    def _converted(self, boxes: Floats, rows: Indices | slice) -> Floats:
         coordinates = self.table.triplet_coordinates
         return converted(boxes, coordinates if len(coordinates) == 1 else coordinates[rows], self.coordinates)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """Pairs of a ground truth and a prediction of one image, by ground truth, then by prediction; c pairs.
+    """c pairs of a ground truth and a prediction of one image, sorted by ground truth, then by prediction.
 
     Attributes:
-        truth: (c,) row of the ground truth.
-        prediction: (c,) row of the prediction.
-        human: (c,) IoU of the human boxes.
-        object: (c,) IoU of the object boxes, whatever their labels.
+        truth, prediction: (c,) rows of the ground truth and of the prediction.
+        human, object: (c,) IoU of the human boxes, and of the object boxes, whatever their labels.
     """
 
     truth: Indices
@@ -60,15 +56,21 @@ class Overlaps:
 
     @property
     def iou(self) -> Floats:
-        """(c,) pair IoU: the smaller of the two."""
+        """(c,) pair IoU: the smaller of the two IoUs."""
         return np.minimum(self.human, self.object)
 
     def __len__(self) -> int:
         return len(self.truth)
 
     def select(self, keep: Mask | Indices) -> Overlaps:
-        """The pairs that a mask, or ascending indices, name."""
+        """Return the pairs of a mask or of ascending indices."""
+        if keep.dtype == bool and keep.all():
+            return self
         return Overlaps(self.truth[keep], self.prediction[keep], self.human[keep], self.object[keep])
+
+    def reaching(self, rule: OverlapRule) -> Overlaps:
+        """Return the pairs whose human and object boxes both reach a rule."""
+        return self.select(rule.holds(self.human) & rule.holds(self.object))
 
 
 def overlaps(
@@ -79,17 +81,17 @@ def overlaps(
     rule: OverlapRule,
     labels: tuple[Ints, Ints] | None = None,
 ) -> Overlaps:
-    """Compare every ground truth with every prediction on its image.
+    """Compare every ground truth with every prediction on its image, and return the pairs that reach a rule.
 
     Args:
         truth: boxes of the ground truth, grouped by its m images.
-        first: (m,) first row of the predictions on each image of the truth.
-        count: (m,) their number.
-        rule: the overlap that both boxes must reach.
-        labels: (t,) and (n,) objects: where they are given, human boxes that reach the rule are enough, or object boxes
-            that do and have one label.
+        predictions: boxes of the predictions.
+        first, count: (m,) first row and number of the predictions on each image of the ground truth.
+        rule: overlap that both boxes must reach.
+        labels: (t,) and (n,) objects. If given, one box is enough: human boxes that reach the rule, or object boxes
+            that reach it and have the same label.
     """
-    # Room for all pairs: what is not written to takes no memory, and nothing is copied.
+    # Room for all pairs: unwritten memory costs nothing, and no array has to be copied.
     most = int((np.diff(truth.table.offsets) * count).sum())
     indices, values = np.empty((2, most), np.int64), np.empty((2, most))
     size = 0
@@ -98,15 +100,9 @@ def overlaps(
         objects = _Pairs(truth.object(rows), predictions.object(block), rule.overlap)
         human = humans.iou(t, p)
         reached = rule.holds(human)
-        if labels is not None:
-            same = labels[0][rows][t] == labels[1][block][p]
-            near = np.flatnonzero(reached | same)
-            object_ = objects.iou(t[near], p[near])
-            enough = np.flatnonzero(reached[near] | rule.holds(object_))
-        else:
-            near = np.flatnonzero(reached)
-            object_ = objects.iou(t[near], p[near])
-            enough = np.flatnonzero(rule.holds(object_))
+        near = np.flatnonzero(reached if labels is None else reached | (labels[0][rows][t] == labels[1][block][p]))
+        object_ = objects.iou(t[near], p[near])
+        enough = np.flatnonzero(rule.holds(object_) if labels is None else reached[near] | rule.holds(object_))
         near = near[enough]
         part = slice(size, size := size + len(near))
         indices[0, part] = t[near] + rows.start
@@ -116,7 +112,7 @@ def overlaps(
 
 
 def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: Indices, rule: OverlapRule) -> Overlaps:
-    """Compare given pairs of a ground truth and a prediction, and keep those whose two boxes reach a rule."""
+    """Compare some pairs of a ground truth and a prediction, and return those whose two boxes reach a rule."""
     human = iou(truth.human(truths), predictions.human(rows), rule.overlap)
     near = np.flatnonzero(rule.holds(human))
     truths, rows = truths[near], rows[near]
@@ -128,7 +124,7 @@ def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: I
 def _blocks(
     offsets: Indices, first: Indices, count: Indices
 ) -> Iterator[tuple[slice, Indices | slice, Indices, Indices]]:
-    """Images a few at a time: rows of the truth, rows of the predictions, and all pairs of the two on one image."""
+    """Yield, for a few images at a time, rows of the ground truth, of the predictions, and all pairs per image."""
     for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         sizes = count[start:end]
         starts = first[start:end][sizes > 0]
@@ -142,7 +138,7 @@ def _blocks(
 
 
 class _Pairs:
-    """Two sets of boxes by column, so that the arithmetic runs over contiguous memory."""
+    """Two sets of boxes, by column so that the arithmetic runs over contiguous memory."""
 
     def __init__(self, a: Floats, b: Floats, overlap: Overlap) -> None:
         self.columns = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
@@ -150,13 +146,13 @@ class _Pairs:
         self.overlap = overlap
 
     def iou(self, i: Indices, j: Indices) -> Floats:
-        """(c,) IoU of some boxes of one set with some of the other."""
+        """Return the (c,) IoU of some boxes of the first set with some of the second."""
         a, b = np.take(self.columns[0], i, axis=1), np.take(self.columns[1], j, axis=1)
         return iou(a.T, b.T, self.overlap, (self.areas[0][i], self.areas[1][j]))
 
 
 class _Compared(NamedTuple):
-    """What has been compared: all pairs that reach a threshold, with one box or both."""
+    """Cached pairs that reach a threshold with one box (``either``) or with both."""
 
     threshold: float
     either: bool
@@ -164,13 +160,13 @@ class _Compared(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The task that another one was made from, whose overlaps need not be computed again.
+    """Task that another task was derived from, whose overlaps need not be computed again.
 
     Attributes:
-        task: the other task, of the same images.
-        prediction: (n,) its row of each prediction; -1 for one that has other boxes there, or is not there.
+        task: original task, with the same images.
+        prediction: (n,) its row of each prediction; -1 for a prediction with other boxes, or that is not in it.
         truth: (t,) its row of each ground truth.
-        coordinates: those in which the boxes of both tasks are the same numbers.
+        coordinates: box convention in which the boxes of both tasks are equal.
     """
 
     task: Task
@@ -181,12 +177,12 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Predictions to be scored against a ground truth; n predictions, m images of the truth, K classes.
+    """Predictions and the ground truth to score them against; n predictions, m images of the ground truth, K classes.
 
-    What is asked for is computed once, and kept.
+    All derived values are computed once and cached.
 
     Attributes:
-        origin: the task that this one is a part, or a change, of; None for one of its own.
+        origin: task that this one is a part or a change of, or None.
     """
 
     predictions: Interactions
@@ -197,10 +193,10 @@ class Task:
     )
 
     def __post_init__(self) -> None:
-        """Refuse paths, and the two swapped; call images that predictions have by number by their names.
+        """Check the types, and replace numeric image IDs of predictions by the names of the images.
 
         Raises:
-            OptionError: for an argument that is no table.
+            OptionError: for an argument of another type.
         """
         check_kind("predictions", self.predictions, Interactions, "shoe.read_predictions(FILE)")
         check_kind("truth", self.truth, GroundTruth, "shoe.read_ground_truth(FILE)")
@@ -210,12 +206,10 @@ class Task:
 
     @cached_property
     def truth_image(self) -> Ints:
-        """(prediction images,) index into the truth's images, -1 where the truth does not have it.
-
-        Images are matched by name; see :func:`shoe.core.interactions.image_index`.
+        """(prediction images,) index of each image in the ground truth, matched by name; -1 for unknown images.
 
         Raises:
-            InputError: when two prediction images are one image of the truth.
+            InputError: if two images of the predictions are the same image of the ground truth.
         """
         if self.origin is not None:
             return self.origin.task.truth_image
@@ -230,14 +224,14 @@ class Task:
 
     @property
     def unknown_images(self) -> tuple[str, ...]:
-        """Names of prediction images that the truth does not have."""
+        """Names of images of the predictions that the ground truth does not have."""
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
-        """See that predictions and ground truth have an image in common.
+        """Raise an error if predictions and ground truth have no image in common.
 
         Raises:
-            InputError: naming an image of each, if they have none.
+            InputError: naming an image of each.
         """
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
@@ -247,12 +241,12 @@ class Task:
 
     @cached_property
     def image(self) -> Ints:
-        """(n,) the truth's image of each prediction, -1 where the truth does not have it."""
+        """(n,) ground-truth image of each prediction, -1 for unknown images."""
         return np.repeat(self.truth_image, np.diff(self.predictions.offsets))
 
     @cached_property
     def image_rows(self) -> tuple[Indices, Indices]:
-        """(m,) first row, and (m,) number of rows, of the predictions on each of the truth's images."""
+        """(m,) first row and (m,) number of the predictions on each ground-truth image."""
         first, count = np.zeros((2, len(self.truth.interactions.images)), np.int64)
         known = self.truth_image >= 0
         first[self.truth_image[known]] = self.predictions.offsets[:-1][known]
@@ -261,74 +255,71 @@ class Task:
 
     @cached_property
     def verb_label(self) -> Ints:
-        """(verb words,) the dataset's verb that a predicted word is, -1 for others."""
+        """(verb words,) the dataset's verb that equals each predicted word, -1 for none."""
         return match_labels(self.predictions.verbs, self.truth.classes.verbs, "verb")
 
     @cached_property
     def object_label(self) -> Ints:
-        """(object words,) the dataset's object that a predicted word is, -1 for others."""
+        """(object words,) the dataset's object that equals each predicted word, -1 for none."""
         return match_labels(self.predictions.objects, self.truth.classes.objects, "object")
 
     @cached_property
     def hoi(self) -> Ints:
-        """(n,) the class that each prediction names exactly, -1 where it is none of the dataset's."""
-        of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
-        return of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
+        """(n,) class that each prediction names exactly, -1 for none."""
+        class_of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
+        return class_of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.
+        """Return pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.
 
-        Boxes are compared once for all that is asked of the same coordinates and way of counting areas, unless a lower
-        threshold, or pairs with one box only, are asked for later.
+        Results are cached per box convention and way of computing areas. Boxes are compared again only for a lower
+        threshold, or for pairs with one overlapping box.
         """
-        pairs = self._known(coordinates, rule, either=False)
-        keep = rule.holds(pairs.human) & rule.holds(pairs.object)
-        return pairs if keep.all() else pairs.select(keep)
+        return self._cached(coordinates, rule).reaching(rule)
 
     def either_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> tuple[Overlaps, Mask, Mask]:
-        """Pairs of one image of which a box overlaps, and (c,) whether the human and (c,) the object boxes do.
+        """Return pairs of one image with an overlapping box, and (c,) whether human and (c,) object boxes overlap.
 
-        Object boxes do where they have one label, too. There may be further pairs, of which neither does.
+        Object boxes must also have the same label. There may be further pairs without overlap.
         """
-        pairs = self._known(coordinates, rule, either=True)
+        pairs = self._cached(coordinates, rule, either=True)
         truth, predictions = self._objects
         object_ = rule.holds(pairs.object) & (truth[pairs.truth] == predictions[pairs.prediction])
         return pairs, rule.holds(pairs.human), object_
 
-    def _known(self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool) -> Overlaps:
-        """All pairs that reach a rule, or the threshold of it, and perhaps others."""
-        key = coordinates, rule.overlap, False
+    def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
+        """Return pairs of one image and one class whose boxes both overlap, by prediction, then by ground truth.
+
+        Faster than :meth:`overlaps`, and cached in the same way.
+        """
+        return self._cached(coordinates, rule, exact=True).reaching(rule)
+
+    def _cached(
+        self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool = False, exact: bool = False
+    ) -> Overlaps:
+        # All pairs that reach the threshold of a rule, and perhaps others.
+        key = coordinates, rule.overlap, exact
         known = self._compared.get(key)
         if known is None or known.threshold > rule.threshold or (either and not known.either):
             wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
-            known = self._compared[key] = _Compared(rule.threshold, either, self._overlaps(coordinates, wide, either))
+            if exact:
+                truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
+                pairs = overlaps_of_pairs(truth, predictions, *self._exact_pairs, wide)
+            else:
+                pairs = self._overlaps(coordinates, wide, either)
+            known = self._compared[key] = _Compared(rule.threshold, either, pairs)
         return known.pairs
-
-    def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Pairs of one image and one class, by prediction and then by ground truth, whose two boxes overlap.
-
-        What :meth:`overlaps` would find in more time; kept likewise.
-        """
-        key = coordinates, rule.overlap, True
-        known = self._compared.get(key)
-        if known is None or known.threshold > rule.threshold:
-            wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
-            truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
-            found = overlaps_of_pairs(truth, predictions, *self._exact_pairs, wide)
-            known = self._compared[key] = _Compared(rule.threshold, False, found)
-        keep = rule.holds(known.pairs.human) & rule.holds(known.pairs.object)
-        return known.pairs if keep.all() else known.pairs.select(keep)
 
     @cached_property
     def _exact_pairs(self) -> tuple[Indices, Indices]:
-        """Ground truth and prediction of all pairs of one image and one class, by prediction and then by truth."""
+        """Ground truth and prediction of all pairs of one image and one class, by prediction, then by ground truth."""
         classes = np.int64(len(self.truth.classes))
         truth_key = self.truth.interactions.image * classes + self.truth.hoi
         by_key = np.argsort(truth_key, kind="stable")
         keys = truth_key[by_key]
         starts = np.flatnonzero(first_of_each(keys))
         sizes = np.diff(starts, append=len(keys))
-        # A prediction on an unknown image, number -1, falls in the part at the end that stays False.
+        # Predictions on unknown images, index -1, refer to the end of the array, which stays False.
         present = np.zeros((len(self.truth.interactions.images) + 2) * classes, bool)
         present[keys] = True
         key = self.image * classes + self.hoi
@@ -345,16 +336,16 @@ class Task:
 
     @cached_property
     def _objects(self) -> tuple[Ints, Ints]:
-        """(t,) and (n,) the dataset's object of each row, -1 for words that are none."""
+        """(t,) and (n,) object of each row in the dataset, -1 for unknown words."""
         return self.truth.interactions.object, self.object_label[self.predictions.object]
 
     def _overlaps_by_origin(self, origin: Origin, rule: OverlapRule, either: bool) -> Overlaps:
-        """What the origin has, and what the predictions have that are not there."""
-        there = origin.task._known(origin.coordinates, rule, either=either)
-        truth = _inverse(origin.truth, len(origin.task.truth.interactions))[there.truth]
-        prediction = _inverse(origin.prediction, len(origin.task.predictions))[there.prediction]
-        kept = np.flatnonzero((truth >= 0) & (prediction >= 0))
-        found = Overlaps(truth[kept], prediction[kept], there.human[kept], there.object[kept])
+        # Pairs of the origin, and those of predictions that are not in it.
+        known = origin.task._cached(origin.coordinates, rule, either=either)
+        truth = _inverse(origin.truth, len(origin.task.truth.interactions))[known.truth]
+        prediction = _inverse(origin.prediction, len(origin.task.predictions))[known.prediction]
+        rows = np.flatnonzero((truth >= 0) & (prediction >= 0))
+        found = Overlaps(truth[rows], prediction[rows], known.human[rows], known.object[rows])
         new = np.flatnonzero(origin.prediction < 0)
         other = Task(self.predictions.select(new), self.truth)._overlaps(origin.coordinates, rule, either)
         if not len(other):
@@ -362,7 +353,7 @@ class Task:
         truth = np.concatenate([found.truth, other.truth])
         prediction = np.concatenate([found.prediction, new[other.prediction]])
         human, object_ = np.concatenate([found.human, other.human]), np.concatenate([found.object, other.object])
-        # Two ascending runs: a stable sort merges them, which another one would not see.
+        # Two ascending runs, which a stable sort (radix or merge) joins quickly.
         order = np.argsort(truth * max(len(self.predictions), 1) + prediction, kind="stable")
         return Overlaps(truth[order], prediction[order], human[order], object_[order])
 

@@ -17,7 +17,7 @@ from shoe.report.evidence import notes
 from shoe.report.score_files import Score
 from shoe.scoring.evidence import interval
 from shoe.scoring.evidence.collect import Evidence
-from shoe.scoring.evidence.draws import _KINDS, DRAWS, Drawn, InPlay, predictive
+from shoe.scoring.evidence.draws import _KINDS, DRAWS, Drawn, SensePairs, predictive
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes
@@ -96,10 +96,10 @@ def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
     assert f"SHOE-mAP {100 * low:.2f} to {100 * high:.2f}" in line
 
 
-def told(rated: Sequence[tuple[int, int, int]], found: Sequence[float]) -> InPlay:
+def told(rated: Sequence[tuple[int, int, int]], found: Sequence[float]) -> SensePairs:
     """Some rated pairs beside those of the first sense with the others, of which each is of a word of its own."""
     shape = (1, len(SENSES))
-    return InPlay(
+    return SensePairs(
         class_senses=ids_of(["ride.v.01"]),
         synsets=np.sort(ids_of(SENSES)),
         kind=np.zeros(shape, np.int8),
