@@ -59,7 +59,14 @@ def _import_folder(folder: Path) -> ModuleType:
     spec = spec_from_file_location(name, folder / _INIT, submodule_search_locations=[str(folder)])
     if name not in sys.modules and spec and spec.loader:
         sys.modules[name] = module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
+        try:
+            spec.loader.exec_module(sys.modules[name])
+        except Exception as error:
+            from shoe.core.errors import InputError, printable
+
+            del sys.modules[name]
+            found = printable(f"{type(error).__name__}: {error}")
+            raise InputError(folder / _INIT, found=found, expected="a benchmark that can be imported") from error
     return sys.modules[name]
 
 

@@ -7,7 +7,7 @@ official evaluation: the width of a box of pixel indices is x2 - x1 + 1.
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Bits, Indices, Ints, Mask, as_bits, blocks, expand, first_equal
+from shoe.core.arrays import Bits, Floats, Indices, Ints, Mask, as_bits, blocks, expand, first_equal
 from shoe.core.boxes import CommonCoordinates, Overlap, converted
 from shoe.core.boxes import iou as overlap_of
 from shoe.core.interactions import Interactions
@@ -73,5 +73,5 @@ def repeats(table: Interactions) -> Mask:
 
 
 def _columns(table: Interactions, *words: Ints) -> list[Bits]:
-    columns = (table.image, *words, table.human_boxes, table.object_boxes)
+    columns: tuple[Ints | Floats, ...] = (table.image, *words, table.human_boxes, table.object_boxes)
     return [bits for column in columns for bits in as_bits(column)]

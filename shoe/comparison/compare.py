@@ -90,7 +90,7 @@ def signature_differences(a: Run, b: Run) -> list[str]:
 
 
 def _protocols(run: Run) -> list[str]:
-    return [each.options.protocol for each in (*run.strict, *run.by_person)]
+    return [*(each.options.protocol for each in run.strict), *(each.options.protocol for each in run.by_person)]
 
 
 def protocols_left_out(runs: Sequence[Run], shared: Sequence[Run]) -> list[str]:

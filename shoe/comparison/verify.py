@@ -111,12 +111,12 @@ def verify(kept: Run, found: Run) -> Verdict:
 
 
 def _different_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
-    absent = ([f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found))
+    absent = [[f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found)]
     lists: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [
         ("image list", "image", kept.images, found.images),
         ("class table", "line", kept.classes.table.splitlines(), found.classes.table.splitlines()),
         ("notes", "note", kept.notes, found.notes),
-        ("absent", "part", *absent),
+        ("absent", "part", absent[0], absent[1]),
     ]
     for name, noun, before, after in lists:
         yield from _unlike(name, noun, [before], [after])

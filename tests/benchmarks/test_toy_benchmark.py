@@ -142,3 +142,16 @@ def test_its_errors_are_told_apart(truth: shoe.GroundTruth, predictions: shoe.In
         "false_positive": 1,
         "false_negative": 2,
     }
+
+
+def test_a_benchmark_that_cannot_be_imported_is_one_line_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken" / "__init__.py"
+    broken.parent.mkdir()
+    broken.write_text("from shoe.nowhere import Thing\n")
+    monkeypatch.setenv("SHOE_BENCHMARKS", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(shoe.InputError, match=r"ModuleNotFoundError: No module named 'shoe\.nowhere'") as refused:
+            shoe.benchmark("broken")
+        assert str(refused.value).startswith(str(broken))
