@@ -22,7 +22,7 @@ class Interpolation(StrEnum):
     TRAPEZOID = "trapezoid"
     """Area under the straight lines between the points; it starts at the first entry's precision."""
     ELEVEN_ARANGE = "11-point-arange"
-    """Mean over the recalls of NumPy's arange(0, 1.1, 0.1), of which 0.3, 0.6 and 0.7 are too large (PPDM, QPIC)."""
+    """Mean over recalls 0 to 1 by 0.1 from NumPy's arange, of which 0.3, 0.6 and 0.7 are too large (PPDM, QPIC)."""
     ELEVEN_LINSPACE = "11-point-linspace"
     """Mean over a float64 linspace built from both ends, in which 0.3 is too large (pocket: SCG, UPT, PViC)."""
     ELEVEN = "11-point"
