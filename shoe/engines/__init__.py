@@ -7,7 +7,6 @@ import re
 
 from shoe.core.errors import OptionError, quote
 from shoe.engines.base import SERIAL, Engine
-from shoe.engines.processes import Processes
 
 HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
 _MOST = 1024
@@ -26,6 +25,8 @@ def engine_of(text: str) -> Engine:
     if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", argument, re.ASCII)):
         workers = int(argument) if colon else len(os.sched_getaffinity(0))
         if 1 <= workers <= _MOST:
+            from shoe.engines.processes import Processes  # multiprocessing is loaded where it is used
+
             return Processes(workers)
     if name == "ray" and (not colon or argument):
         from shoe.engines.ray_cluster import Ray
