@@ -35,7 +35,7 @@ from benchmarks.shared import (
 )
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocols import SEMANTIC
-from shoe.benchmarks.systematic import Rules, split_systematically
+from shoe.benchmarks.systematic import SplitRules, split_systematically
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.benchmarks.v_coco import ROLE_PROTOCOLS as BY_PERSON
 from shoe.comparison.run import Run
@@ -234,7 +234,7 @@ def bongard(folder: str) -> list[Row]:
 def splits(folder: str) -> list[Row]:
     """Split the truth by combinations, and score the detector on what test has."""
     truth, detector, _ = tables(folder)
-    rules = Rules(verify="released", mixed="cut", empty="drop")
+    rules = SplitRules(verify="released", mixed="cut", empty="drop")
     test = split_systematically(truth.interactions, rules).test
     part = replace(truth, interactions=test)
     predictions = detector.select_images(np.isin(np.array(detector.images), np.array(test.images)))

@@ -135,9 +135,6 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
         return self.min_similarity > 0 or self.max_similarity < 1
 
 
-Rules = SplitRules
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:
     """The C combinations of object and verb in a table, in the order of the list that is shuffled.

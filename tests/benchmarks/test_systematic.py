@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, split_systematically
+from shoe.benchmarks.systematic import Combinations, SplitRules, SystematicSplit, split_systematically
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from tests.examples import examples
@@ -42,7 +42,7 @@ def numbers(table: Interactions) -> list[int]:
 
 _scenes = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4), min_size=3, max_size=25)
 _rules = st.builds(
-    Rules,
+    SplitRules,
     ratio=st.sampled_from([0.5, 0.7, 0.8, 0.9]),
     verify=st.sampled_from(["possible", "paper", "released"]),
     draw=st.sampled_from(["skip", "uniform"]),
@@ -51,7 +51,7 @@ _rules = st.builds(
 )
 
 
-def split_or_none(table: Interactions, rules: Rules, seed: int) -> SystematicSplit | None:
+def split_or_none(table: Interactions, rules: SplitRules, seed: int) -> SystematicSplit | None:
     try:
         return split_systematically(table, rules, seed)
     except OptionError:
@@ -81,7 +81,7 @@ def test_a_split_worked_by_hand() -> None:
         *(_CARRY_CUP, _HOLD_CUP, _WASH_CUP),
         *(_WASH_DOG, _RIDE_HORSE, _WASH_HORSE),
     ]
-    made = split_systematically(table, Rules(0.8, verify="released", draw="uniform"), seed=1)
+    made = split_systematically(table, SplitRules(0.8, verify="released", draw="uniform"), seed=1)
     assert (made.seed, made.tries, np.flatnonzero(made.held_out).tolist()) == (5, 5, [2, 5])
     assert (numbers(made.train), numbers(made.test), np.flatnonzero(made.dropped).tolist()) == (
         [0, 3, 4],
@@ -91,12 +91,12 @@ def test_a_split_worked_by_hand() -> None:
 
 
 def test_a_draw_that_skips_holds_with_the_first_seed() -> None:
-    made = split_systematically(table_of(_BY_HAND), Rules(0.8, verify="released"), seed=1)
+    made = split_systematically(table_of(_BY_HAND), SplitRules(0.8, verify="released"), seed=1)
     assert (made.seed, np.flatnonzero(made.held_out).tolist()) == (1, [2, 5])
 
 
 def test_mixed_images_are_cut_to_their_test_combinations_where_that_is_asked_for() -> None:
-    made = split_systematically(table_of(_BY_HAND), Rules(0.8, verify="released", mixed="cut"), seed=1)
+    made = split_systematically(table_of(_BY_HAND), SplitRules(0.8, verify="released", mixed="cut"), seed=1)
     assert numbers(made.test) == [1, 2, 5, 6]
     assert pairs_of(made.test) == {_WASH_CUP, _WASH_HORSE}
     assert len(made.test) == 3
@@ -134,13 +134,13 @@ def test_combinations_are_numbered_in_the_order_asked_for() -> None:
 )
 def test_what_cannot_be_is_said(rules: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match="^" + re.escape(message)):
-        split_systematically(table_of(_BY_HAND), Rules(**rules))
+        split_systematically(table_of(_BY_HAND), SplitRules(**rules))
 
 
 @pytest.mark.slow
 @examples(20)
 @given(_scenes, _rules, st.integers(0, 5))
-def test_it_is_algorithm_1(scenes: list[Scene], rules: Rules, seed: int) -> None:
+def test_it_is_algorithm_1(scenes: list[Scene], rules: SplitRules, seed: int) -> None:
     found = split_or_none(table_of(scenes), replace(rules, draw="uniform", mixed="drop"), seed)
     number = len({pair for scene in scenes for pair in scene})
     literal = algorithm_1(scenes, rules.ratio, seed, rules.verify, rules.tries) if rules.ratio * number >= 1 else None
@@ -150,7 +150,7 @@ def test_it_is_algorithm_1(scenes: list[Scene], rules: Rules, seed: int) -> None
 @pytest.mark.slow
 @examples(20)
 @given(_scenes, _rules, st.integers(0, 5), st.data())
-def test_every_split_keeps_its_promises(scenes: list[Scene], rules: Rules, seed: int, data: st.DataObject) -> None:
+def test_every_split_keeps_its_promises(scenes: list[Scene], rules: SplitRules, seed: int, data: st.DataObject) -> None:
     table = table_of(scenes)
     of = Combinations.of(table)
     levels = st.lists(st.sampled_from([0.0, 0.3, 0.6, 0.9]), min_size=len(of) ** 2, max_size=len(of) ** 2)
@@ -186,7 +186,9 @@ def test_every_split_keeps_its_promises(scenes: list[Scene], rules: Rules, seed:
 @pytest.mark.slow
 @examples(20)
 @given(_scenes, _rules, st.integers(0, 5))
-def test_a_draw_that_skips_is_the_uniform_one_where_that_holds(scenes: list[Scene], rules: Rules, seed: int) -> None:
+def test_a_draw_that_skips_is_the_uniform_one_where_that_holds(
+    scenes: list[Scene], rules: SplitRules, seed: int
+) -> None:
     table, once = table_of(scenes), replace(rules, tries=1)
     uniform = split_or_none(table, replace(once, draw="uniform"), seed)
     if uniform is not None:
@@ -202,7 +204,7 @@ def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
     of = [
         np.flatnonzero(
             split_systematically(
-                table_of(scenes), Rules(0.75, max_similarity=0.7, verify="released"), seed, similarity=similarity
+                table_of(scenes), SplitRules(0.75, max_similarity=0.7, verify="released"), seed, similarity=similarity
             ).held_out
         )
         for seed in range(12)

@@ -168,7 +168,7 @@ def split(
     --seed 1 --out sg
     """
     from shoe.benchmarks import benchmark
-    from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, Rules, split_files
+    from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, SplitRules, split_files
     from shoe.cli.output import refuse_overwrite, telling
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
@@ -182,7 +182,7 @@ def split(
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     data = benchmark(dataset)
-    rules = Rules(ratio, verify, draw, mixed, empty, min_similarity, max_similarity, tries)
+    rules = SplitRules(ratio, verify, draw, mixed, empty, min_similarity, max_similarity, tries)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out: found the file {out}, expected a folder")
     inputs = {"train": train} | ({"test": test} if test is not None else {})
