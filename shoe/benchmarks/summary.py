@@ -274,12 +274,6 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
     return Published(chosen, published.source, not differs, differs)
 
 
-def compare(data: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
-    """Return :func:`compare_with_published` as a dict."""
-    published = compare_with_published(data, split, counts)
-    return None if published is None else published.to_dict()
-
-
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
     """Count triplets and images per class, verb and object, the most frequent first; ``file`` is the name to report."""
     table, classes = truth.interactions, truth.classes

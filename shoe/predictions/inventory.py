@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from shoe.benchmarks import DEFAULT, benchmark, benchmark_names
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark, CardFile
 from shoe.benchmarks.checks import benchmark_of_truth
-from shoe.benchmarks.summary import compare, sizes
+from shoe.benchmarks.summary import Published, compare_with_published, sizes
 from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.io.files import read_bytes
@@ -47,13 +46,13 @@ class Found:
     format: str = ""
     holds: str = ""
     counts: dict[str, int] = field(default_factory=dict)
-    published: dict[str, Any] | None = None
+    published: Published | None = None
     problem: str = ""
 
     @property
     def whole(self) -> bool:
         """Whether the file is recognised and its counts match the published counts, if there are any."""
-        return bool(self.kind) and (self.published is None or bool(self.published["matches"]))
+        return bool(self.kind) and (self.published is None or self.published.matches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,8 @@ def _candidates(data: bytes) -> Iterator[Benchmark]:
 def _read_truth(path: Path, name: str, dataset: Benchmark) -> Found:
     truth = read_ground_truth(path, dataset)
     counts = sizes(truth)
-    published = compare(dataset, truth.split, counts)
-    holds = published["split"] if published else truth.split
+    published = compare_with_published(dataset, truth.split, counts)
+    holds = published.split if published else truth.split
     holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
     return Found(name, "ground truth", dataset.name, truth.format, holds, counts, published)
 

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
@@ -292,7 +291,7 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
                 format=file.format or None,
                 holds=file.holds or None,
                 **counts,
-                published=None if file.published is None else msgspec.convert(file.published, Published),
+                published=file.published,
                 problem=file.problem or None,
             )
         )

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.summary import Counted, compare, statistics, summary
+from shoe.benchmarks.summary import Counted, compare_with_published, statistics, summary
 from shoe.benchmarks.truth import read_ground_truth
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 
@@ -74,13 +74,13 @@ def test_statistics_count_every_triplet_once() -> None:
 def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
     counts = {"images": 7656, "empty_images": 0, "triplets": 14811, "classes": 60}
     hico_det = benchmark("hico-det")
-    found = compare(hico_det, "my_copy", counts)
+    found = compare_with_published(hico_det, "my_copy", counts)
     assert found is not None
-    assert (found["split"], found["matches"], found["differs"]) == ("test_hico_sg2", True, {})
-    assert compare(hico_det, "my_copy", counts | {"triplets": 14810}) is None
-    other = compare(hico_det, "test_hico_sg1", counts)
+    assert (found.split, found.matches, found.differs) == ("test_hico_sg2", True, {})
+    assert compare_with_published(hico_det, "my_copy", counts | {"triplets": 14810}) is None
+    other = compare_with_published(hico_det, "test_hico_sg1", counts)
     assert other is not None
-    assert other["differs"] == {
+    assert other.to_dict()["differs"] == {
         "images": {"found": 7656, "published": 8515},
         "triplets": {"found": 14811, "published": 14475},
     }
