@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.boxes import CommonCoordinates, converted
+from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.interactions import Interactions, concatenate
 
 Floats = NDArray[np.float64]
@@ -309,7 +309,7 @@ def _sizes(table: Interactions) -> Floats:
 
 
 def _edges(table: Interactions, boxes: Floats) -> Floats:
-    return converted(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+    return convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
 
 
 def _jittered(boxes: Floats, blur: Floats, rng: np.random.Generator) -> Floats:

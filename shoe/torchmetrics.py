@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import MissingExtraError, OptionError, check_kind, many, quote
-from shoe.core.interactions import Interactions, image_index
+from shoe.core.errors import MissingExtraError, OptionError, check_kind, pluralize, quote, unknown_name
+from shoe.core.interactions import Interactions, check_bad_boxes, image_index
+from shoe.predictions.vlm.images import number_of_image
 from shoe.scoring.metric import Metric
 from shoe.scoring.score import Report
 
@@ -29,6 +31,9 @@ _COLUMNS = {
     "object": torch.int64,
     "score": torch.float64,
 }
+# ``unknown`` has the names of images with index -1, as UTF-8, each ended by a zero byte, because states are tensors.
+_STATES = {"image": torch.int64, "rows": torch.int64, "unknown": torch.uint8, **_COLUMNS}
+_SHOWN = 3
 
 
 class HoiMetric(TorchMetric):  # type: ignore[misc]
@@ -40,12 +45,17 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
          "human_boxes": (n, 4) x1, y1, x2, y2 in pixels of the original image, "object_boxes": (n, 4),
          "verb": (n,) indices into ``verbs``, "object": (n,) indices into ``objects``, "score": (n,)}
 
-    with all predictions of the image. Samplers for several processes repeat images to make their parts equally long, so
-    only the first occurrence of an image counts, and ``compute`` warns of repeated images.
+    with all predictions of the image. "verb" and "object" may also be lists of these words. Samplers for several
+    processes repeat images to make their parts equally long, so only the first occurrence of an image counts, and
+    ``compute`` warns of repeated images.
+
+    "image" is the file name of the image in the ground truth, or its number as in prediction files (HICO-DET: 12 is
+    HICO_test2015_00000012.jpg). Predictions for images that are not in the ground truth do not count: ``compute`` warns
+    of them, and raises InputError if no image is in the ground truth.
 
     ``compute`` returns one tensor per metric: "PROTOCOL_map", "PROTOCOL_map_rare" and "PROTOCOL_map_non_rare" of each
     exact-label protocol, and "shoe_map", "shoe_mf1", "shoe_gt_miss_rate" and "shoe_prediction_miss_rate". Values that
-    cannot be measured are NaN. ``report`` then holds the :class:`shoe.Report`.
+    cannot be measured are NaN. The attribute ``report`` is then the :class:`shoe.Report`.
     """
 
     is_differentiable = False
@@ -62,9 +72,10 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         similarity: str | Path = "dataset",
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
+        bad_boxes: str = "refuse",
         **torchmetrics_arguments: Any,
     ) -> None:
-        """Check the arguments of :class:`shoe.Metric`, and set the meaning of the tensors.
+        """Create the metric; ``verbs``, ``objects`` and ``coordinates`` define the meaning of predicted tensors.
 
         Args:
             truth: ground truth to score against.
@@ -74,18 +85,21 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
             protocols: names of protocols; if empty, the benchmark's defaults.
             options: ``NAME=VALUE`` settings that change the options of the protocols.
+            bad_boxes: rule for predictions with an invalid box or score, as in :meth:`Interactions.from_columns`.
             torchmetrics_arguments: arguments of torchmetrics, like ``sync_on_compute``.
 
         Raises:
             OptionError: for an unknown protocol, option or value.
         """
+        check_bad_boxes(bad_boxes)
         super().__init__(**torchmetrics_arguments)
         self.shoe = Metric(truth, similarity=similarity, protocols=protocols, options=options)
         self.verbs = tuple(verbs or truth.classes.verbs)
         self.objects = tuple(objects or truth.classes.objects)
         self.coordinates = coordinates
+        self.bad_boxes = bad_boxes
         self.report: Report | None = None
-        for name in ("image", "rows", *_COLUMNS):
+        for name in _STATES:
             self.add_state(name, default=[], dist_reduce_fx="cat")
         self._start()
 
@@ -96,49 +110,67 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
 
     def _start(self) -> None:
         # Every state gets a tensor: other processes would wait for the states of a process without images.
-        for name, kind in {"image": torch.int64, "rows": torch.int64, **_COLUMNS}.items():
+        for name, kind in _STATES.items():
             shape = (0, 4) if name.endswith("boxes") else (0,)
             getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
 
     def update(self, predictions: Sequence[Mapping[str, Any]]) -> None:
-        """Add the predictions of some images; images that the ground truth does not have are left out.
+        """Add the predictions of some images.
 
         Raises:
-            OptionError: if an element is not a mapping with all keys.
+            OptionError: if an element is not a mapping with all keys, "image" is not the name or number of an
+                image, or a word is not in ``verbs`` or ``objects``.
             InputError: naming the first record that breaks a rule, as :meth:`Interactions.from_columns` does.
         """
         for each in predictions:
             check_kind("predictions", each, Mapping, '[{"image": NAME, "human_boxes": ..., ...}]')
             missing = next((name for name in ("image", *_COLUMNS) if name not in each), None)
             if missing is not None:
-                raise OptionError(f"predictions: found {quote(list(each))}, expected {missing}, too")
-            truth = self.shoe.truth
-            (image,) = image_index(truth.names_of((str(each["image"]),)), truth.interactions.images).tolist()
-            if image < 0:
-                continue
+                raise OptionError(f"predictions: found {quote(list(each))}, expected also the key {missing}")
+            image, name = self._image_of(each["image"])
+            words = {"verb": self.verbs, "object": self.objects}
             tensors = {
-                name: torch.as_tensor(each[name]).detach().to(self.device, kind) for name, kind in _COLUMNS.items()
+                name: torch.as_tensor(_indices(name, each[name], words[name]) if name in words else each[name])
+                .detach()
+                .to(self.device, kind)
+                for name, kind in _COLUMNS.items()
             }
-            self._table([image], [len(tensors["score"])], tensors)  # raises for invalid values of this batch
+            self._table([name], [len(tensors["score"])], tensors)  # raises for invalid values of this batch
+            if image < 0:
+                encoded = np.frombuffer(f"{name}\0".encode(), np.uint8).copy()
+                self.unknown.append(torch.from_numpy(encoded).to(self.device))
             self.image.append(torch.tensor([image], device=self.device))
             self.rows.append(torch.tensor([len(tensors["score"])], device=self.device))
             for name, tensor in tensors.items():
                 getattr(self, name).append(tensor)
 
     def compute(self) -> dict[str, torch.Tensor]:
-        """Score all predictions of all processes."""
+        """Score the predictions of all processes, and return one tensor per metric, by name.
+
+        Raises:
+            InputError: if there are predictions, and no image of them is in the ground truth.
+        """
         image, rows = (self._all(name).cpu().numpy() for name in ("image", "rows"))
+        known = self.shoe.truth.interactions.images
+        unknown = iter(self._all("unknown").cpu().numpy().tobytes().decode().split("\0"))
+        names = np.array([known[i] if i >= 0 else next(unknown) for i in image.tolist()], object)
         first = np.zeros(len(image), bool)
-        first[np.unique(image, return_index=True)[1]] = True
+        first[np.unique(names.astype(str), return_index=True)[1]] = True
         if not first.all():
-            repeated = many(int((~first).sum()), "image")
-            warnings.warn(f"{repeated} came more than once and count as they first came", stacklevel=2)
+            repeated = pluralize(int((~first).sum()), "image")
+            warnings.warn(f"{repeated} occurred more than once; only the first occurrence counts", stacklevel=2)
         rows_kept = torch.from_numpy(np.repeat(first, rows))
         columns = {name: self._all(name).cpu()[rows_kept] for name in _COLUMNS}
         self.shoe.reset()
-        self.shoe.update(self._table(image[first], rows[first], columns))
+        self.shoe.update(self._table(names[first].tolist(), rows[first], columns))
         self.report = self.shoe.compute()
         self.shoe.reset()
+        if missing := self.report.task.unknown_images:
+            shown = ", ".join(map(quote, missing[:_SHOWN]))
+            warnings.warn(
+                f"{pluralize(len(missing), 'image')} of the predictions not in the ground truth and left out: {shown}",
+                stacklevel=2,
+            )
         return {name: torch.tensor(np.nan if value is None else value) for name, value in _metrics(self.report).items()}
 
     def _all(self, name: str) -> torch.Tensor:
@@ -146,18 +178,44 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         # The states of several processes come concatenated.
         return state if isinstance(state, torch.Tensor) else torch.cat(state)
 
-    def _table(self, image: Any, rows: Any, columns: Mapping[str, torch.Tensor]) -> Interactions:
-        names = self.shoe.truth.interactions.images
+    def _image_of(self, value: Any) -> tuple[int, str]:
+        """Return index (-1 if unknown) and name of an image in the ground truth, given its name or number."""
+        truth = self.shoe.truth
+        while isinstance(value, list | tuple) and len(value) == 1:
+            (value,) = value
+        if isinstance(value, torch.Tensor | np.ndarray | np.generic) and value.reshape(-1).shape == (1,):
+            value = value.item()
+        number, names = number_of_image(value), [str(value).replace("\0", "")]
+        if number is None and not isinstance(value, str):
+            raise OptionError(f"predictions: image: found {quote(value)}, expected the name or number of one image")
+        with suppress(ValueError):
+            names.append(truth.benchmark.image_name(value if number is None else number))
+        found = image_index(truth.names_of(tuple(names)), truth.interactions.images).tolist()
+        image = next((index for index in found if index >= 0), -1)
+        return image, names[-1] if image < 0 else truth.interactions.images[image]
+
+    def _table(self, images: Sequence[str], rows: Any, columns: Mapping[str, torch.Tensor]) -> Interactions:
         arrays = {name: tensor.cpu().numpy() for name, tensor in columns.items()}
         return Interactions.from_columns(
-            images=[names[i] for i in image],
-            image=np.repeat(np.arange(len(image)), rows),
+            images=images,
+            image=np.repeat(np.arange(len(images)), rows),
             **arrays,
             verbs=self.verbs,
             objects=self.objects,
             coordinates=self.coordinates,
+            bad_boxes=self.bad_boxes,
             source="predictions",
         )
+
+
+def _indices(name: str, values: Any, words: Sequence[str]) -> Any:
+    """Return the indices of a list of words in ``words``; values that are not words are returned unchanged."""
+    if isinstance(values, torch.Tensor) or not len(values) or not isinstance(values[0], str):
+        return values
+    index = {word: i for i, word in enumerate(words)}
+    if (unknown := next((value for value in values if value not in index), None)) is not None:
+        raise unknown_name(name, str(unknown), words)
+    return [index[value] for value in values]
 
 
 def _metrics(report: Report) -> dict[str, float | None]:

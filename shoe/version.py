@@ -1,3 +1,3 @@
-"""The version, in every signature."""
+"""Version of the package; every signature contains it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

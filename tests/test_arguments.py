@@ -23,9 +23,9 @@ GROUND_TRUTH: Any = shoe.read_ground_truth(TRUTH)
     [
         (
             lambda: shoe.score(FILE, GROUND_TRUTH),
-            r"predictions: found \w*Path, expected Interactions, as shoe.read_pred",
+            r"predictions: found \w*Path, expected Interactions, as returned by shoe.read_pred",
         ),
-        (lambda: shoe.score(TABLE, NAME), "truth: found str, expected GroundTruth, as shoe.read_ground_truth"),
+        (lambda: shoe.score(TABLE, NAME), "truth: found str, expected GroundTruth, as returned by shoe.read_gr"),
         (lambda: shoe.score(GROUND_TRUTH, TABLE), "predictions: found GroundTruth, expected Interactions"),
         (lambda: shoe.diagnose(GROUND_TRUTH, TABLE), "predictions: found GroundTruth, expected Interactions"),
         (lambda: shoe.Metric(NAME), "truth: found str, expected GroundTruth"),
@@ -65,7 +65,7 @@ GROUND_TRUTH: Any = shoe.read_ground_truth(TRUTH)
         ),
         (
             lambda: shoe.write_predictions(NUMBERS, FILE, "qpic"),
-            "table: found list, expected Interactions, as shoe.read",
+            "table: found list, expected Interactions, as returned by shoe.read",
         ),
         (lambda: shoe.concatenate(TABLE), "parts: found Interactions, expected a list of Interactions"),
         (lambda: shoe.Metric(GROUND_TRUTH).merge(NOTHING), "other: found NoneType, expected Metric"),

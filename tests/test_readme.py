@@ -1,4 +1,4 @@
-"""The papers say what is so: generated parts are fresh, what is shown works, and pointers have a target."""
+"""Generated parts of the documentation are fresh, its examples work, and its links have a target."""
 
 import os
 import re

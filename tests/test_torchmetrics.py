@@ -76,12 +76,91 @@ def test_batches_give_what_score_gives_and_reset_forgets_them() -> None:
 def test_what_is_no_image_is_refused_in_one_line() -> None:
     truth, table = read()
     metric, one = metric_of(truth, table), mappings(table)[0]
-    with pytest.raises(shoe.OptionError, match="expected score, too"):
+    with pytest.raises(shoe.OptionError, match="expected also the key score"):
         metric.update([{name: of for name, of in one.items() if name != "score"}])
     with pytest.raises(shoe.InputError, match="human_boxes"):
         metric.update([one | {"human_boxes": one["human_boxes"][:, :3]}])
-    metric.update([one | {"image": "unknown.jpg"}])
-    assert sum(map(len, metric.image)) == 0
+    for image in (None, ["a.jpg", "b.jpg"], torch.tensor([1, 2])):
+        with pytest.raises(shoe.OptionError, match="expected the name or number of one image"):
+            metric.update([one | {"image": image}])
+
+
+def test_bad_boxes_and_scores_can_be_left_out_or_kept() -> None:
+    truth, table = read()
+    every = mappings(table)
+    one = {name: of.clone() if torch.is_tensor(of) else of for name, of in every[0].items()}
+    one["human_boxes"][0], one["score"][1] = torch.tensor([5.0, 5, 5, 9]), torch.nan
+    with pytest.raises(shoe.InputError, match="human box"):
+        metric_of(truth, table).update([one])
+    with pytest.raises(shoe.OptionError, match="known: count, drop, refuse"):
+        metric_of(truth, table, bad_boxes="keep")
+    for rule, left in (("drop", len(table) - 2), ("count", len(table))):
+        metric = metric_of(truth, table, bad_boxes=rule)
+        metric.update([one, *every[1:]])
+        found = metric.compute()
+        assert len(metric.report.predictions) == left
+        assert metric.report.facts["bad-boxes"] == f"{rule} 2"
+        if rule == "drop":
+            same = expected(truth, table.select(np.arange(len(table)) > 1))
+            assert float(found["shoe_map"]) == pytest.approx(same["shoe_map"], abs=1e-6)
+            assert float(found["hico-det_map"]) == pytest.approx(same["hico-det_map"], abs=1e-6)
+
+
+def number(name: str) -> int:
+    return int(name.removesuffix(".jpg")[-8:])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(number, lambda name: torch.tensor(number(name)), lambda name: np.int64(number(name)), lambda name: [name]),
+        *(lambda name: torch.tensor([number(name)]), lambda name: str(number(name)), lambda name: f"folder/{name}"),
+    ],
+)
+def test_images_are_named_as_in_files(given: Any) -> None:
+    truth, table = read()
+    metric = metric_of(truth, table)
+    metric.update([one | {"image": given(one["image"])} for one in mappings(table)])
+    assert float(metric.compute()["hico-det_map"]) == pytest.approx(expected(truth, table)["hico-det_map"], abs=1e-6)
+
+
+def test_unknown_images_are_an_error_if_all_are_and_reported_if_some_are() -> None:
+    truth, table = read()
+    metric, every = metric_of(truth, table), mappings(table)
+    metric.update([one | {"image": f"wrong{i}.jpg"} for i, one in enumerate(every)])
+    with pytest.raises(shoe.InputError, match=r"found 'wrong0.jpg', expected names of the ground truth's images"):
+        metric.compute()
+    metric.reset()
+    metric.update([*every, every[0] | {"image": "wrong.jpg"}, every[1] | {"image": 99999999}])
+    with pytest.warns(UserWarning, match="2 images of the predictions not in the ground truth and left out: 'wrong.j"):
+        found = metric.compute()
+    assert float(found["hico-det_map"]) == pytest.approx(expected(truth, table)["hico-det_map"], abs=1e-6)
+    assert any("2 not in the ground truth" in line for line in metric.report.warnings)
+
+
+def test_tensors_of_models_and_words_are_read() -> None:
+    """Half precision, gradients and words: boxes of whole pixels below 256 are exact in bfloat16."""
+    truth, table = read()
+    words: dict[str, Any] = {"verbs": table.verbs, "objects": table.objects}
+    one: dict[str, Any] = {
+        "image": table.images[0],
+        "human_boxes": torch.tensor([[1.0, 2, 9, 20]]),
+        "score": torch.tensor([0.5]),
+    }
+    one |= {"object_boxes": torch.tensor([[3.0, 4, 90, 200]]), "verb": torch.tensor([3]), "object": torch.tensor([2])}
+    columns = {name: of for name, of in one.items() if name != "image"}
+    plain = Interactions.from_columns(images=[table.images[0]], image=[0], **columns, **words)
+    numbers = ("human_boxes", "object_boxes", "score")
+    for change in ("bfloat16", "requires_grad_", "half"):
+        changed = columns | {name: getattr(columns[name].clone(), change)() for name in numbers}
+        assert Interactions.from_columns(images=[table.images[0]], image=[0], **changed, **words).equals(plain)
+        metric = metric_of(truth, table)
+        metric.update([changed | {"image": one["image"], "verb": [table.verbs[3]], "object": [table.objects[2]]}])
+        metric.compute()
+        assert metric.report.predictions.human_boxes.tolist() == plain.human_boxes.tolist()
+        assert metric.report.predictions.verb.tolist() == [3]
+    with pytest.raises(shoe.OptionError, match="unknown verb 'fly to'"):
+        metric.update([one | {"verb": ["fly to"]}])
 
 
 def worker(rank: int, port: int, shares: list[list[int]], folder: str) -> None:
@@ -91,7 +170,9 @@ def worker(rank: int, port: int, shares: list[list[int]], folder: str) -> None:
     metric, every = metric_of(truth, table), mappings(table)
     for start in range(0, len(shares[rank]), 9):
         metric.update([every[i] for i in shares[rank][start : start + 9]])
+    metric.update([every[0] | {"image": f"wrong{rank}.jpg"}])
     torch.save(metric.compute(), f"{folder}/{rank}.pt")
+    assert metric.report.task.unknown_images == ("wrong0.jpg", "wrong1.jpg")
     torch.distributed.destroy_process_group()
 
 

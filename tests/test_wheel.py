@@ -73,6 +73,8 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_wheel_and_not_the_checkout_was_run(installed: Path, tmp_path: Path) -> None:
-    code = "import shoe; from shoe.core.io.files import shipped; print(shoe.__file__, shipped('similarity_maps'))"
+    code = (
+        "import shoe; from shoe.core.io.files import data_folder; print(shoe.__file__, data_folder('similarity_maps'))"
+    )
     for path in run([installed / "python", "-c", code], tmp_path).split():
         assert path.startswith(str(installed.parent))

@@ -61,7 +61,7 @@ class StandIn(Similarity):
             values = self.between(part, classes, senses)
             row, column = ({name: i for i, name in enumerate(names)} for names in (classes, senses))
             given = {(a, b): [round(4 * values[row[a], column[b]])] for a, b in pairs}
-            answers[part] = RatedPairs.of_names(given, 1)
+            answers[part] = RatedPairs.from_names(given, 1)
         return answers
 
 
@@ -107,7 +107,7 @@ def run(task: Task, start: str, stand_in: StandIn, tolerance: float, full: int, 
         done = complete(first, task, stand_in.rate, [rater], out, tolerance=tolerance, purpose=purpose, show=show)
     # One that began with real ratings keeps them.
     table: Similarity = Kept(load_similarity("hico-det"), stand_in) if start == "thinned" else stand_in
-    score = semantic_score(task, HoiSimilarity.of(task, table, OPTIONS), OPTIONS).map
+    score = semantic_score(task, HoiSimilarity.from_task(task, table, OPTIONS), OPTIONS).map
     assert score is not None
     low, high = done.rounds[-1].interval
     inside = Row("  SHOE-mAP under the whole table", 100 * score, "%", 100 * low, 100 * high, "in the interval")
@@ -122,7 +122,7 @@ def run(task: Task, start: str, stand_in: StandIn, tolerance: float, full: int, 
 def first_map(start: str, folder: Path) -> SimilarityMap:
     """Return a map without pairs, or with every second pair of the packaged one, by chance."""
     shipped = SimilarityMap.load("hico-det", "mean")
-    pairs = {part: RatedPairs.none(1) for part in POS}
+    pairs = {part: RatedPairs.empty(1) for part in POS}
     raters = [Rater("nobody", "nobody")]
     if start == "thinned":
         raters = list(shipped.raters)

@@ -27,7 +27,7 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines import engine_of
 from shoe.engines.base import Engine
 from shoe.engines.ray_cluster import Cluster
-from shoe.engines.ray_connection import connected
+from shoe.engines.ray_connection import connect
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
@@ -93,7 +93,7 @@ def pays_from(start: float, gain: float) -> float:
 @contextmanager
 def cluster_of(workers: int) -> Iterator[Any]:
     """Yield a cluster of this machine's, as if it had so many cores."""
-    with mock.patch("os.sched_getaffinity", return_value=set(range(workers))), connected() as ray:
+    with mock.patch("os.sched_getaffinity", return_value=set(range(workers))), connect() as ray:
         yield ray
 
 

@@ -36,7 +36,7 @@ from benchmarks.shared import (
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocols import SEMANTIC
 from shoe.benchmarks.systematic import SplitRules, split_systematically
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.benchmarks.v_coco import ROLE_PROTOCOLS as BY_PERSON
 from shoe.comparison.run import Run
 from shoe.comparison.significance import statistics
@@ -94,7 +94,7 @@ def parse_peak(folder: str) -> float:
 def model_answers(folder: str) -> list[Row]:
     """Read raw replies of a model, the first time with every phrase still unknown."""
     found = []
-    sizes = sizes_of(read_ground_truth(Path(folder) / "truth.json"))
+    sizes = sizes_of(read_truth_file(Path(folder) / "truth.json"))
     for name, words in (("replies", ""), ("replies_in_class_words", ", in the words of the classes")):
         path = Path(folder) / f"{name}.jsonl"
         count = path.read_bytes().count(b"\n")
@@ -114,7 +114,7 @@ def whole_run(folder: str) -> list[Row]:
     """Score the native file as `shoe score` does by default: what all of it costs, reading included."""
     path = Path(folder)
     start = perf_counter()
-    score(read_native(path / "detector.npz"), read_ground_truth(path / "truth.json"))
+    score(read_native(path / "detector.npz"), read_truth_file(path / "truth.json"))
     seconds = perf_counter() - start
     limit = 6 * (path / "detector.npz").stat().st_size / 1e6 + 200
     return [
@@ -126,11 +126,11 @@ def whole_run(folder: str) -> list[Row]:
 def resolve(folder: str) -> list[Row]:
     """Look up the free text's words, in a process that has not loaded the lexicon and the map before."""
     path = Path(folder)
-    task = Task(read_predictions(path / "vlm.jsonl"), read_ground_truth(path / "truth.json"))
+    task = Task(read_predictions(path / "vlm.jsonl"), read_truth_file(path / "truth.json"))
     start = perf_counter()
     source = load_similarity("hico-det")
     loaded = perf_counter()
-    HoiSimilarity.of(task, source, SEMANTIC["shoe"])
+    HoiSimilarity.from_task(task, source, SEMANTIC["shoe"])
     done = perf_counter()
     return [
         Row("load similarity map (first in its process)", loaded - start, "s"),
@@ -199,7 +199,7 @@ def comparison(folder: str) -> list[Row]:
     They differ a hundredfold in length, so that wall-clock time would compare what else the machine does.
     """
     truth, *models = tables(folder)
-    runs = [Run.of(score(table, truth), name) for table, name in zip(models, ("detector", "vlm"), strict=True)]
+    runs = [Run.from_report(score(table, truth), name) for table, name in zip(models, ("detector", "vlm"), strict=True)]
     seconds = in_turns(
         {"score": lambda: [score(table, truth) for table in models], "compare": lambda: statistics(runs, RESAMPLES, 0)},
         COMPARISONS,
@@ -300,7 +300,7 @@ def profile(folder: str) -> list[Row]:
 
 def similarities(task: Task) -> tuple[Callable[[int, str], float], Callable[[int, str], float]]:
     """Return the shipped map's values of a task's words, in the form that the oracle takes."""
-    found = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    found = HoiSimilarity.from_task(task, load_similarity("hico-det"), SEMANTIC["shoe"])
     verbs = {word: i for i, word in enumerate(task.predictions.verbs)}
     nouns = {word: i for i, word in enumerate(task.predictions.objects)}
     verb_values, noun_values = found.verbs.values.tolist(), found.objects.values.tolist()
@@ -328,7 +328,7 @@ def tables(folder: str) -> tuple[GroundTruth, Interactions, Interactions]:
     """Return the truth, the detector's and the free-text predictions."""
     path = Path(folder)
     return (
-        read_ground_truth(path / "truth.json"),
+        read_truth_file(path / "truth.json"),
         read_native(path / "detector.npz"),
         read_predictions(path / "vlm.jsonl"),
     )

@@ -1,4 +1,4 @@
-"""Benchmarks: one folder each, with a :class:`~shoe.benchmarks.base.Benchmark` named ``BENCHMARK``.
+"""Benchmarks: one subpackage per benchmark, with a :class:`~shoe.benchmarks.base.Benchmark` named ``BENCHMARK``.
 
 The environment variable ``SHOE_BENCHMARKS`` is the path of a folder with further benchmarks.
 """

@@ -36,9 +36,10 @@ class CardFile(Document, frozen=True):
 
     Attributes:
         name: file name.
-        holds: name of the published split in it, or ``IMAGE_LABELS``; of files with the same content one is enough.
-        purpose: purpose for which it is needed.
-        place: where to get it, and its licence if it differs from that of the dataset.
+        holds: name of the published split in the file, or ``IMAGE_LABELS``. Of files with equal ``holds``, users need
+            only one.
+        purpose: purpose for which the file is needed.
+        place: download location, and the licence of the file if it differs from that of the dataset.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files by their ``holds``, in the order of the card."""
+        """Files grouped by ``holds``, in the order of the card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)
@@ -75,13 +76,13 @@ class Card:
 
 
 def read_card(path: Path) -> Card:
-    """Read a benchmark's ``card.json``."""
+    """Read the card of a dataset from its file ``card.json``."""
     return read_typed(path, path.read_bytes(), Card, lambda _document, number, _record: f"file {number}")
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action in a benchmark that is scored by person.
+    """An action of a benchmark that scores the actions of each person, such as V-COCO.
 
     Attributes:
         name: name as in the official files.
@@ -96,7 +97,7 @@ class Action:
     instruments: frozenset[str] = frozenset()
 
     def role_of(self, object_: str) -> str:
-        """Return the role of an object category in this action, which must have a role.
+        """Return the role, "instr" or "obj", of an object category in this action; the action must have a role.
 
         >>> hit = Action("hit", "hitting", ("instr", "obj"), frozenset({"tennis_racket"}))
         >>> hit.role_of("tennis_racket"), hit.role_of("sports_ball")
@@ -112,7 +113,8 @@ class Actions:
     """The A actions of a benchmark, in the order of its official files.
 
     Attributes:
-        left_out: name of the entry that papers often exclude from the mean; "" if there is none.
+        all: the A actions.
+        left_out: name of the role entry that papers often exclude from the mean; "" if there is none.
     """
 
     all: tuple[Action, ...]
@@ -128,17 +130,17 @@ class Actions:
 
     @cached_property
     def entries(self) -> tuple[tuple[int, str], ...]:
-        """The R pairs of an action index and one of its roles; role AP is a mean over these."""
+        """The R (action index, role) pairs, one per role of each action; role AP is the mean over these pairs."""
         return tuple((number, role) for number, action in enumerate(self.all) for role in action.roles)
 
     @cached_property
     def entry_names(self) -> tuple[str, ...]:
-        """Names of the R entries, as "hit-instr"."""
+        """Names of the R entries, such as "hit-instr"."""
         return tuple(f"{self.names[action]}-{role}" for action, role in self.entries)
 
     @cached_property
     def numbered(self) -> tuple[tuple[int, int], ...]:
-        """(action, entry) index of each verb ID in files: one ID per role of an action, or one without role (-1)."""
+        """(action index, entry index) of each verb ID in files; an action without roles has one ID and entry -1."""
         entry_of = {pair: entry for entry, pair in enumerate(self.entries)}
         return tuple(
             (number, entry_of.get((number, role), -1))
@@ -147,7 +149,7 @@ class Actions:
         )
 
     def entry_of(self, action: int, object_: str) -> int:
-        """Return the index of the entry of an action with an object category; -1 for an action without roles."""
+        """Return the index into ``entries`` of an action with an object category; -1 for an action without roles."""
         if not self.all[action].roles:
             return -1
         return self.entries.index((action, self.all[action].role_of(object_)))
@@ -155,14 +157,15 @@ class Actions:
     def numbers_of(
         self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> Indices:
-        """Return the (n,) verb IDs in files of n verbs with objects; ``verb`` and ``object_`` are (n,) indices."""
+        """Return the (n,) verb IDs in files for n combinations of a verb and an object.
+
+        ``verb`` and ``object_`` are (n,) indices into ``verbs`` and ``objects``.
+        """
         id_of = {pair: i for i, pair in enumerate(self.numbered)}
         actions = [self.names.index(name) for name in verbs]
-        ids = np.array(
-            [[id_of[action, self.entry_of(action, name)] for name in objects] for action in actions], np.int64
-        )
-        chosen: Indices = ids[verb, object_]
-        return chosen
+        ids: Indices = np.array([[id_of[a, self.entry_of(a, name)] for name in objects] for a in actions], np.int64)
+        numbers: Indices = ids[verb, object_]
+        return numbers
 
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
@@ -184,12 +187,12 @@ class TruthFormat:
     """A file format of a benchmark's ground truth.
 
     Attributes:
-        name: name in messages and reports, as "PPDM/QPIC JSON".
-        example: name of such a file, as "test_hico.json (PPDM, QPIC, SG)".
-        fits: returns whether the content of a file has this format.
-        read: reads rows, given path, content, benchmark and the requested split of images or None. It raises InputError
-            that names the place of the first error in the file.
-        write: writes a table with the benchmark's vocabularies to a path; None if writing is not supported.
+        name: name in messages and reports, such as "PPDM/QPIC JSON".
+        example: typical file, such as "test_hico.json (PPDM, QPIC, SG)".
+        fits: callback that returns whether the content of a file has this format.
+        read: callback that returns the rows of a file, given path, content, benchmark and the requested split of images
+            or None. It raises InputError naming the position of the first error in the file.
+        write: callback that writes a table with the benchmark's vocabularies to a path; None if there is no writer.
     """
 
     name: str
@@ -226,16 +229,17 @@ class Benchmark:
 
     Attributes:
         name: name in commands and signatures.
-        load_classes: loads the class table; use ``classes``, which caches it.
+        load_classes: callback that loads the class table; use ``classes``, which caches it.
         formats: file formats of its ground truth; native tables (.npz) are supported for every benchmark.
-        image_name: returns an image's name in the ground truth, given its name, path or ID in a file; raises ValueError
-            for other values.
-        image_example: an image name, for messages.
-        test_images: returns the names of the test images, in the order of files that do not name them.
-        load_object_ids: loads the object names by their ID in files, in the order of the 0-based indices of other
-            files; if absent, objects count from 0 in the order of the class table.
-        object_numbers: owner of these IDs, for messages, as "COCO".
-        verb_names: verbs in the order of their IDs in files, from 0; if absent, those of the class table. A verb
+        image_name: callback that returns the image name in the ground truth, given a name, path or ID in a file; it
+            raises ValueError for other values.
+        image_example: example of an image name, for messages.
+        test_images: callback that returns the names of the test images, in the order that is used by prediction files
+            without image names.
+        load_object_ids: callback that loads the object names by object ID, in the order of the object indices (from 0)
+            that some formats use; if absent, IDs count from 0 in the order of the class table.
+        object_numbers: name of the numbering of object IDs, for messages, such as "COCO".
+        verb_names: verbs in the order of their IDs in files, from 0; if absent, the verbs of the class table. A verb
             without a class is -1 in ``verb_order``.
         splits: names of its splits of images.
         class_splits: loaders of its splits of classes by name; masks are in the order of ``classes``.
@@ -243,17 +247,18 @@ class Benchmark:
         subsets: functions by name that return (m,) whether an image belongs to the subset.
         read_image_labels: reads (K, m) int8 ``ImageLabel``, given path, image names, classes and benchmark.
         protocols: strict protocols by name.
-        about: description in one line of each protocol.
+        about: one-line description of each protocol.
         default_protocols: names of the default protocols of triplets.
-        load_published: loads the published sizes by split; use ``published``.
-        load_card: loads the dataset card; use ``card``.
-        similarity: name of the default similarity map, a shipped one.
-        load_actions: loads the actions of a benchmark that is scored by person; use ``actions``.
-        role_protocols: protocols by name that score actions and roles by person.
-        in_split: returns whether an image, by name, is in a named split; by default, if the image name contains the
-            name of the split.
-        marks: pattern that occurs only in its files, such as image names, if another benchmark has a similar format.
-        flow: rules for error types in the diagnosis, if they differ; see :mod:`shoe.diagnosis.error_types`.
+        load_published: callback that loads the published sizes by split; use ``published``.
+        load_card: callback that loads the dataset card; use ``card``.
+        similarity: name of the default similarity map, which is in the package.
+        load_actions: callback that loads the actions of a benchmark that is scored by person; use ``actions``.
+        role_protocols: protocols that score actions and roles by person, by name.
+        in_split: callback that returns whether an image is in a split, given both names; by default, whether the image
+            name contains the name of the split.
+        marks: pattern that occurs only in files of this benchmark, such as image names, if another benchmark has a
+            similar format.
+        flow: rules for error types in the diagnosis, if they differ from those of :mod:`shoe.diagnosis.error_types`.
     """
 
     name: str
@@ -284,7 +289,7 @@ class Benchmark:
 
     @property
     def usual_protocols(self) -> tuple[str, ...]:
-        """Names of the protocols that are scored by default: the default ones of triplets, and all by person."""
+        """Names of the protocols scored by default: default protocols of triplets, and all protocols by person."""
         return (*self.default_protocols, *self.role_protocols)
 
     @cached_property
@@ -294,7 +299,7 @@ class Benchmark:
 
     @cached_property
     def object_ids(self) -> Mapping[int, str]:
-        """Object names by ID, in the order of 0-based indices."""
+        """Object names by object ID, in the order of the 0-based object indices in files."""
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property
@@ -314,7 +319,7 @@ class Benchmark:
 
     @cached_property
     def object_of_id(self) -> Indices:
-        """(largest ID + 1,) index into ``objects`` of each object ID in files; -1 for numbers that are no ID."""
+        """(largest ID + 1,) index into ``objects`` of each object ID in files; -1 for unused numbers."""
         table = np.full(max(self.object_ids) + 1, -1, np.int64)
         table[list(self.object_ids)] = self.object_order
         return table
@@ -331,7 +336,7 @@ class Benchmark:
 
     @cached_property
     def card(self) -> Card:
-        """Dataset card; by default, one with only the name of the benchmark."""
+        """Dataset card; by default, a card with only the name of the benchmark."""
         return self.load_card() if self.load_card else Card(self.name, (), "not known", ())
 
 

@@ -18,32 +18,32 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark, benchmark_names
 from shoe.benchmarks.base import Benchmark, TruthFormat
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.errors import InputError, flag, meant, quote
-from shoe.core.io.json import Box, shown
+from shoe.core.errors import InputError, did_you_mean, flag, quote
+from shoe.core.io.json import Box, describe_value
 
 PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Return the name of a triplet for messages: its image, and its index there, counted from 0."""
+    """Return the name of the triplet in a row, for messages: its image, and its index in the image, from 0."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Return the names of images, given the names, paths or IDs in a file, by ``Benchmark.image_name``."""
+    """Return the image names for the names, paths or IDs in a file; ``name`` is ``Benchmark.image_name``."""
     names = []
     for number, value in enumerate(values):
         try:
             names.append(name(value))
         except ValueError:
-            found, expected = shown(value), "the name or number of an image"
+            found, expected = describe_value(value), "the name or number of an image"
             raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
     return names
 
 
 def named_record(kind: str = "image", key: str = "file_name") -> Callable[[object, int, Any], str]:
-    """Return a callback that names a JSON record in messages: by its text under ``key``, else by its index."""
+    """Return a callback that names a JSON record in messages: ``kind``, then the text under ``key`` or the index."""
 
     def name(_document: object, number: int, record: Any) -> str:
         text = record.get(key) if isinstance(record, dict) else None
@@ -53,7 +53,7 @@ def named_record(kind: str = "image", key: str = "file_name") -> Callable[[objec
 
 
 def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[object], *fields: str) -> Indices:
-    """Return the (m,) length of the lists of each image, which must be the same for all ``fields``."""
+    """Return the (m,) length of the lists of each image; raise InputError unless it is equal for all ``fields``."""
     counts, *others = (np.array([len(getattr(record, field)) for record in records], np.int64) for field in fields)
     for field, lengths in zip(fields[1:], others, strict=True):
         if (lengths != counts).any():
@@ -65,7 +65,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Return the (count, 4) boxes of all images, image by image."""
+    """Return the ``count`` boxes of all images as a (count, 4) array, sorted by image."""
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
@@ -84,7 +84,10 @@ def check_range(
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise InputError unless indices point to boxes of their image, from 0; ``wrong`` replaces this rule if given."""
+    """Raise InputError unless each index is the index, counted from 0, of a box in the image of its triplet.
+
+    ``wrong``, an (n,) mask of invalid indices, replaces this rule if given.
+    """
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
     if wrong.any():
@@ -95,8 +98,14 @@ def check_boxes(
             field=field,
             found=str(index[row]),
             expected=f"the index of one of the image's {limit[row]} boxes, from 0",
-            hint="triplets without object are V-COCO's" if index[row] == -1 and field == "object_id" else None,
+            hint="only V-COCO has triplets without object" if index[row] == -1 and field == "object_id" else None,
         )
+
+
+def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
+    """Return the name of a box for messages, given its index among the boxes of all images (``counts`` boxes each)."""
+    image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
+    return f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
 
 
 def objects_of(
@@ -110,8 +119,7 @@ def objects_of(
     objects = np.where(inside, table[np.where(inside, category, 0)], -1)
     if (objects < 0).any():
         box = int(np.argmax(objects < 0))
-        image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
-        record = f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
+        record = box_name(images, counts, box)
         raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
     return objects
 
@@ -131,12 +139,12 @@ def labels_of_words(
     Args:
         path: file path, for messages.
         part: "verb" or "object".
-        index: (n,) index of each triplet's word in ``words``; words that do not occur need not be labels.
+        index: (n,) index of each triplet's word in ``words``; only words that occur in it must be labels.
         words: vocabulary of the file.
         labels: labels of the dataset.
         place: callback that returns the name of a triplet, given its row.
-        limit: appended to the description of the labels in the message.
-        match: callback that returns the index of the label for words that equal no label, -1 if there is none.
+        limit: text appended to the description of the labels in the message.
+        match: callback that returns a label index for each word that equals no label; -1 if no label matches.
     """
     position = {label: i for i, label in enumerate(labels)}
     label_of = np.array([position.get(word, -1) for word in words], np.int64)
@@ -148,15 +156,15 @@ def labels_of_words(
         row = int(np.argmax(result < 0))
         word = words[index[row]]
         expected = f"one of the dataset's {len(labels)} {part}s{limit}"
-        hint = meant(word, labels)
+        hint = did_you_mean(word, labels)
         raise InputError(path, record=place(row), field=part, found=quote(word), expected=expected, hint=hint)
     return result
 
 
 def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark) -> None:
-    """Raise InputError if a file is ground truth of another benchmark than the requested one.
+    """Raise InputError if a file is ground truth of a benchmark other than ``requested``.
 
-    If a file fits formats of both benchmarks, it belongs to the one whose ``marks`` are in it.
+    If a file fits formats of both benchmarks, it belongs to the benchmark whose ``marks`` occur in the file.
     """
     is_own = any(known.fits(data) for known in requested.formats)
     if is_own and (requested.marks is None or requested.marks.search(data)):
@@ -171,9 +179,10 @@ def refuse_other_benchmarks(path: str | Path, data: bytes, requested: Benchmark)
 def benchmark_of_truth(
     data: bytes, besides: Benchmark | None = None, *, marked: bool
 ) -> tuple[Benchmark, TruthFormat] | None:
-    """Return the benchmark and format of a file of ground truth; None if there is none.
+    """Return the benchmark and the format of a ground truth file, or None if the file has no known format.
 
-    ``besides`` is a benchmark to exclude; with ``marked`` the ``marks`` of the benchmark must be in the file.
+    ``besides`` is a benchmark to exclude. If ``marked``, the file must contain the strings by which the
+    benchmark is recognized (``Benchmark.marks``).
     """
     for name in benchmark_names():
         other = benchmark(name)

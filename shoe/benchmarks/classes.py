@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints, Mask
-from shoe.core.errors import InputError, OptionError, meant, quote
+from shoe.core.errors import InputError, OptionError, did_you_mean, quote
 from shoe.core.io.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
@@ -32,13 +32,14 @@ class HoiClasses:
         verb_synsets: WordNet 3.0 name of the verb's sense of each class; "" for no_interaction. Classes with the same
             verb may have different senses.
         object_synsets: WordNet 3.0 name of the object's sense of each class.
-        rare: (K,) fewer than 10 training pairs, or as the dataset defines it.
-        unseen: (K,) no training pair; such a class is neither rare nor non-rare.
+        rare: (K,) whether a class has fewer than 10 training pairs, or is rare by the dataset's own definition.
+        unseen: (K,) whether a class has no training pair; such a class is neither rare nor non-rare.
         scored: (K,) whether the test set is scored on the class.
-        of: (verbs, objects) class of each combination; -1 if it is no class.
+        of: (verbs, objects) class index of each combination of verb and object; -1 if it is not a class.
         digest: 8 hex digits of the SHA-256 of the table.
-        study_senses: {("verb" or "object", name): WordNet 3.0 name of the sense} for senses in the SHOE authors' study
-            of human ratings that differ from the table's, from their published application; empty without such a study.
+        study_senses: WordNet 3.0 name of the sense by ("verb" or "object", name), for senses that differ between the
+            class table and the SHOE authors' study of human ratings (from their published application); empty without
+            such a study.
     """
 
     name: str
@@ -61,21 +62,21 @@ class HoiClasses:
 
     @property
     def verb_sense(self) -> Ints:
-        """(K,) ID of the verb's sense in the active lexicon; -1 for none."""
+        """(K,) ID of the verb's sense in the active lexicon; -1 for no_interaction."""
         return _sense_ids(self.verb_synsets)
 
     @property
     def object_sense(self) -> Ints:
-        """(K,) ID of the object's sense in the active lexicon; -1 for none."""
+        """(K,) ID of the object's sense in the active lexicon; -1 if the table has none."""
         return _sense_ids(self.object_synsets)
 
     @property
     def labels(self) -> list[str]:
-        """K labels, as "ride horse"."""
+        """Labels of the K classes, such as "ride horse"."""
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
     def columns_of(self, hoi: Indices) -> dict[str, Any]:
-        """Return the columns of ``Rows`` for (n,) classes: ``verbs``, ``objects``, and (n,) ``verb`` and ``object``."""
+        """Return columns of ``Rows`` for (n,) class indices: ``verbs``, ``objects``, (n,) ``verb`` and ``object``."""
         verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
@@ -89,13 +90,13 @@ class HoiClasses:
         """(K,) whether a class has the verb no_interaction."""
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
-    def counted(self, no_interaction: str) -> NDArray[np.bool_]:
-        """Return (K,) whether a class is evaluated: it is scored, and not a no_interaction class under "exclude"."""
+    def evaluated(self, no_interaction: str) -> NDArray[np.bool_]:
+        """Return a (K,) mask of the scored classes, without no_interaction classes if the argument is "exclude"."""
         return self.scored & ~self.no_interaction if no_interaction == "exclude" else self.scored
 
     @property
     def table(self) -> str:
-        """Class table as text, which :func:`parse_classes` reads."""
+        """Class table as text in the format of :func:`parse_classes`."""
         words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
         kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "").tolist()
         columns = zip(words, self.verb_synsets, self.object_synsets, kinds, strict=True)
@@ -103,7 +104,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table that replaces the one of a benchmark, ``usual``, and has its name and format.
+    """Read a class table that replaces ``usual``, the class table of a benchmark, and keep the name of ``usual``.
 
     Raises:
         InputError: if the file cannot be read, a line has another format, two labels differ only in case or separators,
@@ -129,7 +130,7 @@ def coco_categories() -> dict[int, str]:
 
 
 def class_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of six fields as text with a header, which :func:`parse_classes` reads."""
+    """Return rows of six fields as text with a header, in the format of :func:`parse_classes`."""
     return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
 
 
@@ -151,7 +152,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     rows = [line.split("\t") for line in lines[1:]]
     for number, row in enumerate(rows, start=2):
         if len(row) != len(_COLUMNS) or not row[0] or not row[1] or row[5] not in _KINDS:
-            found, expected = quote(lines[number - 1]), "six fields, the last '' or 'rare' ('unseen', 'unscored')"
+            found, expected = quote(lines[number - 1]), "six fields, the last: '', rare, unseen or unscored"
             raise InputError(source, record=f"line {number}", found=found, expected=expected)
     if not rows:
         raise InputError(source, found="no classes", expected="one line per class below the header")
@@ -190,13 +191,15 @@ def _sense_ids(synsets: tuple[str, ...]) -> Ints:
         if sense < 0 and name:
             from shoe.lexicon.store import lexicon
 
-            hint = "shoe lexicon carry writes a class table in its names, for --classes"
-            raise OptionError(f"class table: found the sense {quote(name)}, expected one of {lexicon().title} ({hint})")
+            hint = "`shoe lexicon carry` writes a class table with the sense names of this lexicon, for --classes"
+            raise OptionError(
+                f"class table: found the sense {quote(name)}, expected a sense of {lexicon().title} ({hint})"
+            )
     return ids
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
-    """Raise InputError for labels that predictions cannot distinguish, as "hot dog" and "Hot_Dog"."""
+    """Raise InputError for labels that differ only in case or separators, such as "hot dog" and "Hot_Dog"."""
     from shoe.lexicon.text import plain, tokens
 
     for column in (0, 1):
@@ -204,13 +207,13 @@ def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
         for number, row in enumerate(rows, start=2):
             label = first.setdefault("".join(tokens(plain(row[column]))), row[column])
             if label != row[column]:
-                expected = f"{quote(label)} as in another line, or another word: case and separators do not count"
+                expected = f"{quote(label)} as in another line, or a word that differs in more than case and separators"
                 line, field = f"line {number}", _COLUMNS[column]
                 raise InputError(source, record=line, field=field, found=quote(row[column]), expected=expected)
 
 
 def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:
-    """Raise InputError for a synset that is not in the lexicon, or of the wrong part of speech; it may be empty."""
+    """Raise InputError for a synset of another part of speech or not in the lexicon; empty fields are valid."""
     from shoe.lexicon.store import lexicon
 
     for column, pos, known in ((3, "v", usual.verb_synsets), (4, "n", usual.object_synsets)):
@@ -222,8 +225,9 @@ def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str
                     record=f"line {number}",
                     field=_COLUMNS[column],
                     found=quote(row[column]),
-                    expected=f"a {'verb' if pos == 'v' else 'noun'} of {lexicon().title}, as {known[0]}, or nothing",
-                    hint=meant(row[column], known),
+                    expected=f"a {'verb' if pos == 'v' else 'noun'} of {lexicon().title}, such as {known[0]}, "
+                    "or an empty cell",
+                    hint=did_you_mean(row[column], known),
                 )
 
 
@@ -238,7 +242,7 @@ class ClassSplit:
     Attributes:
         name: name in commands and signatures.
         parts: (K,) mask of the classes of each part; parts may overlap, and need not cover all classes.
-        source: publication of the split, or how it was made.
+        source: publication or origin of the split.
         about: description of the held-out classes.
     """
 
@@ -251,7 +255,7 @@ class ClassSplit:
     def of_unseen(
         cls, name: str, unseen: Sequence[int] | Indices, classes: int, source: str, about: str = ""
     ) -> ClassSplit:
-        """Return the split into the classes with indices ``unseen`` and all others of ``classes`` classes.
+        """Return the split into unseen and seen classes, given the indices of unseen classes and the number of classes.
 
         Example:
             >>> split = ClassSplit.of_unseen("last", [2], 3, "made for this example")
@@ -271,7 +275,10 @@ class ClassSplit:
         return digest.hexdigest()[:8]
 
     def within(self, own: HoiClasses, classes: HoiClasses) -> ClassSplit:
-        """Return the split for another class table: classes with the same labels; other classes are in no part."""
+        """Return the split for the class table ``classes``, given the table ``own`` for which the masks were made.
+
+        Classes are matched by label; classes of ``classes`` that are not in ``own`` are in no part.
+        """
         if own is classes:
             return self
         row = {label: number for number, label in enumerate(own.labels)}

@@ -1,4 +1,4 @@
-"""Writer for JSON files of QPIC's kind: a list of images, each with boxes and triplets that point to these."""
+"""Writer of JSON files in the style of QPIC: a list of images with boxes, and triplets that refer to boxes by index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Indices
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +34,11 @@ class BoxLists:
     object: list[int]
 
     @classmethod
-    def of(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
-        """Return the boxes of a table; human boxes have the label ``person``, object boxes (n,) ``object_labels``."""
+    def from_table(cls, table: Interactions, person: int, object_labels: NDArray[np.integer]) -> BoxLists:
+        """Return the box lists of a table with n triplets.
+
+        ``person`` is the category ID of human boxes; ``object_labels`` are the (n,) category IDs of object boxes.
+        """
         n = len(table)
         box = np.concatenate([table.human_boxes, table.object_boxes])
         label = np.concatenate([np.full(n, person), object_labels])
@@ -57,14 +60,17 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write the distinct boxes of each image, unconverted, and its triplets with further (n,) ``numbers`` by key."""
+    """Write the distinct boxes and the triplets of each image; box coordinates are not converted.
+
+    ``numbers``: additional keys of the n triplets, each with its (n,) values.
+    """
     id_of = np.empty(len(benchmark.objects), np.int64)
     id_of[benchmark.object_order] = list(benchmark.object_ids)
-    lists = BoxLists.of(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
+    lists = BoxLists.from_table(table, int(id_of[benchmark.objects.index(_PERSON)]), id_of[table.object])
     boxes = [[int(x) if x.is_integer() else x for x in box] for box in lists.boxes]
     keys = ("subject_id", "object_id", *numbers)
     values = list(zip(lists.human, lists.object, *(column.tolist() for column in numbers.values()), strict=True))
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
             own, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])

@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Bits, Floats, Indices, Ints, Mask, as_bits, blocks, expand, first_equal
-from shoe.core.boxes import CommonCoordinates, Overlap, converted
+from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes
 from shoe.core.boxes import iou as overlap_of
 from shoe.core.interactions import Interactions
 
 CANDIDATES_AT_ONCE = 1 << 19
 
 
-def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
-    """Return (pairs,) rows of triplets and (pairs,) earlier rows of the same image and label that they overlap.
+def overlapping_triplets(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
+    """Return the (pairs,) later and (pairs,) earlier row of all pairs of overlapping triplets of one image and label.
 
-    Both the human and the object boxes overlap with at least ``iou``, 0 to 1; ``label`` is (n,). Pairs are sorted.
+    Triplets overlap if both their human boxes and their object boxes have an IoU of at least ``iou``, 0 to 1. ``label``
+    is the (n,) label of each triplet. Pairs are sorted.
     """
-    humans = converted(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
-    objects = converted(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+    humans = convert_boxes(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+    objects = convert_boxes(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
     later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     first = np.repeat(table.offsets[:-1], np.diff(table.offsets))
     count = np.arange(len(first)) - first
@@ -37,37 +38,37 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
     return np.concatenate(later), np.concatenate(earlier)
 
 
-def merged(table: Interactions, iou: float) -> Indices:
-    """Merge n triplets into box pairs, and return the (n,) row of the first triplet of each triplet's pair.
+def merge_pairs(table: Interactions, iou: float) -> Indices:
+    """Merge n triplets into box pairs, and return the (n,) row of the first triplet in the pair of each triplet.
 
-    In file order, a triplet joins the first pair with the same object word whose first triplet's boxes both overlap the
-    triplet's boxes by at least ``iou``, 0 to 1.
+    Triplets are processed in file order. A triplet joins the first pair with the same object word whose first triplet
+    has an IoU of at least ``iou``, 0 to 1, in both boxes.
     """
     leader = np.arange(len(table))
-    for row, before in zip(*(rows.tolist() for rows in overlapping(table, table.object, iou)), strict=True):
+    for row, before in zip(*(rows.tolist() for rows in overlapping_triplets(table, table.object, iou)), strict=True):
         if leader[row] == row and leader[before] == before:
             leader[row] = before
     return leader
 
 
 def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
-    """Return (m,) whether all triplets of an image are merged to a single pair; False for an image without triplets.
+    """Return an (m,) mask of the images whose triplets all belong to a single pair; False for images without triplets.
 
     With 0.8 these are 3,920 images and 575 classes of HICO-DET's test set: the count of classes that the SHOE paper's
     supplement gives for its "single HOI" subset, which it does not define further.
     """
-    is_pair = merged(table, iou) == np.arange(len(table))
+    is_pair = merge_pairs(table, iou) == np.arange(len(table))
     pairs = np.bincount(table.image[is_pair], minlength=len(table.images))
     return np.asarray(pairs == 1, bool)
 
 
 def distinct_pairs(table: Interactions) -> int:
-    """Return the number of distinct pairs: image, boxes with exactly equal numbers, and object word."""
+    """Return the number of distinct box pairs; equal pairs have equal image, object word and box coordinates."""
     return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
 
 
-def repeats(table: Interactions) -> Mask:
-    """Return (n,) whether a triplet has the same words and exactly the same boxes as an earlier one of its image."""
+def exact_duplicates(table: Interactions) -> Mask:
+    """Return an (n,) mask of triplets with the words and exactly the boxes of an earlier triplet of the image."""
     repeated: Mask = first_equal(_columns(table, table.verb, table.object)) != np.arange(len(table))
     return repeated
 

@@ -1,7 +1,7 @@
-"""Options of semantic and strict protocols; ``--option NAME=VALUE`` changes one.
+"""Options of semantic and strict protocols; ``--option NAME=VALUE`` changes an option.
 
-The command line, signatures and the reference documentation are generated from these classes. The name of an option is
-that of its field with dashes, with the prefix ``strict.`` for strict protocols. A protocol is a named set of options.
+The command line, signatures and the reference documentation are generated from these classes. Option names are field
+names with dashes for underscores; ``strict.`` marks strict options. A protocol is a named set of options.
 """
 
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ At = Literal[">=", ">"]
 NoInteraction = Literal["keep", "exclude"]
 Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
 _COUNT = (1, 10**9)
-_HELP = "shoe score -o help lists all"
+_HELP = "`shoe score -o help` lists all options"
 
 
 def option(
@@ -63,10 +63,10 @@ def option(
     Args:
         default: default value.
         what: description in the documentation.
-        values: allowed values, if not all members of the enumeration apply here.
+        values: allowed values, if only some members of the enumeration are allowed.
         range: lowest and highest value of a number.
-        quiet: whether signatures contain the option only if it is not the default, because published signatures are
-            older than the option.
+        quiet: whether signatures omit the option if it has its default value, because signatures published before the
+            option was added do not contain it.
     """
     return field(default=default, metadata={"what": what, "values": values, "range": range, "quiet": quiet})
 
@@ -92,27 +92,31 @@ class SemanticOptions(Overlapping):
 
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
-    weight: float = option(0.5, "weight of the verb in it", range=(0, 1))
+    weight: float = option(0.5, "weight of the verb in the HOI similarity", range=(0, 1))
     compare: Literal["components", "interactions"] = option(
         "components",
-        "HOI similarity from verb and object, or as raters compared the interactions as wholes, where they did",
+        "HOI similarity from verb and object, or from ratings of whole interactions if raters compared them",
     )
-    assign: Assign = option("best-first", "who chooses whom (A1)")
+    assign: Assign = option("best-first", "rule that assigns predictions to ground truths (A1)")
     sigma_ties: Literal["confidence", "index", "iou"] = option(
-        "confidence", "which of equally similar candidates, under best-first and greedy-gt (A2)"
+        "confidence", "choice among equally similar candidates, under best-first and greedy-gt (A2)"
     )
     threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
-    threshold_at: At = option(">=", "comparison with it (A3)")
-    overlap: Overlap = option(Overlap.CONTINUOUS, "how areas are counted (A4)", Overlap.CONTINUOUS, Overlap.PIXELS)
+    threshold_at: At = option(">=", "comparison of the IoU with the threshold (A3)")
+    overlap: Overlap = option(Overlap.CONTINUOUS, "how box areas are computed (A4)", Overlap.CONTINUOUS, Overlap.PIXELS)
     min_sigma: Literal["none", "positive", "delta"] = option(
         "none", "similarity that a match must exceed: none, 0, or delta (A5)"
     )
-    missed: Literal["keep", "drop"] = option("keep", "the (0, 0) entry of a missed ground truth (A6)")
+    missed: Literal["keep", "drop"] = option("keep", "whether a missed ground truth adds an entry (0, 0) (A6)")
     fp_scope: Literal["dataset", "image"] = option(
-        "dataset", "classes that an unmatched prediction can be a false positive of (A7)"
+        "dataset", "classes in which an unmatched prediction can be a false positive (A7)"
     )
-    delta: float = option(0.5, "similarity from which it is one (A8)", range=(0, 1))
-    delta_at: At = option(">=", "comparison with delta (A8)")
+    delta: float = option(
+        0.5,
+        "similarity from which an unmatched prediction is a false positive of a class (A8)",
+        range=(0, 1),
+    )
+    delta_at: At = option(">=", "comparison of the similarity with delta (A8)")
     ap: Interpolation = option(
         Interpolation.ALL_POINTS,
         "interpolation of the precision-recall curve (A10)",
@@ -123,52 +127,61 @@ class SemanticOptions(Overlapping):
     )
     ties: Ties = option(
         Ties.EXPECTED,
-        "AP under equal scores: its mean over their orders, or the order of the input (A11)",
+        "AP with equal scores: mean over all orders of equal scores, or the order of the input (A11)",
         Ties.EXPECTED,
         Ties.INPUT,
     )
-    classes: Literal["truth", "all"] = option("truth", "classes in the mean (A12)")
+    classes: Literal["truth", "all"] = option("truth", "classes in the mean: with ground truth, or all (A12)")
     senses: Literal["table", "study", "first"] = option(
-        "table", "sense of a ground-truth class: the class table's, the authors' study's, or its word's first (A13)"
+        "table",
+        "sense of a ground-truth class: from the class table, from the authors' study, or the first sense of its word "
+        "(A13)",
     )
-    no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing (A14)")
-    ensemble: Literal["mean", "median", "majority", "majority-mean"] = option("mean", "raters into one (A15)")
+    no_interaction: NoInteraction = option("keep", "whether the no_interaction classes are scored (A14)")
+    ensemble: Literal["mean", "median", "majority", "majority-mean"] = option(
+        "mean", "how ratings of several raters are combined (A15)"
+    )
     sense: Literal["likely", "max", "first", "one"] = option(
         "likely",
-        "sense of a predicted word: the most similar one, at 0.8 if the word hardly ever has it; the most similar one; "
-        "the first; or one for all classes (A17)",
+        "sense of a predicted word: the most similar sense, with factor 0.8 if the word rarely has this sense; the "
+        "most similar sense; the first sense; or one sense for all classes (A17)",
     )
     object_words: Literal["phrase-first", "pooled", "head", "phrase"] = option(
-        "phrase-first", "senses of an object of several words (A18)"
+        "phrase-first", "which words of a multi-word object are looked up (A18)"
     )
     partial: Literal["weighed", "full"] = option(
-        "weighed", "what a word counts that says a kind or part of its sense, or another place: less, or all (A32)"
+        "weighed",
+        "words that fit a class only in part (a make, a part, another place): reduced credit; or full credit, and only "
+        "senses of the words' own lemmas (A32)",
     )
     unrated: Literal["learned", "zero", "wup", "drop"] = option(
         "learned",
-        "a pair that no rater rated: predicted from others' ratings, 0, WordNet's measure, or left out (A19)",
+        "similarity of an unrated pair: predicted from the ratings of other pairs, 0, Wu-Palmer similarity, or the "
+        "pair is left out (A19)",
     )
     direction: Literal["class", "symmetric"] = option(
-        "class", "similarity seen from the class, or the mean of both directions (A21)"
+        "class", "direction of similarity: from the class, or the mean of both directions (A21)"
     )
-    tau: float = option(0.5, "which predictions count for mF1, by their confidence (A22)", range=(0, 1))
+    tau: float = option(0.5, "confidence threshold of the predictions in mF1 (A22)", range=(0, 1))
     tau_by: Literal["dataset", "image", "score", "best"] = option(
         "dataset",
-        "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score; best: no tau, but "
-        "the highest mF1 (A22)",
+        "scale of tau: rank among all predictions (dataset) or among predictions of the image (image), from 0 for the "
+        "last to 1 for the first; score; or best: the tau with the highest mF1 (A22)",
     )
-    map_tau: float | None = option(None, "the same for mAP, by score (A23)", range=(0, 1))
+    map_tau: float | None = option(None, "score threshold of the predictions in mAP (A23)", range=(0, 1))
     recall: Literal["fn", "truth"] = option("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)")
-    f1_classes: Literal["truth", "counted"] = option("truth", "classes in the mean of F1 (A25)")
-    prediction_misses: Literal["all", "charged"] = option(
-        "all", "unmatched predictions in the miss rate: all, or those that count as false positives (A26)"
+    f1_classes: Literal["truth", "counted"] = option(
+        "truth", "classes in the mean of F1: with ground truth, or also with false positives (A25)"
     )
-    cap: int | None = option(None, "predictions kept an image, best scores first (A27)", range=_COUNT)
-    nms: float | None = option(None, "pair NMS at this overlap, after the cap, as CDN's (A27)", range=(0, 1))
+    prediction_misses: Literal["all", "charged"] = option(
+        "all", "unmatched predictions in the miss rate: all, or only predictions that count as false positives (A26)"
+    )
+    cap: int | None = option(None, "limit of predictions per image, best scores first (A27)", range=_COUNT)
+    nms: float | None = option(None, "IoU threshold of pair NMS as in CDN, after the cap (A27)", range=(0, 1))
     repeats: Literal["near", "charged", "matched"] = option(
         "near",
-        "a near repeat (boxes that overlap, same meaning) of a better prediction, or an exact one (same boxes, same "
-        "spelling): only a false positive; or matched like any",
+        "duplicates of a better prediction that count only as false positives: near duplicates (overlapping boxes, "
+        "same meaning), exact duplicates (same boxes and spelling), or none (matched like other predictions)",
     )
 
     @property
@@ -194,33 +207,37 @@ class StrictOptions(Overlapping):
     prefix: ClassVar[str] = STRICT_PREFIX
     protocol: str = "hico-det"
     coordinates: CommonCoordinates = option(CommonCoordinates.INDICES, "coordinates in which boxes are compared")
-    overlap: Overlap = option(Overlap.PIXELS, "how areas are counted")
-    threshold: float = option(0.5, "pair IoU that counts", range=(0, 1))
-    threshold_at: At = option(">=", "comparison with it")
-    ap: Interpolation = option(Interpolation.ELEVEN, "interpolation")
-    ties: Ties = option(Ties.INPUT, "order of equal scores")
-    cap: int | None = option(None, "predictions kept an image, best scores first", range=_COUNT)
+    overlap: Overlap = option(Overlap.PIXELS, "how box areas are computed")
+    threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
+    threshold_at: At = option(">=", "comparison of the IoU with the threshold")
+    ap: Interpolation = option(Interpolation.ELEVEN, "interpolation of the precision-recall curve")
+    ties: Ties = option(Ties.INPUT, "order of predictions with equal scores")
+    cap: int | None = option(None, "limit of predictions per image, best scores first", range=_COUNT)
     cap_ties: Literal["input", "first-copies"] = option(
-        "input", "equal scores at the cap; first-copies is GEN-VLKT's bug"
+        "input", "treatment of equal scores at the cap; first-copies reproduces the bug of GEN-VLKT"
     )
-    nms: float | None = option(None, "pair NMS at this overlap, after the cap; CDN offers 0.7", range=(0, 1))
-    class_cap: int | None = option(None, "predictions kept a class", range=_COUNT)
+    nms: float | None = option(None, "IoU threshold of pair NMS, after the cap; CDN offers 0.7", range=(0, 1))
+    class_cap: int | None = option(None, "limit of predictions per class", range=_COUNT)
     empty_images: Literal["count", "ignore"] = option(
-        "count", "predictions on images without ground truth; ignore is the bug of QPIC and CDN"
+        "count", "whether predictions on images without ground truth count; ignore reproduces the bug of QPIC and CDN"
     )
-    no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing")
+    no_interaction: NoInteraction = option("keep", "whether the no_interaction classes are scored")
     zero_tp: Literal["zero", "skip"] = option(
-        "zero", "a class with predictions and no true positive; skip is Diag-HOI's rule"
+        "zero", "AP of a class with predictions but no true positive; skip is the rule of Diag-HOI"
     )
     unpredicted: Literal["zero", "full-only"] = option(
-        "zero", "a class without predictions; full-only is Diag-HOI's rule"
+        "zero", "AP of a class without predictions; full-only is the rule of Diag-HOI"
     )
-    truthless: Literal["absent", "zero"] = option("absent", "a class without ground truth; zero is THID's rule")
+    truthless: Literal["absent", "zero"] = option(
+        "absent", "AP of a class without ground truth; zero is the rule of THID"
+    )
     known_object: Literal["no", "labels", "boxes"] = option(
-        "no", "only images with the object: by image-level labels, or by boxes"
+        "no", "whether only images with the object of a class count, according to image-level labels or to boxes"
     )
     unseen: Literal["count", "apart"] = option(
-        "count", "classes without a training pair; apart is CHOIR's: not in the mean over all", quiet=True
+        "count",
+        "classes without a training pair; apart leaves them out of the mean over all classes, as CHOIR does",
+        quiet=True,
     )
 
 
@@ -228,7 +245,7 @@ Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
 def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
-    """Return all options by public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
+    """Return the values of all options as text, by public name: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
 
     Quiet options (see :func:`option`) with their default value are left out unless ``quiet`` is True.
     """
@@ -241,7 +258,7 @@ def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
 
 
 def changes(options: Any, usual: Any) -> dict[str, str]:
-    """Return the options, by name, that differ from the usual options.
+    """Return the values in ``options`` that differ from those in ``usual``, as text by option name.
 
     >>> changes(changed(SemanticOptions(), ["tau=4e-1", "delta=0.50"]), SemanticOptions())
     {'tau': '0.4'}
@@ -251,7 +268,7 @@ def changes(options: Any, usual: Any) -> dict[str, str]:
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
-    """Return options changed by those of the ``NAME=VALUE`` settings that belong to their family, semantic or strict.
+    """Return a copy of the options with the ``NAME=VALUE`` settings of their family (semantic or strict) applied.
 
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25
@@ -264,7 +281,7 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise OptionError(f"option {quote(assignment)}: found no '=', expected NAME=VALUE ({_HELP})")
+            raise OptionError(f"option {quote(assignment)}: must have the form NAME=VALUE ({_HELP})")
         known = _fields(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
             error = unknown_name("option", name, [*_fields(SemanticOptions), *_fields(StrictOptions)])

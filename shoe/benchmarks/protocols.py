@@ -37,15 +37,17 @@ class RoleOptions(Overlapping):
     protocol: str = "v-coco-s1"
     scenario: Literal["agent", "1", "2"] = option(
         "1",
-        "agent: the person's box alone; else the role's too, and where nobody drew one: 1, empty boxes are right; 2, "
-        "all are",
+        "boxes that must match: of the person (agent), or of the person and the role (1, 2). If no box of the role is "
+        "annotated, 1 accepts only an empty box, and 2 accepts every box",
     )
-    overlap: Overlap = option(Overlap.PIXELS, "how areas are counted")
-    threshold: float = option(0.5, "IoU that each box has to reach", range=(0, 1))
-    threshold_at: At = option(">=", "comparison with it")
-    ap: Interpolation = option(Interpolation.ALL_POINTS, "interpolation")
+    overlap: Overlap = option(Overlap.PIXELS, "how box areas are computed")
+    threshold: float = option(0.5, "IoU threshold of each box", range=(0, 1))
+    threshold_at: At = option(">=", "comparison of the IoU with the threshold")
+    ap: Interpolation = option(Interpolation.ALL_POINTS, "interpolation of the precision-recall curve")
     ties: Ties = option(
-        Ties.REVERSED, "order of equal scores: as argsort()[::-1] has them where sorting is stable", Ties.REVERSED
+        Ties.REVERSED,
+        "order of equal scores: reverse input order, as by argsort()[::-1] with a stable sort",
+        Ties.REVERSED,
     )
 
 
@@ -86,12 +88,12 @@ DIAG = StrictOptions(
     zero_tp="skip",
     unpredicted="full-only",
 )
-"""Protocol of Diag-HOI's toolbox, by which a diagnosis scores on any benchmark (docs/protocols.md 8.5)."""
+"""Protocol of Diag-HOI's toolbox, with which a diagnosis scores any benchmark (docs/protocols.md 8.5)."""
 
 ABOUT = {
-    "shoe": "SHOE with the decided defaults (10.5)",
-    "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
-    "shoe-robust": "SHOE with choices that close most attacks of shoe audit (10)",
+    "shoe": "SHOE with the default options (10.5)",
+    "shoe-literal": "SHOE exactly as in the paper's pseudo-code (10.2, 10.3)",
+    "shoe-robust": "SHOE with options that prevent most attacks of `shoe audit` (10)",
 }
 """Description in one line of each semantic protocol, with its section in docs/protocols.md."""
 
@@ -112,7 +114,7 @@ class Options:
 
     @property
     def families(self) -> tuple[StrictOptions | SemanticOptions | RoleOptions, ...]:
-        """All protocols."""
+        """All protocols: strict, semantic and by person."""
         return (*self.strict, *([self.semantic] if self.semantic else []), *self.roles)
 
 
@@ -124,22 +126,22 @@ def choose(
     *,
     image_labels: bool = False,
 ) -> Options:
-    """Return the options for names of protocols and ``NAME=VALUE`` settings.
+    """Return the options of the named protocols, changed by ``NAME=VALUE`` settings.
 
     Args:
-        names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all others of the benchmark.
+        names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
         assignments: ``NAME=VALUE`` settings that change options of the protocols.
         strict: exact-label protocols of the benchmark by name.
         roles: protocols of the benchmark by person, by name.
-        image_labels: whether the ground truth has image-level labels; if not, protocols that need the objects of an
-            image use the boxes.
+        image_labels: whether the ground truth has image-level labels; if not, protocols of the known-object setting use
+            the annotated boxes.
 
     Raises:
         OptionError: for an unknown name or value, two semantic protocols, or a setting that no requested protocol uses.
     """
     for argument, values, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
         if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-            raise OptionError(f"{argument}: found {quote(values)}, expected a list of names, as {example}")
+            raise OptionError(f"{argument}: found {quote(values)}, expected a list of names, such as {example}")
     roles = roles or {}
     names = [n for name in names for n in ([*strict, *roles, "shoe"] if name == "all" else [name])]
     for name in names:
@@ -147,16 +149,16 @@ def choose(
             raise unknown_name("protocol", name, [*strict, *roles, *SEMANTIC, "all"])
     semantic_names = [name for name in dict.fromkeys(names) if name in SEMANTIC]
     if len(semantic_names) > 1:
-        raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
+        raise OptionError(f"protocols: {' and '.join(semantic_names)} are mutually exclusive: give only one of them")
     chosen = [changed(strict[name], assignments) for name in dict.fromkeys(names) if name in strict]
     semantic = changed(SEMANTIC[semantic_names[0] if semantic_names else "shoe"], assignments)
     for part, requested in (("semantic", semantic_names), ("strict", chosen)):
         unused = [a for a in assignments if a.startswith(STRICT_PREFIX) == (part == "strict")]
         if unused and not requested:
-            raise OptionError(f"option {unused[0]}: found no {part} protocol that it could change; name one")
+            raise OptionError(f"option {unused[0]}: requires a {part} protocol, but no {part} protocol was requested")
     if not image_labels:
         if any(a.startswith(f"{STRICT_PREFIX}known-object=labels") for a in assignments):
-            raise OptionError("option strict.known-object=labels: found no image-level labels, expected --image-labels")
+            raise OptionError("option strict.known-object=labels: needs image-level labels; add --image-labels FILE")
         chosen = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in chosen]
     by_person = tuple(roles[name] for name in dict.fromkeys(names) if name in roles)
     return Options(tuple(chosen), semantic if semantic_names else None, by_person)
@@ -170,7 +172,7 @@ def shortest(
     *,
     image_labels: bool = False,
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return normalised names and settings, for which :func:`choose` returns the same options; errors as there.
+    """Return the shortest names and settings for which :func:`choose` returns the same options, and raise its errors.
 
     Settings that have the default value are left out, and the last of repeated settings counts.
 
@@ -191,11 +193,15 @@ def shortest(
 _SAFE = " ,;.+<>=()[]/_-"
 
 
+OF_PREDICTIONS = ("boxes", "scores", "coordinates", "class-ids", "bad-boxes")
+"""Signature entries on how predictions were read, which may differ between models."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Description of how a score was computed, as ``shoe:0.1.0|data:hico-det|...``; equal ones mean comparable scores.
+    """Description of how a score was computed, as ``shoe:0.1.0|data:hico-det|...``, with all options and data hashes.
 
-    It contains all options and hashes of the data. ``Signature.parse(str(s)) == s`` for all values.
+    Scores with equal signatures are comparable. ``Signature.parse(str(s)) == s`` for all values.
 
     Attributes:
         items: pairs of a name and a value.
@@ -228,7 +234,7 @@ class Signature:
         return cls(tuple(items), protocols or {})
 
     def short(self) -> str:
-        """Return a short form for captions: version, data, protocol, changed options, and a hash of the full one."""
+        """Return a short form for captions: version, data, protocol, changed options, and a hash of the signature."""
         values = dict(self.items)
         known: dict[str, SemanticOptions | StrictOptions | RoleOptions] = {**self.protocols, **SEMANTIC}
         items: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split", "class-split") if n in values]
@@ -253,8 +259,8 @@ def sign(
     """Return the signature of an evaluation.
 
     Args:
-        facts: metadata that affect scores besides the options: those of the ground truth (``GroundTruth.facts()``), the
-            similarity map and its hash, how predictions were read.
+        facts: metadata that affect scores besides the options: ``GroundTruth.signature_fields()``, the similarity map
+            and its hash, and how predictions were read.
         strict: exact-label protocol or protocol by person, if one was applied.
         semantic: semantic protocol, if one was applied.
         protocols: as in :class:`Signature`.

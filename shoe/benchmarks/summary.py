@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark, benchmark_names
 from shoe.benchmarks.base import Benchmark, Card, CardFile, read_card
-from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
+from shoe.benchmarks.pairs import distinct_pairs, exact_duplicates, merge_pairs, overlapping_triplets
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
 from shoe.core.documents import Count, Document, Fraction
@@ -27,7 +27,7 @@ def cards() -> dict[str, Card]:
 
 
 class ListedDataset(Document, frozen=True):
-    """A dataset; datasets on which predictions are not scored have only name, title and licence."""
+    """A dataset; for datasets that shoe cannot score, only name, title and licence are given."""
 
     name: str
     title: str
@@ -45,7 +45,7 @@ class DatasetList(Document, frozen=True):
 
 
 class ClassCounts(Document, frozen=True):
-    """Number of classes of each kind in a class table."""
+    """Numbers of classes, verbs, objects, rare classes and no_interaction classes in a class table."""
 
     all: Count
     verbs: Count
@@ -119,13 +119,13 @@ def dataset_card(name: str) -> DatasetCard:
 
 
 MERGED_AT = 0.5
-"""IoU of both boxes from which on two box pairs count as the same pair."""
+"""Minimum IoU of the human boxes and of the object boxes of two box pairs that count as the same pair."""
 FEWEST_OF_NON_RARE = 10
-"""A class with fewer training triplets is rare."""
+"""Minimum number of training triplets of a class that is not rare, as HICO-DET defines it."""
 
 
 class BoxPairs(Document, frozen=True):
-    """Number of box pairs as drawn, and after merging pairs whose boxes both overlap."""
+    """Number of annotated box pairs, before and after merging pairs with an IoU of at least ``merged_at``."""
 
     drawn: Count
     merged: Count
@@ -133,7 +133,7 @@ class BoxPairs(Document, frozen=True):
 
 
 class Differs(Document, frozen=True):
-    """A count that differs from the published one."""
+    """A count of the file, and the differing published count."""
 
     found: Count
     published: Count
@@ -149,7 +149,7 @@ class Published(Document, frozen=True):
 
 
 class Recounted(Document, frozen=True):
-    """Number of rare classes by the counts of a training set, and whether they are those of the class table."""
+    """Number of classes that are rare by training-set counts, and whether the class table has the same rare classes."""
 
     classes: Count
     as_listed: bool
@@ -187,7 +187,7 @@ class Counted(Document, frozen=True):
 
 
 class CountedClass(Counted, frozen=True):
-    """Number of triplets and images of a class."""
+    """Number of triplets and images of a class, and whether the class is rare."""
 
     rare: bool
 
@@ -213,12 +213,12 @@ def sizes(truth: GroundTruth) -> dict[str, int]:
 
 
 def summary(file: str, truth: GroundTruth) -> DatasetInfo:
-    """Return the counts of a ground truth; ``file`` is the name to report.
+    """Return the contents of a ground truth file, given the file name to report and the ground truth.
 
-    ``pairs`` counts box pairs as drawn, and after merging pairs of one object class whose boxes overlap by 0.5 or more.
-    ``overlapping_triplets`` counts triplets that overlap an earlier one of their class and image as much; they are
-    likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set, ``published`` if the
-    split is unknown.
+    ``pairs`` counts annotated box pairs, and pairs after merging those with the same object whose boxes have an IoU of
+    at least 0.5. ``overlapping_triplets`` counts triplets with this IoU to an earlier triplet of the same class and
+    image, which are likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set, and
+    ``published`` is None if the split is unknown.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
@@ -234,9 +234,9 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
         rare_classes=int((present & classes.rare).sum()),
         non_rare_classes=int((present & classes.non_rare).sum()),
         no_interaction_triplets=int(classes.no_interaction[truth.hoi].sum()),
-        pairs=BoxPairs(distinct_pairs(table), len(np.unique(merged(table, MERGED_AT))), MERGED_AT),
-        repeated_triplets=int(repeats(table).sum()),
-        overlapping_triplets=len(np.unique(overlapping(table, truth.hoi, MERGED_AT)[0])),
+        pairs=BoxPairs(distinct_pairs(table), len(np.unique(merge_pairs(table, MERGED_AT))), MERGED_AT),
+        repeated_triplets=int(exact_duplicates(table).sum()),
+        overlapping_triplets=len(np.unique(overlapping_triplets(table, truth.hoi, MERGED_AT)[0])),
         coordinates={
             kind.name.lower(): int((table.coordinates == kind).sum())
             for kind in Coordinates
@@ -254,14 +254,15 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
     """Compare the counts of a file with the published counts of its split.
 
     Args:
-        split: name of the split, if known. Among several splits with this name ("train2015" and "train2015, HAKE"),
-            or among all splits if none has it, the one with as many images and triplets is used.
+        split: name of the split without the part after "/". If several published splits have this name ("train2015" and
+            "train2015, HAKE"), or no published split has it, the split with equal numbers of images and triplets is
+            used.
         counts: counts of the file, as :func:`sizes` returns them.
 
     Returns:
-        The comparison, or None if the split is not known by its name or size.
+        The comparison, or None if no published split has this name or size.
     """
-    size = [counts["images"], counts["triplets"]]
+    split, size = split.partition("/")[0], [counts["images"], counts["triplets"]]
     known = [name for name in data.published if name.partition(",")[0] == split] or list(data.published)
     same_size = (name for name in known if [data.published[name].counts[key] for key in ("images", "triplets")] == size)
     chosen = next(same_size, split if split in data.published else None)
@@ -275,7 +276,10 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Count triplets and images per class, verb and object, the most frequent first; ``file`` is the name to report."""
+    """Return the number of triplets and images per class, verb and object, the most frequent first.
+
+    ``file`` is the file name to report.
+    """
     table, classes = truth.interactions, truth.classes
     rare, labels = classes.rare.tolist(), classes.labels
     return DatasetStats(
@@ -287,7 +291,10 @@ def statistics(file: str, truth: GroundTruth) -> DatasetStats:
 
 
 def _counted(truth: GroundTruth, label: NDArray[np.int32], size: int) -> Iterator[tuple[int, int, int]]:
-    """Iterate over index, number of triplets and number of images of each label, sorted by triplets."""
+    """Return an iterator over (label index, number of triplets, number of images), most triplets first.
+
+    ``label`` is the (n,) label index of each triplet; ``size`` is the number of labels.
+    """
     triplets = np.bincount(label, minlength=size)
     pairs = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
     images = np.bincount(pairs[:, 1], minlength=size)

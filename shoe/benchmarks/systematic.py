@@ -1,8 +1,8 @@
-"""Systematic generalisation splits: test images show only combinations of object and verb that training lacks.
+"""Systematic generalisation splits: test images show only combinations of object and verb that are not in training.
 
 This is Algorithm 1 of the HICO-DET-SG paper (docs/splits.md): sample combinations for the test, assign each image to
 test, to training or to neither, verify the training data, and try the next seed if they do not satisfy the rules.
-:class:`SplitRules` has options where the paper is ambiguous or the released files differ from it.
+:class:`SplitRules` has an option for each point where the paper is ambiguous or the released files differ from it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import ClassSplit
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.arrays import Floats, Indices, Mask, expand
 from shoe.core.documents import Count, Document, Fraction
-from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, concatenate
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
 from shoe.core.io.native import write_native
 from shoe.version import __version__
@@ -36,9 +36,10 @@ SOURCE = "Takemoto et al., HICO-DET-SG and V-COCO-SG; seeds and program of Fujit
 
 
 def published_splits(dataset: str, ratio: float, seeds: Sequence[int]) -> dict[str, Callable[[], ClassSplit]]:
-    """Return functions that make the published splits "sg1", "sg2" and so on of a benchmark again.
+    """Return one function per published split, by split name ("sg1", "sg2", ...); each function builds its split.
 
     Args:
+        dataset: name of the benchmark.
         ratio: fraction of the combinations for training.
         seeds: random seed of each split.
     """
@@ -53,12 +54,12 @@ def _published(dataset: str, ratio: float, seed: int, number: int) -> ClassSplit
     ordered = np.argsort(file_order(data)[classes.verb, classes.object])
     shuffled = np.random.RandomState(seed).permutation(len(ordered))
     held_out = ordered[shuffled[: len(ordered) - int(ratio * len(ordered))]]
-    about = f"the {len(held_out)} combinations that systematic generalisation split {number} holds out"
+    about = f"the {len(held_out)} combinations held out by systematic generalisation split {number}"
     return ClassSplit.of_unseen(f"sg{number}", held_out, len(classes), SOURCE, about)
 
 
 def file_order(data: Benchmark) -> Indices:
-    """Return (verbs, objects) numbers that sort combinations of the class table in the order of annotation files."""
+    """Return (V, O) sort keys that sort the combinations of V verbs and O objects in the order of annotation files."""
     object_number = np.empty(len(data.objects), np.int64)
     object_number[data.object_order] = np.arange(len(data.object_order))
     object_number = object_number[: len(data.classes.objects)]
@@ -76,20 +77,21 @@ VERIFY: dict[str, Callable[[Indices], Indices]] = {
     "paper": lambda total: np.full_like(total, 2),
     "released": lambda total: np.minimum(total, 1),
 }
-"""Least number of combinations of each object and verb in training, given their total number:
+"""Rules for the minimum number of training combinations of each object and verb, as functions of its total number:
 
-- possible: two, or one if there is only one; counted in training images.
+- possible: two, or one for an object or verb with only one combination; counted in training images.
 - paper: two, as in the paper, which is impossible if a verb has one object; counted in training images.
-- released: one, as in the released program; counted in the sampled combinations, whatever images show.
+- released: one, as in the released program; counted in the list of training combinations, without regard to images.
 """
 DRAWS = ("skip", "uniform")
-"""How test combinations are sampled from a shuffled list: the first ones (uniform, as scikit-learn's train_test_split),
-or the first ones that leave enough combinations for training (skip). Both are equal if the former leave enough."""
+"""Sampling of test combinations from a shuffled list: "uniform" takes the first combinations, like scikit-learn's
+train_test_split; "skip" skips each combination whose removal from training would violate the rules."""
 MIXED = ("drop", "cut")
-"""Images with combinations of both kinds are not used (drop), or go to test without their triplets of training
-combinations (cut), as in the released files, in which these pairs are visible but not annotated."""
+"""Use of images that show training and test combinations: "drop" leaves the images out; "cut" assigns them to test
+without their triplets of training combinations, as in the released files: these pairs are visible, not annotated."""
 EMPTY = ("test", "drop")
-"""Images without triplets go to test, as in Algorithm 1 because they show no training combination, or are not used."""
+"""Use of images without triplets: "test" assigns the images to test, as Algorithm 1 does because they show no training
+combination; "drop" leaves them out."""
 
 
 class SplitRules(Document, frozen=True, omit_defaults=False):
@@ -97,13 +99,13 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     Attributes:
         ratio: fraction of the combinations for training, above 0 and below 1; their number is rounded down.
-        verify: least number of combinations of each object and verb in training, a key of ``VERIFY``.
+        verify: rule for the minimum number of training combinations of each object and verb, a key of ``VERIFY``.
         draw: sampling of test combinations, one of ``DRAWS``.
-        mixed: use of images with combinations of both kinds, one of ``MIXED``.
+        mixed: use of images that show training and test combinations, one of ``MIXED``.
         empty: use of images without triplets, one of ``EMPTY``.
         min_similarity, max_similarity: bounds of the similarity of each test combination to the most similar training
             combination, 0 to 1.
-        tries: most seeds that are tried.
+        tries: maximum number of seeds that are tried.
     """
 
     ratio: Fraction = 0.9
@@ -120,7 +122,7 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
         if not 0 < self.ratio < 1:
-            raise OptionError(f"ratio: found {self.ratio:g}, expected a share above 0 and below 1, as 0.9")
+            raise OptionError(f"ratio: found {self.ratio:g}, expected a fraction above 0 and below 1, such as 0.9")
         if not 0 <= self.min_similarity <= self.max_similarity <= 1:
             found = f"{self.min_similarity:g} and {self.max_similarity:g}"
             raise OptionError(
@@ -131,17 +133,17 @@ class SplitRules(Document, frozen=True, omit_defaults=False):
 
     @property
     def by_similarity(self) -> bool:
-        """Whether the similarity of combinations is bounded."""
+        """Whether the rules limit the similarity of test combinations to training combinations."""
         return self.min_similarity > 0 or self.max_similarity < 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:
-    """The C combinations of object and verb in a table, in the order of the list that is shuffled.
+    """The C combinations of object and verb in a table, in their order before shuffling.
 
     Attributes:
         object, verb: (C,) indices into the vocabularies of the table.
-        row: (n,) combination of each triplet.
+        row: (n,) index of each triplet's combination.
     """
 
     object: Indices
@@ -149,11 +151,11 @@ class Combinations:
     row: Indices
 
     @classmethod
-    def of(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
-        """Find the combinations of a table, sorted by ``order``.
+    def from_table(cls, table: Interactions, order: NDArray[np.integer] | None = None) -> Combinations:
+        """Return the combinations that occur in a table, sorted by ``order``.
 
-        ``order`` has a different number for each combination, (verbs, objects); by default, combinations are sorted by
-        object and then by verb, in the order of the vocabularies.
+        ``order``: (V, O) sort keys of the combinations of V verbs and O objects, all different. By default,
+        combinations are sorted by object and then by verb, in the order of the vocabularies.
         """
         usual = np.arange(len(table.verbs) * len(table.objects)).reshape(len(table.objects), -1).T
         ordered = np.argsort((usual if order is None else order).ravel(), kind="stable")
@@ -173,8 +175,8 @@ class _Sample:
     """Combinations sampled so far.
 
     Attributes:
-        held_out: (C,) sampled combinations.
-        lost: (m,) images that show a sampled combination, and so are not in training.
+        held_out: (C,) mask of the sampled combinations.
+        lost: (m,) mask of the images that show a sampled combination and are therefore not in training.
         shown: (C,) number of training images that show each combination.
     """
 
@@ -186,14 +188,14 @@ class _Sample:
 class Draw:
     """Sampler of test combinations of a table.
 
-    Combinations are shuffled by NumPy's frozen ``RandomState``. Combinations that are linked by similarities above the
-    maximum form a group and are sampled together, at the place of the first one in the list.
+    Combinations are shuffled by NumPy's ``RandomState``, which is equal in all versions. Combinations with similarities
+    above the maximum form a group. A group is sampled as a whole, at the position of its first member in the list.
     """
 
     def __init__(
         self, table: Interactions, combinations: Combinations, rules: SplitRules, similar: Floats | None
     ) -> None:
-        """Prepare sampling; ``similar`` is (C, C), symmetric, and only needed for rules about similarity.
+        """Prepare the sampler; ``similar``, (C, C) symmetric similarities, is only needed for rules about similarity.
 
         Raises:
             OptionError: if no sample can satisfy the rules.
@@ -214,19 +216,19 @@ class Draw:
             self._group = connected_components(similar > rules.max_similarity, directed=False)[1]
         self._sides: list[tuple[str, Indices, Indices]] = []
         for lack, single, index in (
-            ("too few verbs of an object", "objects have one verb", combinations.object),
-            ("too few objects of a verb", "verbs have one object", combinations.verb),
+            ("too few verbs of an object", "objects have only one verb", combinations.object),
+            ("too few objects of a verb", "verbs have only one object", combinations.verb),
         ):
             has = np.bincount(index)
             need = VERIFY[rules.verify](has) * (has > 0)
             never = int((need > has).sum())
             if never:
-                found = f"{rules.verify}, which no split can keep: {never} of {int((has > 0).sum())} {single}"
-                raise OptionError(f"verify: found {found}; expected possible or released")
+                impossible = f"{rules.verify} is impossible: {never} of {int((has > 0).sum())} {single}"
+                raise OptionError(f"verify: found {rules.verify}, expected possible or released ({impossible})")
             self._sides.append((lack, index, need))
 
     def by_seed(self, seed: int, wanted: int) -> tuple[Mask | None, str]:
-        """Sample ``wanted`` combinations with one seed; return their (C,) mask, or None and the reason of failure."""
+        """Sample ``wanted`` combinations with one seed; return their (C,) mask and "", or None and why it failed."""
         order = np.random.RandomState(seed).permutation(len(self._group))
         if self._rules.draw == "uniform":
             drawn = self._with(self._none, order[:wanted])
@@ -262,7 +264,7 @@ class Draw:
         return _Sample(held_out, lost, drawn.shown - gone)
 
     def _lacking(self, drawn: _Sample) -> str:
-        """Return the first rule that the training data do not satisfy, or ""."""
+        """Return a description of the first rule that the training data violate, or "" if there is none."""
         train, shown = ~drawn.held_out, drawn.shown > 0
         for lack, index, need in self._sides:
             left = index[train if self._rules.verify == "released" else shown]
@@ -280,9 +282,9 @@ class SystematicSplit:
     """A systematic generalisation split.
 
     Attributes:
-        train, test: annotations of the two parts.
-        held_out: (C,) combinations that only test has.
-        dropped: (m,) images in neither part.
+        train, test: annotations of the training part and of the test part.
+        held_out: (C,) mask of the test combinations.
+        dropped: (m,) mask of the images that are in neither part.
         seed: random seed of the split.
         tries: number of seeds that were tried, including the last one.
     """
@@ -294,8 +296,8 @@ class SystematicSplit:
     seed: int = 0
     tries: int = 1
 
-    def shown(self, combinations: Combinations) -> Mask:
-        """Return the (C,) combinations that training images show."""
+    def in_training(self, combinations: Combinations) -> Mask:
+        """Return a (C,) mask of the combinations that training images show."""
         shown = np.zeros((len(self.train.verbs), len(self.train.objects)), bool)
         shown[self.train.verb, self.train.object] = True
         return shown[combinations.verb, combinations.object]
@@ -309,23 +311,25 @@ def split_systematically(
     combinations: Combinations | None = None,
     similarity: Floats | None = None,
 ) -> SystematicSplit:
-    """Split a whole dataset, training and test images together, by combination.
+    """Split a table into a training and a test part, so that the test part has only combinations that training lacks.
 
     Args:
+        table: annotations of all images, from the original training and test sets.
         seed: first random seed to try, 0 or more; further seeds are the next integers.
-        combinations: combinations of the table in the order of the list that is shuffled.
+        combinations: combinations of the table in their order before shuffling; by default sorted by object and verb.
         similarity: (C, C) symmetric similarities of combinations, needed for rules about similarity.
 
     Raises:
-        OptionError: if the rules are impossible, or no seed satisfies them.
+        OptionError: if the rules are impossible, or no split with the tried seeds satisfies them.
     """
-    combinations = Combinations.of(table) if combinations is None else combinations
+    combinations = Combinations.from_table(table) if combinations is None else combinations
     wanted = len(combinations) - int(rules.ratio * len(combinations))
     if not 0 < wanted < len(combinations):
-        found = f"{rules.ratio:g} of {many(len(combinations), 'combination')}"
-        raise OptionError(f"ratio: found {found}, expected a share that leaves some for training and some for test")
+        found = f"{rules.ratio:g} of {pluralize(len(combinations), 'combination')}"
+        expected = "a fraction that leaves at least one combination for training and one for test"
+        raise OptionError(f"ratio: found {found}, expected {expected}")
     if rules.by_similarity and similarity is None:
-        raise OptionError("similarity: found none, expected one, by which min_similarity and max_similarity are kept")
+        raise OptionError("similarity: required for min_similarity and max_similarity, but missing")
     draw = Draw(table, combinations, rules, similarity)
     reasons: Counter[str] = Counter()
     for tried in range(rules.tries):
@@ -336,15 +340,15 @@ def split_systematically(
     (most, times), *_ = reasons.most_common(1)
     last = f" to {seed + rules.tries - 1}" if rules.tries > 1 else ""
     raise OptionError(
-        f"no split found with seed {seed}{last}; most often ({times:,} of {rules.tries:,}): {most}; expected a larger "
-        "ratio, fewer conditions, or more tries"
+        f"no split found with seed {seed}{last}; most frequent reason ({times:,} of {rules.tries:,}): {most}; use a "
+        "larger ratio, fewer conditions, or more tries"
     )
 
 
 def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
-    """Return which images belong to test, and which are mixed, given which of the n triplets are held out.
+    """Return (m,) masks of test images and of mixed images, given the (n,) mask of held-out triplets.
 
-    Test images (m,) have only held-out triplets, or none at all as in Algorithm 1; mixed images (m,) have some.
+    Test images have only held-out triplets, or no triplets, as in Algorithm 1. Mixed images also have other triplets.
     """
     number = np.bincount(table.image[held_out], minlength=len(table.images))
     test = number == np.diff(table.offsets)
@@ -367,11 +371,11 @@ PARTS = ("train", "test")
 CARD = "split.json"
 FORMATS = {"json": ".json", "native": ".npz"}
 Read = Mapping[str, tuple[Path, GroundTruth]]
-"""Paths and ground truths of the files that are split, by "train" and "test", or only "train"."""
+"""Path and ground truth of each input file, with the keys "train" and "test", or only "train"."""
 
 
 class SplitSource(Document, frozen=True):
-    """A file that was split."""
+    """An input file of a split: file name, split of the dataset in the file, and digest of the ground truth."""
 
     file: str
     split: str
@@ -379,7 +383,7 @@ class SplitSource(Document, frozen=True):
 
 
 class SplitFile(Document, frozen=True):
-    """A file that was written."""
+    """A written file and its SHA-256."""
 
     file: str
     sha256: str
@@ -395,21 +399,27 @@ class SplitCounts(Document, frozen=True):
 
 
 class HeldOut(Document, frozen=True):
-    """Number of combinations that were split, and of those that training images must not show."""
+    """Number of all combinations, and of the held-out combinations, which training images do not show."""
 
     all: Count
     held_out: Count
 
 
 class Shared(Document, frozen=True):
-    """Number of combinations and images that both files have."""
+    """Number of combinations and images that occur in both parts."""
 
     combinations: Count
     images: Count
 
 
 class Partners(Document, frozen=True):
-    """Number of objects (or verbs) with one partner in all, and with one or no partner in training images."""
+    """Number of objects that occur with a single verb, or of verbs that occur with a single object.
+
+    Attributes:
+        all: number in all images.
+        train: number in training images.
+        absent: number of objects (or verbs) that do not occur in training images.
+    """
 
     all: Count
     train: Count
@@ -424,7 +434,7 @@ class Single(Document, frozen=True):
 
 
 class Nearest(Document, frozen=True):
-    """Similarity of test combinations to the most similar training combination under a similarity map."""
+    """Similarity of test combinations to their most similar training combination, under a similarity map."""
 
     similarity: str
     mean: Fraction
@@ -460,29 +470,31 @@ def split_files(
     written_as: str,
     similarity: tuple[str, Callable[[Indices, Indices], Floats]],
 ) -> DatasetSplit:
-    """Split ground truth files, write both parts and a card into a folder, and return the card.
+    """Split ground truth files, write both parts and a card ``split.json`` to a folder, and return the card.
 
     Args:
+        read: input files, as in :data:`Read`.
+        rules: rules of the split.
         seed: first random seed to try.
         folder: output folder, created if needed.
         written_as: output format, a key of ``FORMATS``.
         similarity: name of the class similarity, and a function from R and S class indices to (R, S) similarities.
 
     Raises:
-        InputError: for files that do not belong together, and a folder that cannot be written to.
-        OptionError: for rules that cannot be satisfied, and a format that the benchmark cannot be written in.
+        InputError: if the files do not belong together, or the folder cannot be written to.
+        OptionError: if the rules cannot be satisfied, or the benchmark has no writer for the format.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
     dataset, table = truth.benchmark, joined(read)
     write_json = next((known.write for known in dataset.formats if known.write is not None), None)
     if written_as != "native" and write_json is None:
-        raise OptionError(f"format: found json, which {dataset.name} is not written in; expected native")
-    combinations = Combinations.of(table, file_order(dataset))
+        raise OptionError(f"format: found json, expected native (ground truth of {dataset.name} has no JSON writer)")
+    combinations = Combinations.from_table(table, file_order(dataset))
     hoi = dataset.classes.of[combinations.verb, combinations.object].astype(np.int64)
     of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
-    shown = made.shown(combinations)
+    shown = made.in_training(combinations)
     nearest = similar(hoi[made.held_out], hoi[shown]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -496,7 +508,7 @@ def split_files(
             write_native(of_part, paths[part])
         else:
             write_json(of_part, paths[part], dataset)
-    written = {part: read_ground_truth(path, dataset) for part, path in paths.items()}
+    written = {part: read_truth_file(path, dataset) for part, path in paths.items()}
     train, test = (written[part] for part in PARTS)
     card = DatasetSplit(
         shoe=__version__,
@@ -506,7 +518,7 @@ def split_files(
         tries=made.tries,
         rules=rules,
         inputs={
-            part: SplitSource(path.name, of_part.split, of_part.facts()["truth-sha"])
+            part: SplitSource(path.name, of_part.split, of_part.signature_fields()["truth-sha"])
             for part, (path, of_part) in read.items()
         },
         original={part: _counts(of_part.interactions) for part, (_, of_part) in read.items()},
@@ -524,7 +536,7 @@ def split_files(
         held_out=[dataset.classes.labels[i] for i in hoi[made.held_out]],
         nearest=Nearest(name, float(nearest.mean()), np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist()),
     )
-    with replacing(folder / CARD) as stream:
+    with atomic_write(folder / CARD) as stream:
         stream.write(encode(card, readable=True))
     return card
 
@@ -533,31 +545,34 @@ def joined(read: Read) -> Interactions:
     """Return the annotations of all files as one table.
 
     Raises:
-        InputError: if two files have the same image, or a test set is given as training set.
+        InputError: if two files contain the same image, or test annotations are given as "train" or the reverse.
     """
     (path, truth), *more = read.values()
     splits = truth.benchmark.splits
     for part, (own_path, of_part) in read.items():
         swapped = next((other for other in PARTS if other != part and other in of_part.split), None)
-        if of_part.split in splits and swapped is not None and part not in of_part.split:
+        if of_part.split.partition("/")[0] in splits and swapped is not None and part not in of_part.split:
             found, hint = f"the split {of_part.split}", "are --train and --test swapped?"
             raise InputError(own_path, found=found, expected=f"images of {part}", hint=hint)
     for other, of_part in more:
         known = set(truth.interactions.images)
         twice = [name for name in of_part.interactions.images if name in known]
         if twice:
-            found = f"{many(len(twice), 'image')} that {path} has, too, as {quote(twice[0])}"
-            raise InputError(other, found=found, expected="other images")
+            found = f"{pluralize(len(twice), 'image')} that {path} also contains, such as {quote(twice[0])}"
+            raise InputError(other, found=found, expected="images that are in one file only")
     return concatenate([of_part.interactions for _, of_part in read.values()])
 
 
 def _counts(table: Interactions) -> SplitCounts:
     empty = int((np.diff(table.offsets) == 0).sum())
-    return SplitCounts(len(table.images), empty, len(table), len(Combinations.of(table)))
+    return SplitCounts(len(table.images), empty, len(table), len(Combinations.from_table(table)))
 
 
-def _partners(index: Indices, shown: Mask) -> Partners:
-    """Count partners, given the object (or verb) of each of the C combinations and whether training shows it."""
+def _partners(index: Indices, in_training: Mask) -> Partners:
+    """Return the counts of objects (or verbs) with a single partner.
+
+    ``index`` is the (C,) object (or verb) of each combination; ``in_training`` masks those in training images.
+    """
     number = np.bincount(index)
-    left = np.bincount(index[shown], minlength=len(number))[number > 0]
+    left = np.bincount(index[in_training], minlength=len(number))[number > 0]
     return Partners(int((number == 1).sum()), int((left == 1).sum()), int((left == 0).sum()))

@@ -17,22 +17,24 @@ from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, refuse_other_benchmarks, triplet_name
 from shoe.benchmarks.classes import ClassSplit, HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
-from shoe.core.errors import InputError, OptionError, meant, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, did_you_mean, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.io.files import read_bytes, seen
-from shoe.core.io.json import parse_json, shown
+from shoe.core.io.files import describe_content, read_bytes
+from shoe.core.io.json import describe_value, parse_json
 from shoe.core.io.native import notes_of_native, read_native
 from shoe.core.roles import RoleTruth
 from shoe.core.rows import Rows
 
 _HELD_OUT = "held_out"
+PART = "part"
+"""Suffix of the split of ground truth with fewer images or triplets than published."""
 
 
 def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
-    """Read a class split from a file of the unseen classes; its name is the file name without extension.
+    """Read a class split from a file that lists the unseen classes; the split is named like the file.
 
-    The file has one class per line, as "ride horse", or is JSON with a list ``held_out`` of classes, as ``shoe dataset
-    split`` writes it.
+    The file has one class per line, such as "ride horse", or is JSON with a list ``held_out`` of classes, as written by
+    ``shoe dataset split``.
 
     Raises:
         InputError: for an unknown class, or if no classes or all classes are unseen.
@@ -45,31 +47,33 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
     for number, label in enumerate(labels, start=1):
         label = " ".join(label.split())
         if label and label not in row:
-            expected = f"a class of {classes.name}, as {quote(classes.labels[0])}"
-            hint = meant(label, classes.labels)
+            expected = f"a class of {classes.name}, such as {quote(classes.labels[0])}"
+            hint = did_you_mean(label, classes.labels)
             raise InputError(path, record=f"class {number}", found=quote(label), expected=expected, hint=hint)
         unseen += [row[label]] if label else []
     if not 0 < len(set(unseen)) < len(classes):
         found = f"{len(set(unseen))} of {len(classes)} classes"
-        raise InputError(path, found=found, expected="some unseen classes, and some that are left")
+        raise InputError(path, found=found, expected="at least one unseen and one seen class")
     return ClassSplit.of_unseen(Path(path).stem, unseen, len(classes), str(Path(path).name))
 
 
 def _held_out(path: str | Path, data: bytes) -> list[str]:
     document = parse_json(path, data)
     if not isinstance(document, dict):
-        expected = "a class on each line, or split.json as shoe dataset split writes it"
+        expected = "one class per line, or the file split.json of `shoe dataset split`"
         raise InputError(path, found="a JSON list", expected=expected)
     labels = document.get(_HELD_OUT)
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
         found = "none" if labels is None else quote(labels)
-        raise InputError(path, field=_HELD_OUT, found=found, expected="a list of classes, as shoe dataset split has it")
+        raise InputError(
+            path, field=_HELD_OUT, found=found, expected="a list of classes, as written by `shoe dataset split`"
+        )
     return labels
 
 
 _ZIP_MAGIC = b"PK"
 # A benchmark consists of functions, so it is pickled by its name.
-copyreg.pickle(Benchmark, lambda of: (benchmark, (of.name,)))
+copyreg.pickle(Benchmark, lambda data: (benchmark, (data.name,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,14 +83,15 @@ class GroundTruth:
     Attributes:
         interactions: triplets, with the vocabularies of ``classes``.
         classes: HOI classes.
-        split: name of the split, as "test2015"; the name of the file if the split is unknown.
+        split: name of the split, such as "test2015"; the file name without extension if the split is unknown.
         image_labels: (K, m) int8 ``ImageLabel``, whether an image shows a class; None without image-level labels.
-        format: file format, as "PPDM/QPIC JSON".
-        left_out: names of training images left out because their triplets point to boxes that the file does not have.
-        benchmark: benchmark to which it belongs.
+        format: file format, such as "PPDM/QPIC JSON".
+        left_out: names of training images left out because their triplets refer to boxes that the file does not have.
+        benchmark: benchmark of the ground truth.
         roles: annotations by person, if the benchmark is scored by person and the file has them.
         class_split: parts of the classes with separate scores; None if no class split is used.
         image_numbers: (m,) IDs by which prediction files refer to images; None if they use names.
+        cut: what is missing of the published split, for reports; "" if nothing is missing or no counts are published.
     """
 
     interactions: Interactions
@@ -99,6 +104,7 @@ class GroundTruth:
     class_split: ClassSplit | None = None
     roles: RoleTruth | None = None
     image_numbers: Indices | None = None
+    cut: str = ""
 
     def __repr__(self) -> str:
         table = self.interactions
@@ -108,7 +114,7 @@ class GroundTruth:
 
     @property
     def hoi(self) -> Ints:
-        """(n,) HOI class of each triplet."""
+        """(n,) class index of each triplet."""
         return self.classes.of[self.interactions.verb, self.interactions.object]
 
     @property
@@ -121,8 +127,8 @@ class GroundTruth:
         """(K,) mask of the classes of each part of the class split, by name; empty without a class split."""
         return self.class_split.parts if self.class_split else {}
 
-    def facts(self) -> dict[str, str]:
-        """Return the ground truth's fields of a signature: dataset, split, sizes, and hashes of what affects scores."""
+    def signature_fields(self) -> dict[str, str]:
+        """Return the signature fields of the ground truth: dataset, split, sizes, and hashes of the annotations."""
         split = self.class_split
         return {
             "data": self.classes.name,
@@ -149,7 +155,7 @@ class GroundTruth:
         return digest.hexdigest()[:8]
 
     def names_of(self, images: tuple[str, ...]) -> tuple[str, ...]:
-        """Return image names with image IDs, as text, replaced by the names of the ground truth."""
+        """Return ``images`` with image IDs (as text) replaced by the image names of the ground truth."""
         if self.image_numbers is None:
             return images
         known = frozenset(self.interactions.images)
@@ -157,7 +163,7 @@ class GroundTruth:
         return tuple(image if image in known else name_of.get(image, image) for image in images)
 
     def subset(self, name: str) -> GroundTruth:
-        """Return the ground truth of a named subset of images; its name is added to the split, and so to signatures.
+        """Return the ground truth of a named subset of images; the name is appended to the split and so to signatures.
 
         Raises:
             OptionError: for an unknown name.
@@ -168,9 +174,9 @@ class GroundTruth:
         return self._part(name, subsets[name](self.interactions))
 
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
-        """Return the ground truth of the images that all files of predictions list, with or without predictions.
+        """Return the ground truth of the images that occur in all prediction files, with or without predictions.
 
-        Scores on them are not comparable with scores on the split, so the name of the split and the signature change.
+        Scores on these images are not comparable with scores on the split, so the split name and the signature change.
 
         Args:
             predicted: image names of each file.
@@ -183,11 +189,15 @@ class GroundTruth:
         keep = np.ones(len(images), bool)
         for names in predicted:
             if isinstance(names, str) or not isinstance(names, Sequence):
-                raise OptionError(f"within: found {quote(names)}, expected names of images, as predictions.images")
+                raise OptionError(
+                    f"within: found {quote(names)}, expected a list of image names, such as predictions.images"
+                )
             keep &= np.isin(np.arange(len(images)), image_index(self.names_of(tuple(names)), images))
         if not keep.any():
-            expected = "images of the ground truth" if len(predicted) == 1 else "images that all files name"
-            raise InputError("predictions", field="image", found="none", expected=expected)
+            expected = "images of the ground truth" if len(predicted) == 1 else "images that occur in all files"
+            is_empty = not all(map(len, predicted))
+            found, hint = ("no predictions", "leave out --images-in-predictions") if is_empty else ("none", None)
+            raise InputError("predictions", field="image", found=found, expected=expected, hint=hint)
         return self._part("images-in-predictions", keep)
 
     def _part(self, name: str, images: Mask) -> GroundTruth:
@@ -201,7 +211,7 @@ class GroundTruth:
         )
 
 
-def read_ground_truth(
+def read_truth_file(
     path: str | Path,
     dataset: str | Benchmark = DEFAULT,
     *,
@@ -222,20 +232,27 @@ def read_ground_truth(
     interactions = _validated_table(classes, rows, path)
     found = _split(interactions.images, dataset, path)
     if split not in (None, found):
-        known = f"; splits of classes: {', '.join(dataset.class_splits)}, or a file that names the unseen ones"
+        known = f"; class splits: {', '.join(dataset.class_splits)}, or a file with the unseen classes"
         known = known if dataset.class_splits else ""
-        raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}{known}")
+        near = did_you_mean(split, [found, *dataset.class_splits])
+        hint = f" ({near})" if near else ""
+        raise OptionError(f"{path} contains no split {quote(split)}{hint}; it contains {found}{known}")
     labels = None
     if image_labels is not None:
         if dataset.read_image_labels is None:
-            raise OptionError(f"{dataset.name} has no image-level labels; leave out {image_labels}")
+            raise OptionError(f"{dataset.name} has no image-level labels: remove --image-labels {image_labels}")
         labels = dataset.read_image_labels(image_labels, interactions.images, classes, dataset)
-    more = rows.left_out, dataset, class_split, rows.annotated, rows.numbers
-    return GroundTruth(interactions, classes, found, labels, format_name, *more)
+    cut = _cut(interactions, dataset, found)
+    more = rows.left_out, dataset, class_split, rows.annotated, rows.numbers, cut
+    return GroundTruth(interactions, classes, f"{found}/{PART}" if cut else found, labels, format_name, *more)
 
 
 def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
-    """Return the class split that ``split`` names (a name or a file) or the default one, and the split of images."""
+    """Return the class split and the name of the image split that ``split`` requests; None for no split.
+
+    ``split`` is the name or file of a class split, or the name of an image split. If it is not a class split, the
+    default class split of the dataset is returned.
+    """
     own = dataset.class_splits
     if split is not None and split not in own and split not in dataset.splits and os.path.isfile(split):
         return read_class_split(split, classes), None
@@ -245,24 +262,24 @@ def _class_split(dataset: Benchmark, classes: HoiClasses, split: str | None) -> 
 
 
 def _read(path: str | Path, dataset: Benchmark, split: str | None) -> tuple[str, Rows]:
-    """Return the name of the file's format, and its rows."""
+    """Return the name of the file format, and the rows of the file."""
     data = read_bytes(path)
     if data.startswith(_ZIP_MAGIC):
         table = read_native(path, data)
         if notes_of_native(path, data):
             hint = "are PREDICTIONS and --ground-truth swapped?"
             raise InputError(path, found="a native table of predictions", expected="ground truth", hint=hint)
-        return "native table", replace(Rows.of(table), score=None)
+        return "native table", replace(Rows.from_table(table), score=None)
     refuse_other_benchmarks(path, data, dataset)
     for known in dataset.formats:
         if known.fits(data):
             return known.name, known.read(path, data, dataset, split)
     examples = f"ground truth: {', '.join(known.example for known in dataset.formats)}, or a native table (.npz)"
     if data.lstrip()[:1] not in (b"[", b"{"):
-        raise InputError(path, found=seen(data), expected=examples)
+        raise InputError(path, found=describe_content(data), expected=examples)
     document = parse_json(path, data)
     keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
-    raise InputError(path, found=shown(document) + keys, expected=examples)
+    raise InputError(path, found=describe_value(document) + keys, expected=examples)
 
 
 def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
@@ -271,6 +288,15 @@ def _split(images: Sequence[str], dataset: Benchmark, path: str | Path) -> str:
         if images and all(dataset.in_split(name, split) for name in images):
             return split
     return Path(path).name.split(".", 1)[0]
+
+
+def _cut(table: Interactions, dataset: Benchmark, split: str) -> str:
+    """Return what is missing of a published split, by its counts; "" if nothing is missing or no counts are known."""
+    versions = [each.counts for name, each in dataset.published.items() if name.partition(",")[0] == split]
+    counts = {"images": len(table.images), "triplets": len(table)}
+    known = {name: min((version[name] for version in versions), default=0) for name in counts}
+    missing = [f"{counts[name]:,} of {known[name]:,} {name}" for name in counts if counts[name] < known[name]]
+    return f"{' and '.join(missing)} of {split}" if missing else ""
 
 
 def _validated_table(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:

@@ -1,4 +1,4 @@
-"""The command line: one thin command per file, put together in ``app``."""
+"""The command line: one module per command, combined in ``app``."""
 
 import _thread
 import os
@@ -8,23 +8,23 @@ import time
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0; 2 for your input; 130 when interrupted; 1 for a fault of ours."""
+    """Run the command line. Exit codes: 0 success, 2 invalid input, 130 interrupted, 1 internal error."""
     sys.unraisablehook = _unraisable
     try:
-        from shoe.cli.start import start  # here, since imports can be interrupted too
+        from shoe.cli.start import start  # inside the try block, because imports can be interrupted too
 
         start()
     except KeyboardInterrupt:
         _leave_interrupted()
     except RuntimeError as error:
-        # Python 3.11 wraps what interrupts the making of a class.
+        # Python 3.11 wraps an exception raised while a class is created in a RuntimeError.
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         _leave_interrupted()
 
 
 def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
-    """Interrupt again where Python drops an interruption that falls into a destructor or a callback of an import."""
+    """Interrupt the process again if Python dropped a KeyboardInterrupt in a destructor or an import callback."""
     if lost.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(_interrupt_soon, ())
     else:
@@ -32,12 +32,12 @@ def _unraisable(lost: "sys.UnraisableHookArgs") -> None:
 
 
 def _interrupt_soon() -> None:
-    time.sleep(0.01)  # the destructor is left by then
+    time.sleep(0.01)  # long enough for the destructor to end
     os.kill(os.getpid(), signal.SIGINT)
 
 
 def _leave_interrupted() -> None:
-    """End with an interruption's exit code; a second one ends the process at once, not Python's shutdown in two."""
+    """Exit with code 130; a second signal ends the process at once, without interrupting the shutdown of Python."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
     sys.exit(130)

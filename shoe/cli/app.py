@@ -1,4 +1,4 @@
-"""The commands together; each is one thin file, and only the one that is asked for is loaded."""
+"""The typer application. Each command is a module of its own, and only the module of the running command is loaded."""
 
 import re
 import sys
@@ -12,47 +12,26 @@ import typer
 from shoe.core.errors import OptionError, quote
 
 COMMANDS = (
-    "score",
-    "compare",
-    "average",
-    "verify",
-    "diagnose",
-    "convert",
-    "resolve",
-    "similarity",
-    "prompt",
-    "predict",
-    "audit",
-    "explain",
-    "calibration",
-    "demo",
-    "dataset",
-    "bongard",
-    "map",
-    "lexicon",
-    "study",
-    "submit",
-    "serve",
+    *("score", "compare", "average", "verify", "diagnose", "convert", "resolve", "similarity", "prompt", "predict"),
+    *("audit", "explain", "calibration", "demo", "dataset", "bongard", "map", "lexicon", "study", "submit", "serve"),
 )
 _GROUPS = ("dataset", "bongard", "map", "lexicon", "study", "serve")
-
-
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 
 
 def run(words: Sequence[str]) -> None:
-    """Run the command that a command line names.
+    """Parse a command line and run its command.
 
     Raises:
-        OptionError: for words that are no command line.
-        SystemExit: where a command has an exit code of its own.
+        OptionError: if the command line is invalid.
+        SystemExit: if the command ends with an exit code other than 0.
     """
     command = typer.main.get_command(app(*[word for word in words[:1] if word in COMMANDS]))
     wanted = [*words, "--help"] if not words or (len(words) == 1 and words[0] in _GROUPS) else list(words)
     try:
-        # Not by its own main, which has other exit codes for what ends a process from outside.
+        # Not command.main(), because its exit codes for interrupted processes differ from those of shoe.
         with command.make_context("shoe", wanted) as context:
             command.invoke(context)
     except typer.Exit as end:
@@ -66,9 +45,9 @@ def run(words: Sequence[str]) -> None:
 
 
 def _number(error: Any, words: Sequence[str]) -> str | None:
-    """What is said of a value that its option does not take, if that is a number within bounds; None for others."""
+    """Return the message for an invalid value of an option with numeric bounds, or None for other errors."""
     option = getattr(error, "param", None)
-    # Where bounds stand has changed between versions of typer, and so has its wording.
+    # The attribute with the bounds, and the wording of the message, differ between typer versions.
     kinds = option, getattr(option, "type", None)
     low, high = (
         next((v for kind in kinds if (v := getattr(kind, end, None)) is not None), None) for end in ("min", "max")
@@ -79,14 +58,14 @@ def _number(error: Any, words: Sequence[str]) -> str | None:
         word.partition("=")[2] or after for word, after in pairwise([*words, ""]) if word.split("=")[0] in option.opts
     )
     kind = "a whole number" if isinstance(high if low is None else low, int) else "a number"
-    bounds = f"from {low}" + (" on" if high is None else f" to {high}") if low is not None else f"up to {high}"
+    bounds = f"up to {high}" if low is None else f"of at least {low}" if high is None else f"from {low} to {high}"
     return f"{option.opts[0]}: found {quote(next(given, ''))}, expected {kind} {bounds}"
 
 
 def app(*names: str) -> typer.Typer:
-    """Put some commands together; all of them where none is named."""
+    """Return the typer application with the named commands; with all commands if no name is given."""
     made = typer.Typer(
-        help="Score human-object interaction predictions: strictly, semantically, and signed.",
+        help="Evaluate human-object interaction detection with strict and semantic metrics.",
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
@@ -99,7 +78,7 @@ def app(*names: str) -> typer.Typer:
         else:
             made.command(name)(getattr(module, name))
     made.callback(
-        epilog="shoe --version prints the version; shoe --lexicon FILE COMMAND uses other words than WordNet 3.0's.",
+        epilog="`shoe --version` prints the version. `shoe --lexicon FILE COMMAND` replaces WordNet 3.0 by a lexicon.",
         context_settings=_CONTEXT,
     )(lambda: None)
     return made

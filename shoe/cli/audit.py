@@ -1,4 +1,4 @@
-"""``shoe audit``: what predictions could earn by tricks."""
+"""``shoe audit``: how much attacks on the predictions can raise a metric."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def audit(
     scores: options.Scores = None,
     json: options.Json = None,
 ) -> None:
-    """Attack the metric with a file's own predictions: what would copies, vague words or stretched scores add?
+    """Measure how much attacks (copies, vague words, stretched scores) raise the metrics of a prediction file.
 
-    Each attack changes the predictions without knowing more of any image, and is scored under the default strict
-    protocol, shoe, shoe-literal and shoe-robust. A figure that many attacks lift says little of a model.
+    An attack changes the predictions without using the images. The changed predictions are scored under the default
+    strict protocol, shoe, shoe-literal and shoe-robust. A metric that many attacks raise is a poor measure of a model.
 
     Example: shoe audit predictions.json --ground-truth instances_test2015.json
     """

@@ -1,24 +1,25 @@
-"""``shoe average``: the figures of several splits, as papers give them."""
+"""``shoe average``: mean and standard deviation of metrics over several splits."""
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoe.cli import options
 from shoe.cli.output import put_json
 
 
 def average(
-    reports: Annotated[list[Path], typer.Argument(help="What shoe score --json wrote for each split.")],
+    reports: Annotated[list[Path], Argument(help="Reports written by shoe score --json, one per split.")],
     beside: Annotated[
-        Path | None, typer.Option(help="The report of another split, as the original one, to stand beside the mean.")
+        Path | None, Option(help="Report of a further split, e.g. the original split, to print next to the mean.")
     ] = None,
     json: options.Json = None,
 ) -> None:
-    """Average figures over splits: mean and standard deviation, strict and semantic.
+    """Average strict and semantic metrics over splits: mean and standard deviation.
 
-    Each report is of another ground truth, as of the three test sets of HICO-DET-SG; in all else signatures are equal.
+    Each report must be for a different ground truth, e.g. the three test sets of HICO-DET-SG. All other fields of the
+    signatures must be equal.
 
     Example: shoe average sg1.json sg2.json sg3.json --beside original.json
     """

@@ -1,4 +1,4 @@
-"""``shoe bongard``: problems of interactions, made, scored and shown."""
+"""``shoe bongard``: build, answer and show Bongard problems of interactions."""
 
 from __future__ import annotations
 
@@ -6,58 +6,71 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import check_folder, put_json, refuse_overwrite
 
 app = typer.Typer(
-    help="Bongard problems: six pictures show a concept, six show its object otherwise; does a query show it?",
+    help="Bongard problems: six images show a concept (an action on an object), six show the object with another "
+    "action. Does a query image show the concept?"
 )
 
-_Dataset = Annotated[str, typer.Option(help="Whose classes and image names the file has.")]
-_Similarity = Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder; dataset: its own.")]
+_Dataset = Annotated[str, Option(help="Dataset that defines the classes and image names.")]
 
 
 @app.command()
 def build(
-    ground_truth: Annotated[Path, typer.Argument(help="Annotation file of the dataset.")],
-    out: Annotated[Path, typer.Option(help="Folder to write to, a file for each group.")],
+    ground_truth: Annotated[Path, Argument(help="Annotation file of the dataset.")],
+    out: Annotated[Path, Option(help="Folder for the problem files, one per group.")],
     dataset: _Dataset = DEFAULT,
     split: Annotated[
-        str | None, typer.Option(help="A split of images or of classes; of the latter, training shows the seen ones.")
+        str | None,
+        Option(help="Image split or class split. With a class split, its seen classes are the training concepts."),
     ] = None,
-    similarity: _Similarity = "dataset",
-    name: Annotated[str | None, typer.Option(help="How file names begin; by default, the ground truth's name.")] = None,
-    images: Annotated[str, typer.Option(help="Folder to write before the names of images.")] = "",
+    similarity: options.Similarity = "dataset",
+    name: Annotated[
+        str | None, Option(help="Prefix of the file names. Default: class table and split of the ground truth.")
+    ] = None,
+    images: Annotated[str, Option(help="Folder to prepend to the image names in the problem files.")] = "",
     seen: Annotated[
-        list[Path] | None, typer.Option(help="Problem file of a training set, whose actions and objects are seen.")
+        list[Path] | None,
+        Option(help="Problem file of a training set, whose actions and objects count as seen. May be repeated."),
     ] = None,
     hold_out: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Share of actions, and of objects, that training does not see.")
+        float, Option(min=0.0, max=1.0, help="Fraction of actions, and of objects, held out from training.")
     ] = 0.0,
     train: Annotated[
-        bool, typer.Option("--train", help="Make training problems: seen concepts only, overlap limit 3.")
+        bool, Option("--train", help="Build training problems: only seen concepts, overlap limit 3.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**20, help="Of what is held out and of the sampling.")] = 0,
+    seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of hold-out and sampling.")] = 0,
     overlap: Annotated[
-        int | None, typer.Option(min=1, help="Images in common that reject a problem; 2, in training 3.")
+        int | None,
+        Option(min=1, help="Reject a problem that shares this many images with another. Default: 2; with --train 3."),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Problems of a concept at most.")] = 100,
-    rejections: Annotated[int, typer.Option(min=1, help="Rejections in a row that end a concept.")] = 100,
+    most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
+    rejections: Annotated[
+        int, Option(min=1, help="Number of consecutive rejections after which a concept is finished.")
+    ] = 100,
     merge_at: Annotated[
-        float, typer.Option(min=0.0, help="Similarity from which two actions of an object are one; above 1: never.")
+        float,
+        Option(min=0.0, help="Merge two actions on an object with at least this similarity; above 1: never merge."),
     ] = 0.6,
     part_share: Annotated[
-        float, typer.Option(min=0.0, help="Share of a concept's regions that show another one, which then is its part.")
+        float,
+        Option(
+            min=0.0,
+            help="Fraction of the regions of concept A that must show concept B for B to count as a part of A.",
+        ),
     ] = 0.5,
-    smallest: Annotated[float, typer.Option(min=0.0, help="Least area of a box, in square pixels.")] = 32 * 32,
+    smallest: Annotated[float, Option(min=0.0, help="Minimum area of a box, in square pixels.")] = 32 * 32,
     json: options.Json = None,
 ) -> None:
-    """Make problems of an annotated dataset: curate, group by what training shows, sample.
+    """Build problems from an annotated dataset: curate concepts, group them by seen and unseen, sample problems.
 
-    Positives share an action and an object; negatives show the same object with another action, in images that show the
-    concept nowhere. Prints what each step of the curation left, and the problems by group.
+    Positive images share an action and an object. Negative images show the same object with another action, and do not
+    show the concept anywhere. Prints how many regions each curation step kept, and the number of problems per group.
 
     Example: shoe bongard build instances_test2015.json --out problems --hold-out 0.2
     """
@@ -66,74 +79,62 @@ def build(
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import print_built
     from shoe.report.terminal import console
-    from shoe.scoring.bongard.build import (
-        TEST_OVERLAP,
-        TRAIN_OVERLAP,
-        BongardBuild,
-        Curation,
-        Sampling,
-        Seen,
-        build_problems,
-    )
+    from shoe.scoring.bongard import build as building
     from shoe.scoring.bongard.problems import GROUPS, read_problems, write_problems
     from shoe.similarity import similarity_for
 
     refuse_overwrite((ground_truth, *(seen or ())), json)
     truth = read_ground_truth(ground_truth, dataset, split=split)
-    begins = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
-    if Path(begins).name != begins:
-        raise OptionError(f"--name: found {quote(begins)}, expected a name without folders; --out is the folder")
+    prefix = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
+    if Path(prefix).name != prefix:
+        raise OptionError(f"--name: found {quote(prefix)}, expected a name without folders (--out sets the folder)")
     if out.is_dir():
-        refuse_overwrite((ground_truth, *(seen or ())), *(out / f"{begins}_{group}.json" for group in GROUPS))
-    ways = [Seen.in_problems(read_problems(*seen))] if seen else []
+        refuse_overwrite((ground_truth, *(seen or ())), *(out / f"{prefix}_{group}.json" for group in GROUPS))
+    ways = [building.Seen.in_problems(read_problems(*seen))] if seen else []
     if hold_out:
-        ways.append(Seen.holding_out(truth.classes, hold_out, seed))
+        ways.append(building.Seen.holding_out(truth.classes, hold_out, seed))
     if SEEN in truth.class_parts and (split in truth.benchmark.class_splits or not ways):
-        ways.append(Seen.in_classes(truth.classes, truth.class_parts[SEEN]))
+        ways.append(building.Seen.in_classes(truth.classes, truth.class_parts[SEEN]))
     if len(ways) > 1:
-        raise OptionError("--seen, --hold-out, --split of classes: found several, expected one that says what is seen")
-    built = build_problems(
-        truth,
-        similarity_for(truth.benchmark, similarity, "mean"),
-        Curation(merge_at=merge_at, part_share=part_share, smallest=smallest),
-        Sampling(
-            seed=seed,
-            overlap=overlap or (TRAIN_OVERLAP if train else TEST_OVERLAP),
-            most=most,
-            rejections=rejections,
-        ),
-        ways[0] if ways else None,
-        "train" if train else "test",
-    )
-    files = [str(path) for path in write_problems(built.problems, out, begins, images)]
-    if not put_json(BongardBuild.from_built(built, files), json):
+        raise OptionError("--seen, --hold-out and a class --split are mutually exclusive: give only one")
+    chosen = similarity_for(truth.benchmark, similarity, "mean")
+    curation = building.Curation(merge_at=merge_at, part_share=part_share, smallest=smallest)
+    limit = overlap or (building.TRAIN_OVERLAP if train else building.TEST_OVERLAP)
+    sampling = building.Sampling(seed=seed, overlap=limit, most=most, rejections=rejections)
+    way = ways[0] if ways else None
+    built = building.build_problems(truth, chosen, curation, sampling, way, "train" if train else "test")
+    files = [str(path) for path in write_problems(built.problems, out, prefix, images)]
+    if not put_json(building.BongardBuild.from_built(built, files), json):
         print_built(built, files, console())
 
 
 @app.command()
 def score(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file for whole images, in any format.")],
+    predictions: Annotated[Path, Argument(help="Prediction file for whole images, in any format.")],
     problems: options.Problems,
-    dataset: Annotated[str, typer.Option(help="Whose class numbers and image names the predictions have.")] = DEFAULT,
-    similarity: _Similarity = "dataset",
-    region: Annotated[str, typer.Option(help="Predictions that count: crop, those in it; image, all.")] = "crop",
-    top: Annotated[int, typer.Option(min=1, help="The best so many of a picture count, and ties of the last.")] = 10,
-    min_score: Annotated[float, typer.Option(help="Only predictions with at least this score count.")] = 0.0,
-    votes: Annotated[str, typer.Option(help="Who votes: image or detection.")] = "image",
+    dataset: Annotated[str, Option(help="Dataset that defines the class IDs and image names.")] = DEFAULT,
+    similarity: options.Similarity = "dataset",
+    region: Annotated[
+        str, Option(help="Predictions to use: crop (inside the crop of the problem) or image (all).")
+    ] = "crop",
+    top: Annotated[
+        int,
+        Option(min=1, help="Number of best-scored predictions to use per image, plus predictions tied with the last."),
+    ] = 10,
+    min_score: Annotated[float, Option(help="Minimum score of a prediction.")] = 0.0,
+    votes: Annotated[str, Option(help="Unit of voting: one vote per image, or per detection.")] = "image",
     images_in_predictions: Annotated[
-        bool,
-        typer.Option(
-            "--images-in-predictions", help="Leave out problems of which PREDICTIONS does not name all images."
-        ),
+        bool, Option("--images-in-predictions", help="Skip problems with images that do not occur in PREDICTIONS.")
     ] = False,
     format: options.Format = None,
     boxes: options.Boxes = None,
     json: options.Json = None,
 ) -> None:
-    """Answer problems from a detector's predictions: what only the positives show, by majority, is the concept.
+    """Answer problems from detector predictions: the concept is what, by majority, only positive images show.
 
-    The oracle is the paper's; the soft one votes by meaning. Images are found by name. Accuracy is by group, with 95 %
-    intervals over resampled concepts; the average is the plain mean of the groups.
+    The oracle is defined as in the paper; the soft oracle votes by similarity in meaning. Images are matched by name.
+    The accuracy is given per group, with 95 % intervals from resampled concepts. The average is the unweighted mean
+    over the groups.
 
     Example: shoe bongard score predictions.json val_clean_*.json.gz
     """
@@ -152,17 +153,12 @@ def score(
         if given not in known:
             raise unknown_name(what, given, known)
     refuse_overwrite((predictions, *problems), json)
-    of = benchmark(dataset)
+    data = benchmark(dataset)
+    table, read = read_predictions(predictions, format=format, boxes=boxes, dataset=data), read_problems(*problems)
+    chosen = similarity_for(data, similarity, "mean")
     counting = Counting(region=cast(Region, region), top=top, min_score=min_score)
-    report = score_problems(
-        read_predictions(predictions, format=format, boxes=boxes, dataset=of),
-        read_problems(*problems),
-        of.classes,
-        similarity_for(of, similarity, "mean"),
-        counting,
-        cast(Votes, votes),
-        images_in_predictions,
-    )
+    unit = cast(Votes, votes)
+    report = score_problems(table, read, data.classes, chosen, counting, unit, images_in_predictions)
     if not put_json(BongardScore.from_report(report), json):
         print_score(report, console())
 
@@ -170,14 +166,14 @@ def score(
 @app.command()
 def show(
     problems: options.Problems,
-    html: Annotated[Path, typer.Option(help="The page to write.")],
+    html: Annotated[Path, Option(help="HTML file to write.")],
     images: Annotated[
-        Path | None, typer.Option(help="Folder with the images; without it, boxes stand on blank crops.")
+        Path | None, Option(help="Folder with the images. Without it, boxes are drawn on blank crops.")
     ] = None,
-    count: Annotated[int, typer.Option(min=1, help="Problems to sample, of each group.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=2**20, help="Of the sample.")] = 0,
+    count: Annotated[int, Option(min=1, help="Number of problems to sample per group.")] = 5,
+    seed: Annotated[int, Option(min=0, max=2**20, help="Random seed of the sample.")] = 0,
 ) -> None:
-    """Write one HTML page of sampled problems with their boxes; it asks for nothing from any network.
+    """Write an HTML page with sampled problems and their boxes. The page works offline.
 
     Example: shoe bongard show problems/*.json --html problems.html --images images/test2015
     """

@@ -1,11 +1,11 @@
-"""``shoe calibration``: whether scores mean what they say."""
+"""``shoe calibration``: compare prediction scores with the fraction of correct predictions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
@@ -14,10 +14,10 @@ from shoe.cli.output import put_json
 
 def calibration(
     predictions: Annotated[
-        list[Path], typer.Argument(help="Prediction files, of any format, or runs that shoe score --save kept.")
+        list[Path], Argument(help="Prediction files in any format, or runs saved with shoe score --save.")
     ],
     ground_truth: Annotated[
-        Path | None, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset; runs need none.")
+        Path | None, Option("--ground-truth", "-g", help="Annotation file of the dataset; not needed for runs.")
     ] = None,
     dataset: options.Dataset = DEFAULT,
     protocol: options.Protocols = None,
@@ -25,22 +25,21 @@ def calibration(
     option: options.ProtocolOptions = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
-    bins: Annotated[int, typer.Option(help="Bins of scores, of equal width.", min=1, max=1000)] = 15,
-    figures: Annotated[
-        Path | None, typer.Option(help="Draw the reliability diagrams into this folder, as PDF and PNG.")
-    ] = None,
+    bins: Annotated[int, Option(help="Number of score bins of equal width.", min=1, max=1000)] = 15,
+    figures: Annotated[Path | None, Option(help="Folder for the reliability diagrams, as PDF and PNG.")] = None,
     json: options.Json = None,
 ) -> None:
-    """Compare scores with the share of predictions that are right: calibration error and ties, beside the mAP.
+    """Compare scores with the fraction of correct predictions: calibration error, ties and mAP.
 
-    Of predictions with a score of 0.8, eight in ten are to be right. The expected calibration error is the mean, over
-    predictions, of how far the mean score of their bin is from its share of right ones; under shoe a prediction is
-    right by its credit. Several files stand beside each other: one model's answers under several confidences.
+    If scores are calibrated, 80 % of the predictions with score 0.8 are correct. The expected calibration error is the
+    mean, over predictions, of the absolute difference between the mean score and the fraction of correct predictions
+    in their bin. With the protocol shoe, a prediction counts by its credit, 0 to 1. Give several files to compare
+    different confidence rules for the answers of one model.
 
     Example: shoe calibration mean.jsonl product.jsonl --ground-truth instances_test2015.json
     """
-    from shoe.cli.models import runs_of
-    from shoe.cli.output import refuse_overwrite, telling
+    from shoe.cli.models import load_runs
+    from shoe.cli.output import refuse_overwrite, show_progress
     from shoe.report.evidence import calibrated, print_calibration
     from shoe.report.figures.style import check_plots
     from shoe.report.terminal import console
@@ -51,16 +50,11 @@ def calibration(
     if figures is not None:
         check_plots()
     scoring = ScoringOptions(
-        ground_truth=ground_truth,
-        dataset=dataset,
-        protocols=protocol or (),
-        similarity=similarity,
-        options=option or (),
-        boxes=boxes,
-        scores=scores,
-    )
-    with telling() as tell:
-        runs = runs_of(predictions, scoring, tell=tell)
+        ground_truth=ground_truth, dataset=dataset, boxes=boxes, scores=scores,
+        protocols=protocol or (), options=option or (), similarity=similarity,
+    )  # fmt: skip
+    with show_progress() as progress:
+        runs = load_runs(predictions, scoring, progress=progress)
     found = CalibrationReport([calibrated(run, bins) for run in runs])
     if figures is not None:
         from shoe.report.figures.reliability import draw_reliability

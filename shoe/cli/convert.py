@@ -1,59 +1,70 @@
-"""``shoe convert``: predictions from any format into any other."""
+"""``shoe convert``: convert predictions between formats."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.cli import options
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
-    format: Annotated[str | None, typer.Option("--format", help="Format of IN, if content is not to decide.")] = None,
+    source: Annotated[Path, Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
+    target: Annotated[Path, Argument(metavar="OUT", help="File to write.")],
+    format: Annotated[str | None, Option("--format", help="Format of IN. Default: recognised by content.")] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else its ending decides.")
+        str | None, Option("--to", metavar="FORMAT", help="Format of OUT. Default: by file extension.")
     ] = None,
     boxes: Annotated[
-        str | None,
-        typer.Option(metavar="CONVENTION", help="Box convention of IN, where it is not its format's own."),
+        str | None, Option(metavar="CONVENTION", help="Box convention of IN. Default: that of its format.")
     ] = None,
     scores: options.Scores = None,
     ground_truth: Annotated[
-        Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")
+        Path | None, Option("--ground-truth", "-g", help="Annotation file, required if OUT needs image sizes.")
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose class numbers the files use.")] = DEFAULT,
+    dataset: Annotated[str, Option(help="Dataset that defines the class IDs of the files.")] = DEFAULT,
 ) -> None:
-    """Convert predictions from any format into any other; OUT is written whole or not at all.
+    """Convert predictions between formats. If an error occurs, OUT is not written.
 
-    Formats: qpic, jsonl, vlm, csv, parquet, mllms, thid-images, mat, native (.npz); read only: gen-vlkt, ppdm, hoidet,
+    Formats: qpic, jsonl, vlm, csv, parquet, mllms, thid-images, mat, native (.npz); input only: gen-vlkt, ppdm, hoidet,
     thid, v-coco.
     Box conventions: xyxy, xywh, cxcywh, yxyx, xxyy; unit, hundred, thousand, pixels-0, pixels-1, resized:WxH,
-    resized:max=N, resized:multiple=N, resized:smart=N, resized:smart=N:MIN:MAX; padded; swapped; joined by commas.
+    resized:max=N, resized:scale=F, resized:shorter=N:MAX, resized:multiple=N, resized:smart=N, resized:smart=N:MIN:MAX;
+    padded; swapped. Join with commas.
 
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
     from shoe.cli.output import refuse_overwrite
     from shoe.core.boxes import Coordinates
+    from shoe.core.errors import pluralize
     from shoe.predictions import read_predictions_with_notes, write_predictions
-    from shoe.predictions.boxes.check import examine_boxes
-    from shoe.predictions.formats.registry import NATIVE, format_of_name, writable
+    from shoe.predictions.boxes.check import check_box_convention
+    from shoe.predictions.formats.registry import NATIVE, format_of_name, writable_format
+    from shoe.predictions.numbering import check_numbering
+    from shoe.predictions.roles import count_lost
     from shoe.predictions.truth import read_ground_truth
 
     refuse_overwrite((), target)
-    written = writable(to) if to else format_of_name(target)
-    truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
+    written = writable_format(to) if to else format_of_name(target)
+    truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset)
+    annotated = None if truth is None else truth.interactions
     table, notes = read_predictions_with_notes(
-        source, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth
+        source, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=annotated
     )
     write_predictions(table, target, written, dataset, notes)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:
-        for line in examine_boxes(table, truth, notes.applied(len(table))).lines():
+        boxes_of = check_box_convention(table, truth.interactions, notes.conventions_of(len(table)))
+        for line in [*boxes_of.lines(), *check_numbering(table, truth, notes)]:
             print(line, file=sys.stderr)
     print(f"{target}: written as {written}", file=sys.stderr)
+    if lost := count_lost(table, benchmark(dataset), notes):
+        part = f"{pluralize(lost, 'prediction')} by person {'is' if lost == 1 else 'are'} left out"
+        print(f"{target}: {part}, because a triplet needs an object; scores by person need {source}", file=sys.stderr)
+    if written != NATIVE and notes.scores_as:
+        line = f"{target}: stores the scores after the conversion {notes.scores_as}, but not the name of the conversion"
+        print(f"{line}; a native table (.npz) stores both", file=sys.stderr)
     if written not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():
-        print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)
+        print(f"{target}: boxes are pixel indices; use --boxes pixels-0 to read this file", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``shoe demo``: a first result without any file of one's own."""
+"""``shoe demo``: score a packaged sample, without any input files."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ import msgspec
 _LONGEST = 150
 
 _INTRODUCTION = """\
-{images} real HICO-DET test images; the predictions are SYNTHETIC: made from the annotations with a seed, by no model.
-Their figures show how to read a report, and say nothing about any real model."""
+{images} real HICO-DET test images. The predictions are SYNTHETIC: generated from the annotations, not by a model.
+Their metrics show how to read a report, and are not results of any real model."""
 
 _READING = """\
-mAP       strict: a prediction counts only if its words are the dataset's own labels ("ride", "bicycle").
-SHOE-mAP  semantic: it counts by how close in meaning it is ("sitting astride a bike"), from 0 to 1.
+mAP       strict: a prediction counts only if its words are the labels of the dataset ("ride", "bicycle").
+SHOE-mAP  semantic: a prediction counts from 0 to 1 by its similarity in meaning ("sitting astride a bike").
 missed    ground truths without a matched prediction, and confident predictions without a matched ground truth."""
 
 _REPLIES = """
-The free text also comes as raw replies, in the forms of two models; words, boxes and their units are found in each:"""
+The free-text predictions are also given as raw replies in the formats of two models; shoe extracts words and boxes:"""
 
 _NEXT = """\
 Next:
@@ -26,38 +26,37 @@ Next:
 
 
 def demo() -> None:
-    """Score a packaged sample: 200 real images, synthetic detector and free-text predictions, strict beside semantic.
+    """Score a packaged sample with strict and semantic metrics: 200 real images, synthetic predictions.
 
     Example: shoe demo
     """
     from os.path import relpath
     from shlex import quote
 
-    from shoe.benchmarks.truth import read_ground_truth
+    from shoe.benchmarks.truth import read_truth_file
     from shoe.demo import PREDICTIONS, REPLIES, TRUTH
     from shoe.predictions import read_predictions
     from shoe.report.terminal import comparison_table, console
-    from shoe.report.text import say
+    from shoe.report.text import print_line
     from shoe.scoring.score import score
 
-    truth = read_ground_truth(TRUTH)
+    truth = read_truth_file(TRUTH)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = {**PREDICTIONS, "raw replies": REPLIES}
     reports = {name: score(read_predictions(path, sizes=sizes), truth) for name, path in files.items()}
     to = console()
     for line in _INTRODUCTION.format(images=len(truth.interactions.images)).splitlines():
-        say(to, line)
+        print_line(to, line)
     to.print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
     for line in (_READING + "\n" + _REPLIES).splitlines():
-        say(to, line)
-    print("".join(f"  {reply}\n" for reply in _shown(REPLIES)))
-    # From a checkout the short form of the paths is the one to read and to type.
+        print_line(to, line)
+    print("".join(f"  {reply}\n" for reply in _excerpt(REPLIES)))
+    # In a checkout the relative paths are shorter; after installation the absolute paths can be.
     predictions, truth_file = (quote(min(str(p), relpath(p), key=len)) for p in (PREDICTIONS["free text"], TRUTH))
     print(_NEXT.format(predictions=predictions, truth=truth_file))
 
 
-def _shown(path: Path) -> list[str]:
-    """The first replies of two forms, short enough for a line each."""
+def _excerpt(path: Path) -> list[str]:
     lines = path.read_text("utf-8").splitlines()[:2]
     replies = [" ".join(msgspec.json.decode(line)["response"].split()) for line in lines]
     return [reply if len(reply) <= _LONGEST else f"{reply[:_LONGEST]} ..." for reply in replies]

@@ -1,61 +1,70 @@
-"""``shoe diagnose``: which errors cost a detector its mAP."""
+"""``shoe diagnose``: which kinds of errors reduce the mAP of a model."""
 
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 
 
 def diagnose(
-    predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one per model; or of pairs alone.")],
+    predictions: Annotated[list[Path], Argument(help="Prediction files, one per model, of triplets or of pairs only.")],
     ground_truth: options.GroundTruth,
     dataset: options.Dataset = DEFAULT,
-    variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",
+    variant: Annotated[
+        str, Option(help="Error definitions: paper, or released (as in the published toolbox).")
+    ] = "paper",
     choice: Annotated[
-        str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or greedy.")
+        str, Option(help="How a fix is chosen if an error has several fixes: seeded (at random) or greedy.")
     ] = "seeded",
-    seed: Annotated[int, typer.Option(help="First seed of what is random.")] = 0,
-    seeds: Annotated[int, typer.Option(help="How many seeds; figures are means over them, with their spread.")] = 20,
+    seed: Annotated[int, Option(help="First random seed.")] = 0,
+    seeds: Annotated[
+        int, Option(help="Number of random seeds; mean and standard deviation over seeds are reported.")
+    ] = 20,
     similarity: Annotated[
         str,
-        typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': its own; 'none': leave meaning out."),
+        Option(
+            help="Similarity map: a shipped name, a folder, 'dataset' for the dataset's default, or 'none' to skip the "
+            "analysis by similarity."
+        ),
     ] = "dataset",
     by: Annotated[
         str | None,
-        typer.Option(
-            help="class: of the class table; role: action and role, as V-COCO scores persons. Default: what is said."
-        ),
+        Option(help="Unit of AP: class, or role (an action with a role, as in V-COCO). Default: by the file format."),
     ] = None,
     pairs: Annotated[
         list[Path] | None,
-        typer.Option(help="File of a model's pairs and their verb scores; again for each of PREDICTIONS, in order."),
+        Option(help="File of pairs with verb scores of a model. Repeat for each file of PREDICTIONS, in order."),
     ] = None,
     no_interaction: Annotated[
-        str, typer.Option(help="exclude or keep the classes that say a person does nothing.")
+        str, Option(help="Treatment of the no_interaction classes: exclude or keep.")
     ] = "exclude",
-    sweep: Annotated[bool, typer.Option("--sweep", help="Also thin out pairs at several thresholds.")] = False,
+    sweep: Annotated[
+        bool, Option("--sweep", help="Also report results after removing pairs below several thresholds.")
+    ] = False,
     figures: options.Figures = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --out.")] = None,
+    out: Annotated[Path | None, Option(help="Folder for example images of each error type.")] = None,
+    images: Annotated[Path | None, Option(help="Folder of the dataset's images, for --out.")] = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
     format: options.Format = None,
+    bad_boxes: options.BadBoxes = "refuse",
     classes: options.Classes = None,
     images_in_predictions: Annotated[
-        bool, typer.Option("--images-in-predictions", help="Diagnose only the images that all PREDICTIONS name.")
+        bool, Option("--images-in-predictions", help="Diagnose only the images that occur in all PREDICTIONS.")
     ] = False,
     split: options.Split = None,
     json: options.Json = None,
+    verbose: options.Verbose = False,
 ) -> None:
-    """Diagnose predictions: which errors cost mAP, how well pairs are found and verbs named; several models at once.
+    """Diagnose the errors of one or more models: mAP lost per error type, pair recall and verb classification.
 
-    Each prediction is a true positive or has one error: human box, object box, both boxes, association, duplicate,
-    interaction; ground truth that nothing is about is missed. A delta is the mAP that fixing one kind alone would add;
-    with a split of the classes (--split rf-uc) also to that of each of its parts.
+    Each prediction is a true positive or has exactly one error type: human box, object box, both boxes, association,
+    duplicate or interaction. Ground truth without a matching prediction or error is missed. The delta of an error type
+    is the mAP gained by fixing only that type. With a class split (--split rf-uc), deltas are also given per part.
 
     Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
     """
@@ -77,22 +86,18 @@ def diagnose(
 
         check_plots()
     if images is not None and out is None:
-        raise OptionError("--images: found no --out, the folder that pictures are drawn to")
+        raise OptionError("--images requires --out, the folder for the example images")
     check_folder(images, "the folder of the dataset's images")
-    of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
-    if len(of_pairs) != len(predictions):
-        expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
-        raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
-
+    pair_files: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
+    if len(pair_files) != len(predictions):
+        expected = f"{len(predictions)}, one for each file of PREDICTIONS, in the same order"
+        raise OptionError(f"--pairs: found {len(pair_files)} files, expected {expected}")
+    if bad_boxes != "refuse" and (of_pairs := [path for path in predictions if holds_pairs(path)]):
+        raise OptionError(f"--bad-boxes: found {of_pairs[0]}, a file of pairs, expected a file of triplets")
     scoring = ScoringOptions(
-        ground_truth=ground_truth,
-        dataset=dataset,
-        boxes=boxes,
-        scores=scores,
-        format=format,
-        classes=classes,
-        split=split,
-    )
+        ground_truth=ground_truth, dataset=dataset, classes=classes, split=split,
+        boxes=boxes, scores=scores, format=format, bad_boxes=bad_boxes,
+    )  # fmt: skip
     truth = scoring.truth()
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = [
@@ -102,11 +107,11 @@ def diagnose(
     if images_in_predictions:
         truth = truth.within(*((file.table if isinstance(file, Pairs) else file[0]).images for file in files))
     found: dict[str, Diagnosis | PairDiagnosis] = {}
-    for name, path, file, pairs_path in zip(model_names(predictions), predictions, files, of_pairs, strict=True):
+    for name, path, file, pairs_path in zip(model_names(predictions), predictions, files, pair_files, strict=True):
         if isinstance(file, Pairs):
             found[name] = diagnose_pairs(file, truth, no_interaction=no_interaction)
             if out is not None:
-                print(f"{path}: no pictures: the file holds pairs, not triplets", file=sys.stderr)
+                print(f"{path}: no example images: the file contains pairs, not triplets", file=sys.stderr)
             continue
         read, notes = file
         found[name] = diagnosis = diagnose_triplets(
@@ -120,7 +125,7 @@ def diagnose(
             similarity=None if similarity == "none" else similarity,
             by=by,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
-            action_scores=read_action_scores(path, dataset=dataset),
+            action_scores=read_action_scores(path, dataset=dataset, kept=notes.kept),
             notes=notes,
         )
         if out is not None:
@@ -136,7 +141,7 @@ def diagnose(
     if json is not None:
         put_json(document(found, truth, sweeps=sweep), json)
     if json != "-":
-        print_diagnoses(found, truth, console(), sweeps=sweep)
+        print_diagnoses(found, truth, console(), sweeps=sweep, verbose=verbose)
 
 
 def _say(folder: Path, written: list[Path]) -> None:

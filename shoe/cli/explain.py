@@ -1,11 +1,11 @@
-"""``shoe explain``: why two protocols disagree."""
+"""``shoe explain``: why strict protocols give different values for the same predictions."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
@@ -17,30 +17,32 @@ def explain(
     ground_truth: options.GroundTruth,
     protocols: Annotated[
         list[str] | None,
-        typer.Option(
-            "--protocols", "--protocol", "-p", help="Strict protocols, with commas or again for more. Default: all."
+        Option(
+            "--protocols", "--protocol", "-p", help="Strict protocols, separated by commas or repeated. Default: all."
         ),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of every protocol.")
+        list[str] | None,
+        Option("--option", "-o", help="NAME=VALUE: set one option of every protocol. May be repeated."),
     ] = None,
     dataset: options.Dataset = DEFAULT,
     image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: tells which false positives anybody looked at.")
+        Path | None, Option(help="Official anno.mat file, to count which false positives annotators verified.")
     ] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,
     classes: options.Classes = None,
     split: Annotated[
-        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+        str | None, Option(help="test2015 or train2015, if the annotation file contains both (anno_bbox.mat).")
     ] = None,
     json: options.Json = None,
+    verbose: options.Verbose = False,
 ) -> None:
-    """Explain why strict protocols give different figures: which of their rules adds or costs how many points.
+    """Explain why strict protocols give different mAP: the points that each rule of a protocol adds or removes.
 
-    Rules are switched one at a time from the first protocol's to another's; the share of a rule is its mean over all
-    orders of switching (its Shapley value), so that shares sum to the difference. Beside it stands what the annotation
-    does: what it has twice, and, with --image-labels, which false positives nobody ever looked at.
+    Rules are switched one at a time from the first protocol to each other protocol. The contribution of a rule is its
+    mean effect over all orders of switching (its Shapley value), so contributions sum to the difference. Effects of the
+    annotation are reported too: duplicates and, with --image-labels, false positives that no annotator verified.
 
     Example: shoe explain predictions.json -g instances_test2015.json --protocols hico-det,qpic,upt,diag
     """
@@ -59,20 +61,14 @@ def explain(
     names = [name for given in names for name in (known.protocols if given == "all" else [given])]
     semantic = next((name for name in names if name in SEMANTIC), None)
     if semantic is not None:
-        expected = f"strict ones ({', '.join(known.protocols)})"
-        raise OptionError(f"--protocols: found {semantic}, whose rules are of another kind; expected {expected}")
-    report, _ = ScoringOptions(
-        ground_truth=ground_truth,
-        dataset=dataset,
-        protocols=names,
-        options=option or (),
-        boxes=boxes,
-        format=format,
-        classes=classes,
-        split=split,
-        image_labels=image_labels,
-    ).report(predictions)
+        expected = f"only strict protocols ({', '.join(known.protocols)})"
+        raise OptionError(f"--protocols: found the semantic protocol {semantic}, expected {expected}")
+    scoring = ScoringOptions(
+        ground_truth=ground_truth, dataset=dataset, classes=classes, split=split, image_labels=image_labels,
+        boxes=boxes, format=format, protocols=names, options=option or (),
+    )  # fmt: skip
+    report, _ = scoring.report(predictions)
     number = scorings([result.options for result in report.strict_results])
     found = explained(report, progress_bar(f"{number} sets of rules"))
     if not put_json(found, json):
-        print_explained(report, found, console())
+        print_explained(report, found, console(), verbose=verbose)

@@ -1,4 +1,4 @@
-"""``shoe lexicon``: other words than WordNet's, in thin commands."""
+"""``shoe lexicon``: build, inspect and compare lexicons that replace WordNet."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import refuse_overwrite
@@ -13,81 +14,86 @@ from shoe.cli.output import refuse_overwrite
 if TYPE_CHECKING:
     from shoe.lexicon.building.source import Source
 
-app = typer.Typer(
-    help="Make lexicons of other words than WordNet's, and look into them.",
-)
-_Lexicon = Annotated[str, typer.Argument(metavar="LEXICON", help="A compiled lexicon, or wordnet.")]
-_File = Annotated[str, typer.Argument(metavar="FILE", help="A compiled lexicon, or a file that one is made of.")]
-_Format = Annotated[str | None, typer.Option(help="wn-lmf, obo, owl, skos, omw, table or rrf, if FILE is not to tell.")]
-_Language = Annotated[str | None, typer.Option(help="Which of several in FILE; that of a FILE that does not say.")]
+app = typer.Typer(help="Build, inspect and compare lexicons that replace WordNet.")
+_Lexicon = Annotated[str, Argument(metavar="LEXICON", help="File of a compiled lexicon, or 'wordnet'.")]
+_File = Annotated[str, Argument(metavar="FILE", help="Compiled lexicon, or a source file of a lexicon.")]
+_Format = Annotated[
+    str | None,
+    Option(help="Format of FILE: wn-lmf, obo, owl, skos, omw, table or rrf. Default: recognised by content."),
+]
+_Language = Annotated[str | None, Option(help="Language to use, if FILE has several or does not state its language.")]
 _SHOWN = 10
 
 
 @app.command()
 def build(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The compiled lexicon.")],
-    source: Annotated[Path, typer.Option("--from", metavar="FILE", help="What it is made of; of UMLS, a folder.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="Lexicon file to write.")],
+    source: Annotated[Path, Option("--from", metavar="FILE", help="Source file; for UMLS, a folder.")],
     format: _Format = None,
     language: _Language = None,
-    name: Annotated[str | None, typer.Option(help="What signatures call it; OUT's name if absent.")] = None,
+    name: Annotated[
+        str | None, Option(help="Name of the lexicon in signatures. Default: the file name of OUT.")
+    ] = None,
     words_for: Annotated[
-        str | None, typer.Option(metavar="wordnet", help="Take the words alone, for WordNet 3.0's concepts.")
+        str | None, Option(metavar="wordnet", help="Read only words, and assign them to the concepts of WordNet 3.0.")
     ] = None,
     verbs: Annotated[
-        str | None, typer.Option(metavar="KIND,...", help="Kinds of concepts that are verbs, if FILE has nouns alone.")
+        str | None, Option(metavar="KIND,...", help="Concept kinds to treat as verbs, if FILE has only nouns.")
     ] = None,
     break_cycles: Annotated[
-        bool, typer.Option("--break-cycles", help="Leave out a relation of each cycle of parents.")
+        bool, Option("--break-cycles", help="Drop one relation of each cycle in the parent relations.")
     ] = False,
 ) -> None:
-    """Compile a lexicon of FILE: words, concepts, definitions, parents.
+    """Compile a lexicon from FILE: words, concepts, definitions and parents.
 
     Example: shoe lexicon build surgery.lexicon --from surgery.tsv
 
     FILE is WN-LMF (Open English WordNet, Open Multilingual Wordnet), a table of Open Multilingual Wordnet (.tab), OBO,
-    OWL, SKOS (extra lexicon), UMLS' RRF files, or a table with columns id, names, gloss, parents, pos, kind, links, of
-    which id and names are needed. Words of a .tab are for WordNet 3.0's concepts anyway. shoe --lexicon OUT COMMAND
-    uses it.
+    OWL, SKOS (requires the extra lexicon), UMLS RRF files, or a table with the columns id and names (required), gloss,
+    parents, pos, kind, links. The words of a .tab file always refer to the concepts of WordNet 3.0. To use the lexicon,
+    run `shoe --lexicon OUT COMMAND`.
     """
     from shoe.core.errors import OptionError, quote
-    from shoe.core.io.files import replacing
+    from shoe.core.io.files import atomic_write
     from shoe.lexicon.building.build import build as compile_source
     from shoe.lexicon.building.build import build_words
     from shoe.lexicon.building.read import read_source
 
     if words_for not in (None, "wordnet"):
         raise OptionError(f"--words-for: found {quote(words_for)}, expected wordnet")
-    called = name or out.name.partition(".")[0]
-    if not called.isprintable() or any(character in called for character in " |:"):
-        raise OptionError(f"name: found {quote(called)}, expected one without blanks, bars and colons")
+    label = name or out.name.partition(".")[0]
+    if not label.isprintable() or any(character in label for character in " |:"):
+        raise OptionError(f"--name: {quote(label)} must not contain spaces, '|' or ':'")
     refuse_overwrite((source,), out)
     found = read_source(source, format, language)
     if verbs:
         found = found.with_verbs(frozenset(kind.strip() for kind in verbs.split(",")))
     is_words = words_for is not None or format == "omw" or (format is None and ".tab" in source.suffixes)
-    made = build_words(found, called) if is_words else compile_source(found, called, break_cycles=break_cycles)
-    with replacing(out) as stream:
+    made = build_words(found, label) if is_words else compile_source(found, label, break_cycles=break_cycles)
+    with atomic_write(out) as stream:
         stream.write(made.content)
-    print(f"{out}: {made.concepts:,} concepts of {found.title}, {len(made.content):,} bytes")
+    print(f"{out}: {made.concepts:,} concepts from {found.title}, {len(made.content):,} bytes")
     _print_left_out(made.left_out)
 
 
 @app.command()
-def info(lexicon: _Lexicon, dataset: Annotated[str, typer.Option(help="Whose words are looked up.")] = DEFAULT) -> None:
-    """Describe a lexicon: what it holds, where it is from, and which words of a dataset it lacks.
+def info(
+    lexicon: _Lexicon, dataset: Annotated[str, Option(help="Dataset whose words are looked up.")] = DEFAULT
+) -> None:
+    """Describe a lexicon: contents, origin, and the words of a dataset that are missing.
 
     Example: shoe lexicon info surgery.lexicon
     """
     from shoe.benchmarks import benchmark
     from shoe.core.errors import printable
-    from shoe.lexicon.building.compare import contents
+    from shoe.lexicon.building.compare import lexicon_size
     from shoe.lexicon.resolve import lexicon_digest
-    from shoe.lexicon.store import load_lexicon, using, wordnet
+    from shoe.lexicon.store import load_lexicon, use_lexicon, wordnet
     from shoe.maps.convert import unknown_words
 
     loaded = wordnet() if lexicon == "wordnet" else load_lexicon(lexicon)
-    with using(loaded):
-        held, unknown, digest = contents(loaded), unknown_words(benchmark(dataset).classes), lexicon_digest()
+    with use_lexicon(loaded):
+        held, unknown, digest = lexicon_size(loaded), unknown_words(benchmark(dataset).classes), lexicon_digest()
     rows = {
         "name": loaded.label,
         "lexicon-sha in signatures": digest,
@@ -109,7 +115,7 @@ def info(lexicon: _Lexicon, dataset: Annotated[str, typer.Option(help="Whose wor
 
 @app.command()
 def diff(one: _File, other: _File) -> None:
-    """Compare two lexicons by their concepts' ids: what only one has, and whose names, glosses or parents differ.
+    """Compare two lexicons by concept ID: concepts in only one lexicon, and differing names, definitions or parents.
 
     Example: shoe lexicon diff surgery.lexicon surgery-2.tsv
     """
@@ -126,17 +132,16 @@ def diff(one: _File, other: _File) -> None:
 
 @app.command()
 def check(file: _File, format: _Format = None, language: _Language = None) -> None:
-    """List what is wrong with a lexicon or its source: ids twice, cycles, concepts without name or gloss, orphans.
+    """List problems of a lexicon or source: duplicate IDs, cycles, missing names or definitions, missing parents.
 
     Example: shoe lexicon check surgery.tsv
     """
     from shoe.core.errors import printable
-    from shoe.lexicon.building.build import findings
+    from shoe.lexicon.building.build import find_defects
 
     source = _source(file, format, language)
-    found = findings(source)
     print(f"{source.title}: {len(source.concepts):,} concepts")
-    for finding in found:
+    for finding in find_defects(source):
         shown = ", ".join(finding.examples) + (", ..." if finding.count > len(finding.examples) else "")
         print(f"{finding.what}: {finding.count:,} ({printable(shown, 1000)})")
     _print_left_out(source.left_out)
@@ -144,15 +149,15 @@ def check(file: _File, format: _Format = None, language: _Language = None) -> No
 
 @app.command()
 def carry(
-    map: Annotated[str, typer.Argument(metavar="MAP", help="A map of the lexicon in use, by name or folder.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder for the map.")],
-    to: Annotated[Path, typer.Option(metavar="LEXICON", help="The lexicon whose senses it is to rate.")],
+    map: Annotated[str, Argument(metavar="MAP", help="Map for the active lexicon: name or folder.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="New folder for the converted map.")],
+    to: Annotated[Path, Option(metavar="LEXICON", help="Lexicon to convert the map to.")],
 ) -> None:
-    """Take a map to another lexicon by interlingual ids and sense keys, and count what is lost.
+    """Convert a map to another lexicon by interlingual IDs and sense keys, and report the pairs lost.
 
     Example: shoe lexicon carry hico-det my-map --to oewn.lexicon
 
-    OUT also holds classes.tsv, the classes of the map's dataset in the other lexicon's names, for --classes.
+    OUT also contains classes.tsv: the class table of the dataset with sense names of the new lexicon, for --classes.
     """
     from shoe.benchmarks import benchmark
     from shoe.lexicon.store import load_lexicon
@@ -161,11 +166,10 @@ def carry(
     from shoe.similarity.maps import SimilarityMap
 
     similarity = SimilarityMap.load(map)
-    classes = benchmark(similarity.dataset).classes
-    for part, counts in carry_map(similarity, load_lexicon(to), out, classes).items():
+    for part, counts in carry_map(similarity, load_lexicon(to), out, benchmark(similarity.dataset).classes).items():
         print(
-            f"{part}s: {counts.kept:,} of {counts.pairs:,} pairs; lost: {counts.without_class:,} without the class's "
-            f"sense, {counts.without_sense:,} without the other, {counts.met:,} that became one with another"
+            f"{part}s: {counts.kept:,} of {counts.pairs:,} pairs; lost: {counts.without_class:,} without the class "
+            f"sense, {counts.without_sense:,} without the other sense, {counts.met:,} merged with another pair"
         )
         if counts.classes_lost:
             print(f"  class senses lost: {', '.join(counts.classes_lost)}")
@@ -173,14 +177,13 @@ def carry(
 
 
 def _source(file: str, format: str | None = None, language: str | None = None) -> Source:
-    """What a compiled lexicon, or a file that one is made of, says."""
     from shoe.core.errors import InputError
-    from shoe.lexicon.building.compare import source_of
+    from shoe.lexicon.building.compare import to_source
     from shoe.lexicon.building.read import read_source
     from shoe.lexicon.store import MAGIC, load_lexicon, wordnet
 
     if file == "wordnet":
-        return source_of(wordnet())
+        return to_source(wordnet())
     path = Path(file)
     try:
         with path.open("rb") as stream:
@@ -189,7 +192,7 @@ def _source(file: str, format: str | None = None, language: str | None = None) -
         is_compiled = False
     except OSError as error:
         raise InputError(file, found=error.strerror or "", expected="a file that can be read") from None
-    return source_of(load_lexicon(path)) if is_compiled else read_source(path, format, language)
+    return to_source(load_lexicon(path)) if is_compiled else read_source(path, format, language)
 
 
 def _print_left_out(left_out: dict[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""Models on a command line: files of predictions, scored alike, and runs that were scored before."""
+"""Models given on a command line: prediction files, which are scored, and saved runs, which are read."""
 
 from __future__ import annotations
 
@@ -17,37 +17,42 @@ from shoe.report.text import model_names
 from shoe.scoring.file_options import ScoringOptions
 from shoe.scoring.score import Report
 
-_OF_EACH = ("sweep", "no_confidence")
-_OF_SCORING = ("protocol", "option", "similarity", "boxes", "scores", "format", "bounds", "images_in_predictions")
+_OF_SCORING = (
+    *("protocol", "option", "similarity", "boxes", "scores", "format", "bounds", "images_in_predictions", "bad_boxes"),
+)
 _OF_TRUTH = ("dataset", "classes", "subset", "split", "image_labels")
-"""Options that change how each model, the predictions, or the ground truth is read and scored."""
+"""Options refused for saved runs: applied to scoring, and to reading the ground truth."""
 
 
-def runs_of(
+def load_runs(
     paths: Sequence[Path],
     scoring: ScoringOptions,
     *,
     no_confidence: bool = False,
     bounds: bool = False,
     reports: dict[str, Report] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> list[Run]:
-    """Read runs, and score predictions, in the order of their files.
+    """Return one run per file, in the order of the files: saved runs are read, prediction files are scored.
 
-    With ``no_confidence`` each prediction file is scored with equal scores, too. ``reports`` gets the report behind
-    each run that was scored here, by the model's name.
+    Args:
+        scoring: ground truth and options, for prediction files.
+        no_confidence: whether each prediction file also yields a second run with all scores set to 1.
+        bounds: whether score intervals over unrated pairs are computed.
+        reports: dict to which the report of each scored model is added, by model name.
+        progress: progress callback.
     """
     from shoe.scoring import evidence
 
-    check_once(paths)
+    check_distinct_files(paths)
     names = dict(zip(paths, model_names(paths), strict=True))
     predicted = [path for path in paths if not is_run(path)]
     if scoring.ground_truth is not None or predicted:
-        tell(f"reading {scoring.ground_truth}")
+        progress(f"reading {scoring.ground_truth}")
         truth = scoring.truth()
         tables = {}
         for path in predicted:
-            tell(f"reading {path}")
+            progress(f"reading {path}")
             tables[path] = scoring.read(path, truth)
         truth = scoring.part(truth, [table for table, _ in tables.values()])
     runs = []
@@ -63,20 +68,20 @@ def runs_of(
         if no_confidence and surer:
             kinds.append((names[path] + NO_CONFIDENCE, replace(table, score=np.ones(len(table)))))
         for name, each in kinds:
-            tell(f"scoring {name}")
+            progress(f"scoring {name}")
             report = scoring.score(each, truth, notes)
             spread, interval = evidence.spread(report), evidence.interval(report) if bounds else None
-            runs.append(Run.of(report, name, spread, interval))
+            runs.append(Run.from_report(report, name, spread, interval))
             if no_confidence and not surer:
-                why = "all its scores are equal as they are: it has no second row"
+                why = "no second row without confidence, because all scores are already equal"
                 runs[-1] = replace(runs[-1], notes=(*runs[-1].notes, why))
             if reports is not None:
                 reports[name] = report
     return runs
 
 
-def check_once(paths: Sequence[Path]) -> None:
-    """Raise an InputError for a file that is given twice, by whatever name."""
+def check_distinct_files(paths: Sequence[Path]) -> None:
+    """Raise an InputError if a file occurs twice; symbolic links are resolved."""
     real = [os.path.realpath(path) for path in paths]
     twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
     if twice is not None:
@@ -84,26 +89,33 @@ def check_once(paths: Sequence[Path]) -> None:
 
 
 def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
-    for name, value in truth.facts().items():
+    for name, value in truth.signature_fields().items():
         if run.facts.get(name) != value:
-            expected = f"{value}, as --ground-truth has"
+            expected = f"{value}, as in --ground-truth"
             raise InputError(path, field=f"ground truth: {name}", found=str(run.facts.get(name)), expected=expected)
-    of = truth.interactions
-    other = run.other_truth(of.images, truth.classes, (truth.hoi, of.image))
+    table = truth.interactions
+    other = run.other_truth(table.images, truth.classes, (truth.hoi, table.image))
     if other is not None:
-        hint = "the run was edited"
-        raise InputError(path, field="ground truth", found=f"other {other}", expected="those of its hashes", hint=hint)
+        raise InputError(
+            path,
+            field="ground truth",
+            found=f"other {other}",
+            expected=f"the {other} from which the hashes in the run were computed",
+        )
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Raise an OptionError for an option, of those ``given``, that runs cannot follow: they were scored before."""
+    """Raise an OptionError if one of the ``given`` options cannot be applied to a saved run.
+
+    ``given`` are names of parameters. With a ground truth, options for reading the ground truth are allowed.
+    """
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:
         return
-    refused = list(_OF_EACH)
+    refused = ["sweep", "no_confidence"]  # applied to each model
     if all(map(is_run, paths)):
         refused += _OF_SCORING if ground_truth else (*_OF_SCORING, *_OF_TRUTH)
     name = next((name for name in refused if name in given), None)
     if name is not None:
         option = f"--{name.replace('_', '-')}"
-        raise OptionError(f"{option}: found the run {kept}, expected predictions, which can be scored in other ways")
+        raise OptionError(f"{option} cannot be applied to the saved run {kept}: give its prediction file instead")

@@ -1,67 +1,80 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments shared by several commands."""
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
-Boxes = Annotated[
-    str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+BadBoxes = Annotated[
+    str,
+    Option(
+        help="Predictions with an invalid box or score: refuse (error), drop (leave them out) or count (keep them: an "
+        "invalid box matches nothing, an invalid score ranks last)."
+    ),
 ]
-Classes = Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")]
-Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
-Figures = Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")]
-Format = Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")]
-GroundTruth = Annotated[
-    Path, typer.Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")
-]
+Boxes = Annotated[str | None, Option(help="Box convention of the predictions. Default: that of the file format.")]
+Classes = Annotated[Path | None, Option(help="Class table to use instead of the packaged class table.")]
+Dataset = Annotated[str, Option(help="Name of the dataset that defines the classes.")]
+Figures = Annotated[Path | None, Option(help="Folder for the plots, each as PDF and PNG.")]
+Format = Annotated[str | None, Option(help="Format of the predictions. Default: recognised by content.")]
+GroundTruth = Annotated[Path, Option("--ground-truth", "-g", readable=False, help="Annotation file of the dataset.")]
 ImageLabels = Annotated[
-    Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
+    Path | None, Option(help="Official anno.mat file with image-level labels, for the known-object setting.")
 ]
-Latex = Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")]
-Map = Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")]
-MaxCost = Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")]
-PerClass = Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")]
-Predictions = Annotated[
-    Path, typer.Argument(readable=False, help="Prediction file; its format is recognised by content.")
+Latex = Annotated[Path | None, Option(help="Write the results as a LaTeX table to this file.")]
+Map = Annotated[str, Argument(metavar="MAP", help="Name of a shipped similarity map, or folder of a map.")]
+MaxCost = Annotated[
+    float | None, Option(min=0.0, help="Maximum cost of this run, in the currency of the prices. Default: no limit.")
 ]
-Problems = Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")]
+PerClass = Annotated[Path | None, Option(help="Write the metrics of each class to this CSV file.")]
+Predictions = Annotated[Path, Argument(readable=False, help="Prediction file; its format is recognised by content.")]
+Problems = Annotated[list[Path], Argument(help="Problem files, e.g. val_clean_seen_obj_seen_act.json.gz.")]
 ProtocolOptions = Annotated[
-    list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
+    list[str] | None, Option("--option", "-o", help="NAME=VALUE: set one option of a protocol. May be repeated.")
 ]
 Protocols = Annotated[
-    list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
+    list[str] | None,
+    Option("--protocol", "-p", help="Name of a protocol. May be repeated. Default: hico-det and shoe."),
 ]
-Raters = Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")]
+Raters = Annotated[Path, Option(help="raters.toml file with the raters, their settings and prices.")]
 Scores = Annotated[
-    str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
+    str | None, Option(help="How to convert scores to the range 0 to 1: sigmoid (for logits), percent, minmax or rank.")
 ]
 Similarity = Annotated[
-    str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
+    str, Option(help="Similarity map: name of a shipped map, folder of a map, or 'dataset' for the dataset's default.")
 ]
 Split = Annotated[
     str | None,
-    typer.Option(
-        help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
+    Option(
+        help="Class split (rf-uc, or a file listing the unseen classes), or image split of anno_bbox.mat (train2015)."
     ),
 ]
-Subset = Annotated[str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")]
-Table = Annotated[Path, typer.Option(help="Table to write, CSV.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")]
+Subset = Annotated[str | None, Option(help="Named subset of the images to score: single-hoi or single-pair.")]
+Table = Annotated[Path, Option(help="CSV file to write.")]
+Verbose = Annotated[
+    bool, Option("--verbose", "-v", help="Print all tables, notes and signatures, not only the main ones.")
+]
+Yes = Annotated[bool, Option("--yes", "-y", help="Spend money without asking for confirmation.")]
 
-Json = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")]
+Json = Annotated[str | None, Option("--json", help="Write the results as JSON to this file; '-' is standard output.")]
 AskAgain = Annotated[
-    str | None,
-    typer.Option(metavar="STATES", help="Ask again what ended without a rating: unparsable, refused, or both."),
+    str | None, Option(metavar="STATES", help="Repeat requests that ended in these states: unparsable, refused.")
 ]
 ShardText = Annotated[
     str | None,
-    typer.Option("--shard", metavar="I/N", help="Do one part of N, and write no OUT: without it, all are merged."),
+    Option(
+        "--shard",
+        metavar="I/N",
+        help="Run only part I of N parts, and do not write OUT. A final run without --shard merges all parts.",
+    ),
 ]
 EngineText = Annotated[
     str,
-    typer.Option(
-        "--engine", help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."
+    Option(
+        "--engine",
+        help="Where requests run: serial (this process), ray (cluster at RAY_ADDRESS, or a local one), ray:ADDRESS.",
     ),
 ]
-Gpus = Annotated[float, typer.Option(min=0.0, max=64.0, help="With --engine ray: GPUs of each worker's local model.")]
+Gpus = Annotated[
+    float, Option(min=0.0, max=64.0, help="With --engine ray: number of GPUs for the local model of each worker.")
+]

@@ -1,4 +1,4 @@
-"""Where commands put their data: standard output, or a file that appears whole."""
+"""Output of commands: JSON to standard output or atomically to files, progress, and confirmation."""
 
 import os
 import sys
@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from shoe.core.errors import InputError, OptionError, printable
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 
 
 def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
-    """Raise an InputError for a target that is an input, by whatever name, is given twice, or cannot be written."""
+    """Raise an InputError for a target that is also an input, occurs twice, or cannot be written.
+
+    None and "-" (standard output) are ignored; symbolic links are resolved.
+    """
     taken = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for target in targets:
         if target is None or target == "-":
@@ -24,9 +27,8 @@ def refuse_overwrite(inputs: Iterable[Path | None], *targets: str | Path | None)
         if path in taken and (path.is_file() or not path.exists()):
             raise InputError(target, found="an input or another output of this command", expected="a file to write to")
         taken.add(path)
-        found = _obstacle(path)
-        if found is not None:
-            raise InputError(target, found=found, expected="a place that can be written to")
+        if (found := _obstacle(path)) is not None:
+            raise InputError(target, found=found, expected="a path that can be written")
 
 
 def _obstacle(path: Path) -> str | None:
@@ -36,11 +38,11 @@ def _obstacle(path: Path) -> str | None:
         return None  # a pipe or a device
     if not path.parent.is_dir():
         return f"no folder {path.parent}"
-    return None if os.access(path.parent, os.W_OK | os.X_OK) else f"a folder that is closed to you: {path.parent}"
+    return None if os.access(path.parent, os.W_OK | os.X_OK) else f"no permission to write to the folder {path.parent}"
 
 
 def check_folder(folder: Path | None, expected: str) -> None:
-    """Raise an InputError if a folder is given and there is none."""
+    """Raise an InputError if ``folder`` is given but does not exist."""
     if folder is not None and not folder.is_dir():
         raise InputError(folder, found="no such folder", expected=expected)
 
@@ -50,12 +52,12 @@ def write_json(data: bytes, target: str) -> None:
     if target == "-":
         sys.stdout.buffer.write(data)
         return
-    with replacing(target) as stream:
+    with atomic_write(target) as stream:
         stream.write(data)
 
 
 def put_json(content: Any, target: str | None) -> bool:
-    """Write a report as JSON if a target is given; return whether that is standard output."""
+    """Write a report as JSON to ``target``, if not None; return whether the target is standard output ("-")."""
     from shoe.core.io.json import encode
 
     if target is not None:
@@ -64,8 +66,8 @@ def put_json(content: Any, target: str | None) -> bool:
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
-    """Yield a progress callback, which shows its line on a terminal."""
+def show_progress() -> Iterator[Callable[[str], None]]:
+    """Yield a progress callback that shows a text as the status line; without a terminal, it does nothing."""
     from rich.console import Console
     from rich.text import Text
 
@@ -78,7 +80,7 @@ def telling() -> Iterator[Callable[[str], None]]:
 
 
 def progress_bar(description: str) -> Callable[..., Any]:
-    """Return a function that goes through a sequence with a progress bar on the terminal, if there is one."""
+    """Return a function that iterates over a sequence and shows a progress bar if stderr is a terminal."""
     from rich.console import Console
     from rich.progress import track
 
@@ -87,20 +89,17 @@ def progress_bar(description: str) -> Callable[..., Any]:
 
 
 def say(line: str) -> None:
-    """Write a line for the user to standard error."""
+    """Print a line for the user to standard error, with the prefix "shoe: "."""
     print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
 
 
 def confirm(question: str, refusal: str, detail: Callable[[], object] = lambda: None) -> None:
-    """Ask on the terminal before money is spent; "no" ends the command with exit code 0.
+    """Ask for confirmation on the terminal; the answer "no" ends the command with exit code 0.
 
-    Args:
-        question: without its question mark.
-        refusal: message of the error if nobody can be asked.
-        detail: prints what the question is about, before it is asked.
+    ``question``: text without the question mark. ``detail``: callback that prints details before the question.
 
     Raises:
-        OptionError: if there is no terminal.
+        OptionError: with the message ``refusal``, if standard input is not a terminal.
     """
     import typer
 

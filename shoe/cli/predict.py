@@ -1,77 +1,72 @@
-"""``shoe predict``: interactions of pictures, from a detector's boxes and a vision-language model."""
+"""``shoe predict``: predict interactions in images with an object detector and a vision-language model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import confirm, put_json, refuse_overwrite, say
-from shoe.cli.workers import asking_engine, cluster_of, treat_sigterm_as_interrupt
+from shoe.cli.workers import open_cluster, parse_engine, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from shoe.diagnosis.localisation import PairFigures
-    from shoe.engines.base import Shard
-    from shoe.predict.answers import Planned
+    from shoe.predict.answers import RunSize
     from shoe.predict.backends import BackendConfig
     from shoe.predict.detector import DetectorConfig
     from shoe.predict.images import Picture
     from shoe.predict.pairs import Pairs
     from shoe.predict.parts import Files
-    from shoe.predict.scored import Written
-    from shoe.predict.settings import Choices
-
-# The first half of ``shoe predict``: boxes and pairs of pictures, and what is said of them.
+    from shoe.predict.scored import WrittenCounts
+    from shoe.predict.settings import PredictionSettings
 
 
 def find_pairs(
     pictures: Sequence[Picture],
     every: Sequence[Picture],
-    choices: Choices,
+    choices: PredictionSettings,
     pairs: Path | None,
     files: Files,
     say: Callable[[str], None],
 ) -> Pairs | None:
-    """Return the pairs that are asked about; None if whole pictures are.
+    """Return the human-object pairs to ask the model about, or None if questions are about whole images.
 
     Args:
-        pictures: pictures of the run, or of its part.
-        every: pictures of all parts, which files from elsewhere are about.
+        pictures: images of this run, or of its shard.
+        every: images of all shards; external files of boxes or pairs refer to these.
         choices: settings of the run.
-        pairs: file of pairs in place of boxes and a rule.
-        files: files in which boxes and pairs are kept.
-        say: callback for a line to the user.
+        pairs: file of pairs to use instead of boxes and a pairing rule.
+        files: files next to the prediction file, for boxes and pairs.
+        say: callback that prints a line.
     """
-    from shoe.predict.detection_files import boxes_of
+    from shoe.predict.detection_files import read_detections_with_notes
     from shoe.predict.pairs import Pairs, read_paired
     from shoe.predict.questions import WHOLE
 
     if choices.way.name == WHOLE:
         return None
     whole = files.whole or files
-    remark = say if files.whole is None else lambda _: None  # the run for all parts says it
+    remark = say if files.whole is None else lambda _: None  # only the run for all shards prints remarks
     if pairs:
-        found = read_paired(pairs, every, choices.names, choices.benchmark).of(pictures)
+        found = read_paired(pairs, every, choices.names, choices.benchmark).pairs_in(pictures)
     else:
         if choices.detector:
             _detect(pictures, choices, choices.detector, files)
-            boxes = boxes_of(pictures, files.detections, choices.names, choices.benchmark, remark)
+            boxes = read_detections_with_notes(pictures, files.detections, choices.names, choices.benchmark, remark)
         else:
-            boxes = boxes_of(every, whole.detections, choices.names, choices.benchmark, remark)
+            boxes = read_detections_with_notes(every, whole.detections, choices.names, choices.benchmark, remark)
         found = Pairs.by_rule(pictures, boxes, choices.rule, choices.pairing, files.pairs)
     if files.whole is None:
         found.check()
     return found
 
 
-def _detect(pictures: Sequence[Picture], choices: Choices, config: DetectorConfig, files: Files) -> None:
-    """Have a detector look at pictures, but for those whose boxes are known."""
+def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: DetectorConfig, files: Files) -> None:
     from shoe.llm.recorder import Progress, Tally
     from shoe.predict.detector import Detector, detect_all
 
@@ -80,93 +75,116 @@ def _detect(pictures: Sequence[Picture], choices: Choices, config: DetectorConfi
     tally = Tally("boxes", len(pictures))
     with Progress("", "pictures") as progress:
 
-        def told(done: int) -> None:
+        def show_progress(done: int) -> None:
             tally.done = done
             progress.show([tally])
 
-        detect_all(pictures, detector, files.detections, told, files.boxes_elsewhere(detector.by, pictures))
+        others = files.detections_of_other_runs(detector.by, pictures)
+        detect_all(pictures, detector, files.detections, show_progress, others)
 
 
-def tell_pairs(found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]) -> PairFigures | None:
-    """Print the number of pairs and, if there is a ground truth, the recall of its pairs, which is returned."""
-    from shoe.core.errors import many
-    from shoe.predict.pairs import ceiling
+def report_pairs(
+    found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
+) -> PairFigures | None:
+    """Print the number of pairs; with a ground truth, also print and return the recall of its pairs."""
+    from shoe.core.errors import pluralize
+    from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth
 
     pictures = len(found.records)
-    say(f"{many(found.count, 'pair')} in {many(pictures, 'picture')}, {found.count / max(pictures, 1):.1f} in each")
+    per_image = f"{found.count / max(pictures, 1):.1f} per image"
+    say(f"{pluralize(found.count, 'pair')} in {pluralize(pictures, 'image')}, {per_image}")
     if ground_truth is None:
         return None
-    figures = ceiling(found.records, read_ground_truth(ground_truth, dataset))
+    figures = pair_recall(found.records, read_ground_truth(ground_truth, dataset))
     if figures.recall is not None:
-        shares = f"{figures.human_recall or 0:.1%} of its persons, {figures.object_recall or 0:.1%} of its objects"
-        say(f"{figures.recall:.1%} of {many(figures.truths, 'true pair')} are asked about (boxes: {shares})")
+        boxes = f"{figures.human_recall or 0:.1%} for humans, {figures.object_recall or 0:.1%} for objects"
+        pairs = pluralize(figures.truths, "ground-truth pair")
+        say(f"pair recall: {figures.recall:.1%} of {pairs} (box recall: {boxes})")
     return figures
 
 
 def predict(
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGES", help="Picture files, and folders of them.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Predictions, which shoe score takes as they are.")],
-    vlm: Annotated[str, typer.Option(help="Model that is asked: a name of the hub or the endpoint, or a folder.")],
-    backend: Annotated[str, typer.Option(help="Who runs it: transformers, endpoint, vllm.")] = "transformers",
-    detector: Annotated[
-        str | None, typer.Option(help="Model that finds boxes: a name of the hub, or a folder.")
-    ] = None,
+    images: Annotated[list[Path], Argument(metavar="IMAGES", help="Image files, or folders of images.")],
+    out: Annotated[Path, Option("--out", "-o", help="Prediction file to write, for shoe score.")],
+    vlm: Annotated[str, Option(help="Vision-language model: name on the hub or at the endpoint, or a model folder.")],
+    backend: Annotated[
+        str, Option(help="Software that runs the model: transformers, endpoint or vllm.")
+    ] = "transformers",
+    detector: Annotated[str | None, Option(help="Object detection model: name on the hub, or a model folder.")] = None,
     detections: Annotated[
         Path | None,
-        typer.Option(help="Boxes from this file: COCO results, a folder of YOLO's, ours; with --detector, kept there."),
+        Option(
+            help="File of boxes: COCO results, a folder of YOLO label files, or the shoe format. "
+            "With --detector: file to write the boxes to."
+        ),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="What labels and numbers of boxes stand for: COCO JSON, data.yaml, or text.")
+        Path | None, Option(help="File that names the label and image IDs of the boxes: COCO JSON, data.yaml or text.")
     ] = None,
     pair_rule: Annotated[
-        str, typer.Option(help="Which boxes make pairs: upt, best, few-large, touching, all.")
+        str, Option(help="Rule that selects human-object pairs: upt, best, few-large, touching, all.")
     ] = "upt",
-    pairs: Annotated[Path | None, typer.Option(help="Pairs from this file, in place of boxes and a rule.")] = None,
+    pairs: Annotated[
+        Path | None, Option(help="File of human-object pairs, instead of boxes and a pairing rule.")
+    ] = None,
     visual: Annotated[
         str,
-        typer.Option(help="How a pair is shown: boxes, text, crop, crops, black, others-black, blur, none; a+b: both."),
+        Option(
+            help="How a pair is shown to the model: boxes, text, crop, crops, black, others-black, blur, none; "
+            "combine with +."
+        ),
     ] = "boxes",
-    way: Annotated[str, typer.Option(help="What is asked: phrase, yes-no, letters; image: all at once.")] = "phrase",
-    prompt: Annotated[Path | None, typer.Option(help="Prompt file in place of the shipped one.")] = None,
+    way: Annotated[
+        str, Option(help="Type of question: phrase, yes-no, letters, or image (one question per image).")
+    ] = "phrase",
+    prompt: Annotated[Path | None, Option(help="Prompt file to use instead of the shipped prompt.")] = None,
     confidence: Annotated[
-        str | None, typer.Option(help="Score from the answer: mean, first, product, minimum; yes; letter; none.")
+        str | None,
+        Option(
+            help="Score of an answer: mean, first, product or minimum (of token probabilities; --way phrase), yes or "
+            "letter (probability of the answer; --way yes-no, letters), or none."
+        ),
     ] = None,
     detector_power: Annotated[
-        float, typer.Option(min=0.0, help="Power of the detections' scores in the score; 0 leaves them out.")
+        float, Option(min=0.0, help="Exponent of the detection scores in the final score; 0 ignores them.")
     ] = 1.0,
-    answers: Annotated[Path | None, typer.Option(help="File of all raw answers; beside OUT if absent.")] = None,
+    answers: Annotated[Path | None, Option(help="File of all raw answers. Default: next to OUT.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="GROUP.NAME=VALUE", help="A setting of detector, pairs, visual, ask or vlm."),
+        Option(
+            "--set",
+            metavar="GROUP.NAME=VALUE",
+            help="Set an option of detector, pairs, visual, ask or vlm. May be repeated.",
+        ),
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose objects and verbs count.")] = DEFAULT,
+    dataset: Annotated[str, Option(help="Dataset that defines the objects and verbs.")] = DEFAULT,
     ground_truth: Annotated[
-        Path | None, typer.Option("--ground-truth", "-g", help="Say how many true pairs are asked about.")
+        Path | None, Option("--ground-truth", "-g", help="Annotation file, to report the recall of the pairs.")
     ] = None,
     max_cost: options.MaxCost = None,
-    max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
+    max_requests: Annotated[int | None, Option(min=0, help="Maximum number of requests to an endpoint.")] = None,
     shard: options.ShardText = None,
     engine: options.EngineText = "serial",
     gpus: options.Gpus = 0,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
+        bool, Option("--dry-run", help="Only detect boxes, form pairs and estimate tokens and cost.")
     ] = False,
     yes: options.Yes = False,
     json: options.Json = None,
 ) -> None:
-    """Find boxes, pair persons with objects, and ask a vision-language model what each pair does.
+    """Detect boxes, pair humans with objects, and ask a vision-language model about the interaction of each pair.
 
     Example: shoe predict images/ --detector facebook/detr-resnet-50 --vlm Qwen/Qwen3-VL-8B-Instruct --out mine.jsonl
 
-    Boxes, pairs and raw answers are kept in files beside OUT: stop the run however you like, and the same command goes
-    on where it ended, asking nothing twice. Another --confidence or --detector-power needs no model: all answers are
-    there. The first line of OUT names every choice. With --shard it does one part of the pictures; without, it first
-    takes over what the parts did. docs/predict.md has settings by group, and recipes.
+    Boxes, pairs and raw answers are saved in files next to OUT. You can stop a run at any time; the same command
+    resumes it and repeats no question. Changing --confidence or --detector-power reuses the saved answers. The first
+    line of OUT records all settings. With --shard only one part of the images is processed; a final run without --shard
+    merges all parts. docs/predict.md describes the settings of --set, with recipes.
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.documents import narrowed
-    from shoe.core.errors import OptionError
+    from shoe.core.documents import as_base_class
+    from shoe.core.errors import OptionError, pluralize
     from shoe.engines.base import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
@@ -174,29 +192,18 @@ def predict(
     from shoe.predict.confidence import NONE
     from shoe.predict.images import all_pictures
     from shoe.predict.parts import Files, of_part
-    from shoe.predict.settings import chosen
+    from shoe.predict.settings import parse_settings
 
     treat_sigterm_as_interrupt()
     refuse_overwrite((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
-    part, asking = None if shard is None else Shard.parse(shard), asking_engine(engine, gpus)
-    choices = chosen(
-        benchmark=benchmark(dataset),
-        model=vlm,
-        backend=backend,
-        detector=detector,
-        detections=detections,
-        pairs=pairs,
-        labels=labels,
-        rule=pair_rule,
-        visual=visual,
-        way=way,
-        prompt=prompt,
-        confidence=confidence,
-        power=detector_power,
-        settings=settings or (),
-    )
+    part, asking = None if shard is None else Shard.parse(shard), parse_engine(engine, gpus)
+    choices = parse_settings(
+        benchmark=benchmark(dataset), model=vlm, backend=backend, detector=detector, detections=detections, pairs=pairs,
+        labels=labels, rule=pair_rule, visual=visual, way=way, prompt=prompt, confidence=confidence,
+        power=detector_power, settings=settings or (),
+    )  # fmt: skip
     if gpus and choices.model.asks:
-        raise OptionError(f"--gpus {gpus:g}: found --backend {backend}, expected a model that workers run")
+        raise OptionError(f"--gpus {gpus:g}: found --backend {backend}, expected a backend that runs the model locally")
     files, every_picture = Files.beside(out, detections, answers), all_pictures(images, say)
     pictures = every_picture
     if part:
@@ -205,7 +212,7 @@ def predict(
     by, reach = choices.by, None
     if found:
         by = found.by | by
-        reach = tell_pairs(found, None if part else ground_truth, dataset, say)
+        reach = report_pairs(found, None if part else ground_truth, dataset, say)
     of_picture = {record.image: record for record in found.records} if found else {}
 
     def every() -> Any:
@@ -213,14 +220,14 @@ def predict(
 
     kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
     if merged := kept.merge(say):
-        say(f"{merged:,} lines of other files of answers were taken over")
+        say(f"merged {merged:,} lines from the answer files of other runs")
     plan = kept.plan(every)
-    _tell_plan(plan, choices.model)
+    _print_plan(plan, choices.model)
     if choices.model.asks and not dry_run and not yes:
         _confirm(plan, choices.model, max_cost)
     budget, seconds, written = Budget(max_cost, max_requests), None, None
     with (
-        cluster_of(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
+        open_cluster(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
         Progress("", "questions") as progress,
     ):
         probabilities = choices.scoring.policy != NONE
@@ -230,34 +237,30 @@ def predict(
             if measured:
                 seconds, count = measured
                 hours = f"{seconds * (left - count) / 3600:,.2g} hours"
-                progress.say(f"about {hours} to go: {seconds:.2g} s a question, over {count:,}")
+                progress.say(f"about {hours} left: {seconds:.2g} s per question, measured over {count:,} questions")
         states = None if dry_run else kept.ask_shown(every, budget, progress, probabilities=probabilities)
     files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":
-        say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
+        say("interrupted: all answers are saved, no predictions were written; run the same command to resume")
         raise KeyboardInterrupt
     if states is not None:
         _check_all(states, kept.path, budget.reason)
         if part:
-            say(_done_of(part, plan.total, len(pictures), len(every_picture), out))
+            done = f"{len(pictures):,} of {pluralize(len(every_picture), 'image')}, {pluralize(plan.total, 'question')}"
+            say(f"part {part}: {done}, all answered; run without --shard to merge all parts and write {out}")
         else:
-            written = _write(out, kept.of(every()), pictures, choices, by)
+            written = _write(out, kept.answers_to(every()), pictures, choices, by)
     if json is not None:
-        from shoe.report.schemas import Ceiling, Predict, Questions
+        from shoe.predict.scored import Ceiling, Predict, Questions
 
+        cost = plan.cost if choices.model.asks else None
         document = Predict(
             by=by,
             part=str(part) if part else None,
             pictures=len(pictures),
             pairs=found.count if found else None,
-            ceiling=narrowed(reach, Ceiling) if reach else None,
-            questions=Questions(
-                plan.total,
-                plan.known,
-                plan.text_tokens,
-                plan.answer_tokens,
-                cost=plan.cost if choices.model.asks else None,
-            ),
+            ceiling=as_base_class(reach, Ceiling) if reach else None,
+            questions=Questions(plan.total, plan.known, plan.text_tokens, plan.answer_tokens, cost=cost),
             seconds_per_question=seconds,
             predictions=written.predictions if written else None,
             tied=written.tied if written else None,
@@ -267,57 +270,50 @@ def predict(
         put_json(document, json)
 
 
-def _tell_plan(plan: Planned, config: BackendConfig) -> None:
-    from shoe.core.errors import many
+def _print_plan(plan: RunSize, config: BackendConfig) -> None:
+    from shoe.core.errors import pluralize
 
     price = ""
     if config.asks:
-        price = f", at most {plan.cost:,.4g} in the currency of the price" if plan.cost else ", of no known price"
-    asked = f"{many(plan.total, 'question')}, {plan.known:,} of them answered"
-    tokens = f"{plan.text_tokens:,} tokens to read and {plan.answer_tokens:,} to write"
-    say(f"{asked}; at most about {tokens}{price}" if plan.total > plan.known else asked)
+        price = f", cost at most {plan.cost:,.4g}" if plan.cost else ", cost unknown: no price is set"
+    questions = f"{pluralize(plan.total, 'question')}, {plan.known:,} already answered"
+    tokens = f"{plan.text_tokens:,} input tokens and {plan.answer_tokens:,} output tokens"
+    say(f"{questions}; at most about {tokens}{price}" if plan.total > plan.known else questions)
 
 
-def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> None:
-    """Ask before money is spent, or what nobody knows at the official endpoint."""
+def _confirm(plan: RunSize, config: BackendConfig, max_cost: float | None) -> None:
+    """Ask for confirmation if the run costs money, or if no price is set for the official endpoint."""
     from shoe.llm.endpoint import OFFICIAL
 
     unknown = config.price.is_free and getattr(config, "base_url", "").rstrip("/") == OFFICIAL
     if plan.total == plan.known or not (plan.cost or unknown):
         return
-    about = (
-        'what nobody has said (--set vlm.price=\'{"input": 2.5, "output": 10}\')' if unknown else f"{plan.cost:,.2f}"
-    )
+    example = 'an unknown amount (set the price with --set vlm.price=\'{"input": 2.5, "output": 10}\')'
+    about = example if unknown else f"{plan.cost:,.2f}"
     bound = "" if max_cost is None else f", {max_cost:g} at most"
-    confirm(f"Spend up to {about}{bound}", f"this run may cost {about}: --yes spends it, --dry-run says more")
+    confirm(f"Spend up to {about}{bound}", f"this run may cost {about}: add --yes to accept, or --dry-run for details")
 
 
 def _check_all(states: Any, path: Path, reason: str | None) -> None:
-    """Raise a ShoeError if a question has no answer: predictions without some would pass for whole."""
+    """Raise a ShoeError if a question has no answer, because incomplete predictions would look complete."""
     from shoe.core.errors import ShoeError
 
     if states["unasked"]:
-        asked = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
-        ended = f" (ended by --max-{reason})" if reason in ("cost", "requests") else ""
-        raise ShoeError(f"{path}: {asked}{ended}, nothing is written; the same command goes on from here")
+        answered = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
+        ended = f" (limit of --max-{reason} reached)" if reason in ("cost", "requests") else ""
+        raise ShoeError(f"{path}: {answered}{ended}, no predictions were written; run the same command to resume")
 
 
-def _done_of(part: Shard, questions: int, pictures: int, of_all: int, out: Path) -> str:
-    """Say what a run for one part came to."""
-    from shoe.core.errors import many
-
-    done = f"{pictures:,} of {many(of_all, 'picture')}, {many(questions, 'question')}, all answered"
-    return f"part {part}: {done}; without --shard, the command takes over all parts and writes {out}"
-
-
-def _write(out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any]) -> Written:
-    from shoe.core.errors import many
+def _write(
+    out: Path, answers: Any, pictures: Sequence[Picture], choices: PredictionSettings, by: dict[str, Any]
+) -> WrittenCounts:
+    from shoe.core.errors import pluralize
     from shoe.predict.scored import write_scored
 
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
     written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, by)
     tied = f", {written.tied / written.predictions:.1%} of them tied" if written.scores else ""
-    lost = "".join(f", {count:,} answers {what}" for count, what in
-                   ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
-    say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")
+    by_cause = {"refused": written.refused, "unparsable": written.unread}
+    lost = "".join(f", {count:,} answers {cause}" for cause, count in by_cause.items() if count)
+    say(f"{out}: {pluralize(written.predictions, 'prediction')} in {pluralize(len(pictures), 'image')}{tied}{lost}")
     return written

@@ -1,20 +1,20 @@
-"""``shoe prompt``: what to ask a vision-language model, so that its answers can be scored as they are."""
+"""``shoe prompt``: the recommended detection prompt for vision-language models."""
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 
 def prompt(
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of the answer, for structured output.")
+        bool, Option("--schema", help="Print the JSON schema of the answers, for structured output.")
     ] = False,
 ) -> None:
-    """Print the recommended prompt; score its answers with --boxes thousand.
+    """Print the recommended prompt. Score the answers with `shoe score --boxes thousand`.
 
     Example: shoe prompt > prompt.txt
     """
-    from shoe.core.io.files import shipped
+    from shoe.core.io.files import data_folder
 
     name = "detection.schema.json" if schema else "detection.txt"
-    print((shipped("prompts") / name).read_text("utf-8"), end="")
+    print((data_folder("prompts") / name).read_text("utf-8"), end="")

@@ -1,28 +1,28 @@
-"""``shoe resolve``: what a word may mean, and why."""
+"""``shoe resolve``: list the WordNet senses that a word or phrase may mean."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoe.core.errors import OptionError, printable, unknown_name
 
 
 def resolve(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="Words or phrases as a model may say them.")],
+    words: Annotated[list[str], Argument(metavar="WORD...", help="Words or phrases as in model predictions.")],
     phrase: Annotated[
-        bool, typer.Option("--phrase", help="Take each WORD as a phrase: how it is split, then what its words mean.")
+        bool, Option("--phrase", help="Parse each WORD as a phrase: print its parts, then the senses of its words.")
     ] = False,
-    pos: Annotated[str | None, typer.Option(help="verb or object; both if absent.")] = None,
-    glosses: Annotated[bool, typer.Option("--glosses", help="Show WordNet's definitions (extra llm).")] = False,
+    pos: Annotated[str | None, Option(help="Part of speech: verb or object. Default: both.")] = None,
+    glosses: Annotated[bool, Option("--glosses", help="Show WordNet definitions (requires the extra llm).")] = False,
 ) -> None:
-    """List the WordNet senses that each word may mean, in order of preference, and how each was found.
+    """List the WordNet senses of each word in order of preference, with the rule that found each sense.
 
     Examples: shoe resolve "sitting on" "hot dogs" --pos verb; shoe resolve --phrase "a man wearing a helmet rides a
     brown horse"
 
-    Alternatives, which all count, stand between " / ", the best one first.
+    Alternative words are separated by " / ", the best first; all of them count in scoring.
     """
     from shoe.lexicon.expressions import POS, Part
     from shoe.lexicon.phrases.parse import LONGEST_PHRASE
@@ -38,7 +38,7 @@ def resolve(
         raise OptionError("WORD: found '', expected a word or phrase")
     parts = [part for part in POS if pos in (None, part)]
     blocks = []
-    wanted: dict[tuple[str, Part], None] = {}  # in their order, each once
+    wanted: dict[tuple[str, Part], None] = {}  # a dict serves as an ordered set
     for word in words:
         if not phrase:
             wanted |= dict.fromkeys((word, part) for part in parts)
@@ -59,10 +59,7 @@ def resolve(
         if not resolution.candidates:
             blocks.append(f"{title}: unresolved, no sense in WordNet")
             continue
-        rows = [["sense", "lemma", "found by", "gloss"]]
-        rows += [
-            [sense.name, sense.lemma, sense.reason, definitions.get(sense.name, "")] for sense in resolution.candidates
-        ]
-        rows = [row if glosses else row[:-1] for row in rows]
-        blocks.append("\n".join([title, *aligned(rows)]))
+        rows = [(each.name, each.lemma, each.reason, definitions.get(each.name, "")) for each in resolution.candidates]
+        rows.insert(0, ("sense", "lemma", "found by", "gloss"))
+        blocks.append("\n".join([title, *aligned([row if glosses else row[:-1] for row in rows])]))
     print("\n\n".join(blocks))

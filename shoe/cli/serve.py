@@ -1,4 +1,4 @@
-"""``shoe serve``: a metric service, in thin commands."""
+"""``shoe serve``: run and administrate a metric service."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
@@ -21,17 +22,15 @@ if TYPE_CHECKING:
 
     from shoe.service.folder import Folder
 
-# What commands of a service share: its folder, and what may be missing.
-
-FolderPath = Annotated[Path, typer.Argument(help="The service's folder.")]
+FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 
 
 @contextmanager
-def serving() -> Iterator[None]:
-    """Within it, the service's own libraries may be missing; what goes wrong in the background is one line each."""
+def service_context() -> Iterator[None]:
+    """Context manager of service commands: warnings become log lines, a missing library a MissingExtraError."""
     from shoe.core.errors import MissingExtraError
 
-    gc.enable()  # other commands end before it pays
+    gc.enable()  # disabled at the start of every command, as short commands do not profit from it
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
         yield
@@ -42,11 +41,15 @@ def serving() -> Iterator[None]:
 
 
 @contextmanager
-def opened(
+def open_service(
     folder: Path, action: str | None = None, object: str | None = None, create: bool = False
 ) -> Iterator[Folder]:
-    """The folder of a service, which no mistyped name makes; what is done to it goes into its audit log."""
-    with serving():
+    """Yield the opened folder of a service; if ``action`` is given, record this action in the audit log on success.
+
+    ``object``: name of what the action changed, for the audit log. With ``create``, a missing folder is created;
+    otherwise it is an error, so that mistyped names are noticed.
+    """
+    with service_context():
         from shoe.service import tokens
         from shoe.service.folder import Folder
 
@@ -59,26 +62,24 @@ def opened(
             made.close()
 
 
-# ``shoe serve token``: who may read, submit, and run a service.
-
-tokens_app = typer.Typer(
-    help="Make, list and revoke tokens: who may read, submit, and run the service.",
-)
+tokens_app = typer.Typer(help="Create, list and revoke access tokens: to read, to submit and to administrate.")
 
 
 @tokens_app.command("new")
 def new_token(
     folder: FolderPath,
-    name: Annotated[str, typer.Argument(help="What it is for, as ci.")],
-    team: Annotated[str, typer.Option(help="Whose runs it sees and makes.")],
-    scope: Annotated[list[str] | None, typer.Option(help="read, submit or admin; each allows those before it.")] = None,
-    days: Annotated[float | None, typer.Option(help="Until it expires.")] = None,
+    name: Annotated[str, Argument(help="Name of the token, e.g. ci.")],
+    team: Annotated[str, Option(help="Team whose runs the token can read and create.")],
+    scope: Annotated[
+        list[str] | None, Option(help="Scope: read, submit (includes read) or admin (includes both). Default: submit.")
+    ] = None,
+    days: Annotated[float | None, Option(help="Days until the token expires. Default: never.")] = None,
 ) -> None:
-    """Make a token and print it, this once.
+    """Create a token and print it. The token is printed only once.
 
     Example: shoe serve token new lab ci --team vision --days 90
     """
-    with opened(folder, "token new", f"{name} of {team}") as place:
+    with open_service(folder, "token new", f"{name} of {team}") as place:
         from shoe.service.tokens import new_token as new
 
         print(new(place, name, team, scope or ("submit",), days))
@@ -86,7 +87,7 @@ def new_token(
 
 @tokens_app.command("list")
 def list_tokens(folder: FolderPath) -> None:
-    """List tokens by how they begin; what they are is not known here.
+    """List tokens by their first characters. The service stores only hashes, so full tokens cannot be shown.
 
     Example: shoe serve token list lab
     """
@@ -97,39 +98,36 @@ def list_tokens(folder: FolderPath) -> None:
     def day(at: float | None) -> str:
         return "-" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
-    with opened(folder) as place:
+    with open_service(folder) as place:
         from shoe.service.tokens import tokens
 
-        rows: list[tuple[str, ...]] = [
-            ("token", "name", "team", "scopes", "created", "expires", "last used", "revoked")
-        ]
-        for of in tokens(place):
-            days = map(day, (of.created, of.expires, of.last_used, of.revoked))
-            rows.append((f"{of.prefix}...", of.name, of.team, " ".join(of.scopes), *days))
+        rows = [["token", "name", "team", "scopes", "created", "expires", "last used", "revoked"]]
+        for token in tokens(place):
+            days = map(day, (token.created, token.expires, token.last_used, token.revoked))
+            rows.append([f"{token.prefix}...", token.name, token.team, " ".join(token.scopes), *days])
         print("\n".join(aligned(rows)))
 
 
 @tokens_app.command("revoke")
 def revoke_token(
-    folder: FolderPath, token: Annotated[str, typer.Argument(help="How it begins, as in the list.")]
+    folder: FolderPath, token: Annotated[str, Argument(help="First characters of the token, as in the list.")]
 ) -> None:
-    """Take a token back, and the logins made with it.
+    """Revoke a token and all logins made with it.
 
     Example: shoe serve token revoke lab shoe_Ab12C
     """
-    with opened(folder, "token revoke", token) as place:
+    with open_service(folder, "token revoke", token) as place:
         from shoe.service.tokens import revoke
 
-        taken = revoke(place, token.removesuffix("..."))
-        print(f"{taken.prefix}...: revoked")
+        print(f"{revoke(place, token.removesuffix('...')).prefix}...: revoked")
 
 
 _START = "start"
-"""The command that a folder stands for, as in ``shoe serve FOLDER``."""
+"""The command that runs if a folder is given instead of a command: ``shoe serve FOLDER``."""
 
 
 class _Group(typer.core.TyperGroup):
-    """A group whose first word may be the folder to serve."""
+    """Command group that also accepts a folder instead of a command name."""
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
@@ -140,109 +138,99 @@ class _Group(typer.core.TyperGroup):
 
 app = typer.Typer(
     cls=_Group,
-    help="Run a metric service: predictions come in over HTTP, results are seen in a browser. "
-    "shoe serve FOLDER starts one; options of that: shoe serve start --help.",
+    help="Run a metric service: submit predictions over HTTP, view results in a browser. "
+    "`shoe serve FOLDER` starts a service; `shoe serve start --help` lists its options.",
 )
 app.add_typer(tokens_app, name="token")
 
-_Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
-_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+_Host = Annotated[str, Option(help="Address to listen on. Tokens are required unless it is a loopback address.")]
+_Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 selects a free port.")]
 _PORT = 8017
-_ENGINES = "processes (of this machine), ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT"
+_ENGINES = "processes (local), ray (the cluster at RAY_ADDRESS, or a local one), ray:HOST:PORT, ray://HOST:PORT"
 
 
 @app.command(_START)
 def start(
-    folder: Annotated[Path, typer.Argument(help="The service's folder; made where there is none.")],
+    folder: Annotated[Path, Argument(help="Folder of the service; created if missing.")],
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
     name: Annotated[
-        list[str] | None, typer.Option(help="Host name by which a proxy passes requests on; again for more.")
+        list[str] | None, Option(help="Host name under which a proxy forwards requests. May be repeated.")
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=1, max=256, help="Jobs at once, each a process of its own. Default: 1; on a cluster one for each core."
+        Option(
+            min=1, max=256, help="Number of concurrent jobs, each a process. Default: 1; on a cluster one per core."
         ),
     ] = None,
-    memory: Annotated[float, typer.Option(min=0.5, help="Gigabytes that a job may have.")] = 16.0,
-    minutes: Annotated[float, typer.Option(min=0.1, help="Minutes that a job may take.")] = 60.0,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Demand tokens on this machine's own address, too.")] = False,
-    engine: Annotated[str, typer.Option(help=f"Who does the jobs: {_ENGINES}.")] = "processes",
+    memory: Annotated[float, Option(min=0.5, help="Memory limit of a job, in gigabytes.")] = 16.0,
+    minutes: Annotated[float, Option(min=0.1, help="Time limit of a job, in minutes.")] = 60.0,
+    tokens: Annotated[bool, Option("--tokens", help="Require tokens on a loopback address, too.")] = False,
+    engine: Annotated[str, Option(help=f"Where jobs run: {_ENGINES}.")] = "processes",
 ) -> None:
-    """Start the service: shoe serve FOLDER. The first start prints a token for who runs it.
+    """Start the service. The first start prints an administrator token.
 
-    Jobs that a stopped or killed server left are done when it starts again.
+    Jobs that were unfinished when the server stopped or was killed run after the next start.
 
     Example: shoe serve lab --port 8017
     """
-    with serving():
+    with service_context():
         from shoe.service.folder import Folder
         from shoe.service.process import Limits
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
-        names = tuple(map(_host_name, name or ()))
-        settings = Settings(host=host, port=port, names=names, always_tokens=tokens)
+        settings = Settings(host=host, port=port, names=tuple(map(_host_name, name or ())), always_tokens=tokens)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
-        cluster = _cluster(engine)
-        serve(
-            Folder.open(folder),
-            settings,
-            children=jobs,
-            limits=limits,
-            cluster=cluster,
-            tell=partial(print, flush=True),
-        )
+        cluster, place, progress = _cluster(engine), Folder.open(folder), partial(print, flush=True)
+        serve(place, settings, children=jobs, limits=limits, cluster=cluster, progress=progress)
 
 
 @app.command()
 def demo(
-    folder: Annotated[
-        Path | None, typer.Argument(help="Where to keep it; a folder that is removed at the end unless given.")
-    ] = None,
+    folder: Annotated[Path | None, Argument(help="Folder for the service. Default: a temporary folder.")] = None,
     host: _Host = "127.0.0.1",
     port: _Port = _PORT,
 ) -> None:
-    """Start a service with the packaged sample: its ground truth, its runs, scored, and a leaderboard.
+    """Start a service with the packaged sample: a ground truth, scored runs and a leaderboard.
 
     Example: shoe serve demo
     """
     from tempfile import TemporaryDirectory
 
-    with serving(), TemporaryDirectory(prefix="shoe-") as temporary:
-        from shoe.cli.output import telling
+    with service_context(), TemporaryDirectory(prefix="shoe-") as temporary:
+        from shoe.cli.output import show_progress
         from shoe.service.demo import fill
         from shoe.service.folder import Folder
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
         place = Folder.open(folder or Path(temporary) / "demo")
-        with telling() as tell:
-            fill(place, tell)
-        serve(place, Settings(host=host, port=port), tell=partial(print, flush=True))
+        with show_progress() as progress:
+            fill(place, progress)
+        serve(place, Settings(host=host, port=port), progress=partial(print, flush=True))
 
 
 @app.command("add-truth")
 def add_truth(
     folder: FolderPath,
-    name: Annotated[str, typer.Argument(help="That submissions name it by.")],
-    file: Annotated[Path, typer.Argument(help="Annotation file; it is copied.")],
+    name: Annotated[str, Argument(help="Name of the ground truth in submissions.")],
+    file: Annotated[Path, Argument(help="Annotation file; the service keeps a copy.")],
     dataset: options.Dataset = DEFAULT,
     split: Annotated[
-        str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")
+        str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")
     ] = None,
     classes: options.Classes = None,
     image_labels: options.ImageLabels = None,
     shown: Annotated[
-        bool, typer.Option("--shown", help="Let its boxes and labels be seen in reports; else they stay here.")
+        bool, Option("--shown", help="Show ground-truth boxes and labels in reports. Default: hidden.")
     ] = False,
 ) -> None:
-    """Register a ground truth; makes the folder where there is none. The service may be running.
+    """Register a ground truth. The folder is created if missing; the service may be running.
 
     Example: shoe serve add-truth lab hico-det instances_test2015.json
     """
-    with opened(folder, "add-truth", name, create=True) as place:
+    with open_service(folder, "add-truth", name, create=True) as place:
         from shoe.service.truths import add_truth as add
 
         made = add(place, name, file, dataset, split=split, classes=classes, image_labels=image_labels, shown=shown)
@@ -252,14 +240,14 @@ def add_truth(
 @app.command("add-map")
 def add_map(
     folder: FolderPath,
-    name: Annotated[str, typer.Argument(help="That submissions name it by.")],
-    map: Annotated[Path, typer.Argument(help="Folder of the map; it is copied.")],
+    name: Annotated[str, Argument(help="Name of the map in submissions.")],
+    map: Annotated[Path, Argument(help="Folder of the map; the service keeps a copy.")],
 ) -> None:
-    """Register a similarity map beside those that shoe has. The service may be running.
+    """Register a similarity map in addition to the shipped maps. The service may be running.
 
     Example: shoe serve add-map lab our-map maps/our-map
     """
-    with opened(folder, "add-map", name) as place:
+    with open_service(folder, "add-map", name) as place:
         from shoe.service.truths import add_map as add
 
         made = add(place, name, map)
@@ -269,59 +257,60 @@ def add_map(
 @app.command("add-board")
 def add_board(
     folder: FolderPath,
-    name: Annotated[str, typer.Argument(help="That submissions name it by.")],
-    truth: Annotated[str, typer.Option("--truth", "-t", help="Its ground truth.")],
-    title: Annotated[str | None, typer.Option(help="What people read.")] = None,
+    name: Annotated[str, Argument(help="Name of the leaderboard in submissions.")],
+    truth: Annotated[str, Option("--truth", "-t", help="Name of a registered ground truth.")],
+    title: Annotated[str | None, Option(help="Title on the page. Default: the name.")] = None,
     protocol: options.Protocols = None,
     similarity: Annotated[
-        str, typer.Option(help="Similarity map: shoe's own, a registered one, or 'dataset': the dataset's own.")
+        str, Option(help="Similarity map: a shipped or registered map, or 'dataset' for the dataset's default.")
     ] = "dataset",
     option: options.ProtocolOptions = None,
-    figure: Annotated[str, typer.Option(help="That ranks, as strict:hico-det:full.")] = "semantic:map",
+    figure: Annotated[str, Option(help="Metric that ranks submissions, e.g. strict:hico-det:full.")] = "semantic:map",
     quota: Annotated[
-        int | None, typer.Option(min=1, help="Submissions of a team in a day; failed ones are free.")
+        int | None, Option(min=1, help="Maximum submissions per team in 24 hours; failed runs do not count.")
     ] = None,
-    hidden: Annotated[bool, typer.Option("--hidden", help="Keep its results back, until show-board.")] = False,
+    hidden: Annotated[bool, Option("--hidden", help="Hide the results until `shoe serve show-board`.")] = False,
 ) -> None:
-    """Open a leaderboard. Where it is hidden or has a quota, its ground truth is scored on for leaderboards alone.
+    """Create a leaderboard.
+
+    If the leaderboard is hidden or has a quota, its ground truth can only be used by submissions to leaderboards.
 
     Example: shoe serve add-board lab challenge --truth hico-det --quota 5 --hidden
     """
-    with opened(folder, "add-board", name) as place:
+    with open_service(folder, "add-board", name) as place:
         from shoe.service.boards import add_board as add
         from shoe.service.types import Request
 
-        asked = Request(
-            truth=truth, protocols=tuple(protocol or ()), similarity=similarity, options=tuple(option or ())
-        )
-        made = add(place, name, asked, title=title, figure=figure, quota=quota, hidden=hidden)
+        protocols, settings = tuple(protocol or ()), tuple(option or ())
+        request = Request(truth=truth, protocols=protocols, similarity=similarity, options=settings)
+        made = add(place, name, request, title=title, figure=figure, quota=quota, hidden=hidden)
         print(f"{made.name}: ranked by {made.figure} on {made.truth}")
 
 
 @app.command("show-board")
 def show_board(
     folder: FolderPath,
-    name: Annotated[str, typer.Argument(help="Of the leaderboard.")],
-    hide: Annotated[bool, typer.Option("--hide", help="Keep its results back again.")] = False,
+    name: Annotated[str, Argument(help="Name of the leaderboard.")],
+    hide: Annotated[bool, Option("--hide", help="Hide the results again.")] = False,
 ) -> None:
-    """Let all see the results of a leaderboard that was hidden.
+    """Show the results of a hidden leaderboard to everyone.
 
     Example: shoe serve show-board lab challenge
     """
-    with opened(folder, "show-board", f"{name} hidden" if hide else name) as place:
+    with open_service(folder, "show-board", f"{name} hidden" if hide else name) as place:
         from shoe.service.boards import show_board as show
 
         made = show(place, name, hidden=hide)
-        print(f"{made.name}: results are {'kept back' if made.hidden else 'shown'}")
+        print(f"{made.name}: results are {'hidden' if made.hidden else 'shown'}")
 
 
 @app.command()
-def backup(folder: FolderPath, target: Annotated[Path, typer.Argument(help="A new folder; it appears whole.")]) -> None:
-    """Copy the service's folder while it runs, every file checked on the way.
+def backup(folder: FolderPath, target: Annotated[Path, Argument(help="New folder for the backup.")]) -> None:
+    """Back up the folder of a service, which may be running. Every file is verified while copying.
 
     Example: shoe serve backup lab backups/2026-11-22
     """
-    with serving():
+    with service_context():
         from shoe.service.backup import backup as copy
 
         made = copy(folder, target)
@@ -330,31 +319,30 @@ def backup(folder: FolderPath, target: Annotated[Path, typer.Argument(help="A ne
 
 @app.command()
 def restore(
-    copy: Annotated[Path, typer.Argument(help="A folder that backup made.")],
-    folder: Annotated[Path, typer.Argument(help="A new or empty folder.")],
+    copy: Annotated[Path, Argument(help="Backup created by `shoe serve backup`.")],
+    folder: Annotated[Path, Argument(help="New or empty folder for the service.")],
 ) -> None:
-    """Make a service's folder from a backup, every file of which is checked.
+    """Restore the folder of a service from a backup. Every file is verified.
 
     Example: shoe serve restore backups/2026-11-22 lab
     """
-    with serving():
+    with service_context():
         from shoe.service.backup import restore as put_back
 
         made = put_back(copy, folder)
-        print(
-            f"{folder}: {made.files:,} files, {made.size / 1e6:,.1f} MB, and the database; shoe serve {folder} starts"
-        )
+        size = f"{made.files:,} files, {made.size / 1e6:,.1f} MB"
+        print(f"{folder}: {size}, and the database; start the service with `shoe serve {folder}`")
 
 
 @app.command()
 def export(
-    folder: FolderPath, target: Annotated[Path, typer.Argument(help="A new folder, or a site to replace.")]
+    folder: FolderPath, target: Annotated[Path, Argument(help="New folder, or an exported site to replace.")]
 ) -> None:
-    """Write all that everybody may see as files: a site that works from disk, without the server.
+    """Export everything that is public as a static site, which works from disk without the server.
 
     Example: shoe serve export lab site
     """
-    with opened(folder) as place:
+    with open_service(folder) as place:
         from shoe.service.backup import export as write
 
         pages = write(place, target)
@@ -363,14 +351,13 @@ def export(
 
 @app.command()
 def doctor(
-    folder: FolderPath,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove files that nothing refers to.")] = False,
+    folder: FolderPath, clean: Annotated[bool, Option("--clean", help="Remove unreferenced files.")] = False
 ) -> None:
-    """Look for what is wrong with a service's folder or a backup: exit code 2 where something is lost or broken.
+    """Check the folder of a service or a backup for problems. Exit code 2 if files are missing or damaged.
 
     Example: shoe serve doctor lab
     """
-    with serving():
+    with service_context():
         from shoe.service import backup as copies
 
         found = copies.doctor(folder)
@@ -381,20 +368,20 @@ def doctor(
             print(f"removed {copies.clean(folder):,} files")
         if any(each.harmful for each in found):
             sys.exit(2)
-        print("nothing is lost or broken")
+        print("no missing or damaged files")
 
 
 def _refuse_misspelt_command(word: str, commands: Iterable[str]) -> None:
-    """Raise an OptionError for a name that is nearly a command's, instead of making a folder of it."""
-    from shoe.core.errors import OptionError, meant, quote
+    """Raise an OptionError for a word similar to a command name, so that no folder of that name is created."""
+    from shoe.core.errors import OptionError, did_you_mean, quote
 
-    hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
+    hint = None if Path(word).exists() or "/" in word or word.startswith("-") else did_you_mean(word, commands)
     if hint is not None:
-        raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} a folder: ./{word})")
+        raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} for a folder: ./{word})")
 
 
 def _cluster(engine: str) -> str | None:
-    """The address of a cluster, as ``ray.init`` has it; None for this machine's own processes."""
+    """Return the address of a Ray cluster in the form of ``ray.init``, or None for local processes."""
     from shoe.core.errors import OptionError, quote
 
     name, colon, more = engine.partition(":")
@@ -405,10 +392,10 @@ def _cluster(engine: str) -> str | None:
     return engine if more.startswith("//") else more
 
 
-def _host_name(said: str) -> str:
-    """A name as requests have it in their Host header; an address has more."""
+def _host_name(name: str) -> str:
+    """Return a host name in lower case, as compared with Host headers."""
     from shoe.core.errors import OptionError, quote
 
-    if not re.fullmatch(r"[\w.-]+", said, re.ASCII):
-        raise OptionError(f"--name: found {quote(said)}, expected a host name alone, as shoe.example.org")
-    return said.lower()
+    if not re.fullmatch(r"[\w.-]+", name, re.ASCII):
+        raise OptionError(f"--name: found {quote(name)}, expected a host name such as shoe.example.org")
+    return name.lower()

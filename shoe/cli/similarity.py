@@ -1,29 +1,31 @@
-"""``shoe similarity``: explain one value."""
+"""``shoe similarity``: explain the similarity of a class and a predicted word."""
 
 from __future__ import annotations
 
 import sys
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from shoe.cli import options
 from shoe.cli.output import put_json
 
 
 def similarity(
-    a: Annotated[str, typer.Argument(help="A class: a synset (ride.v.01), a class's word (ride), or an interaction.")],
-    b: Annotated[
-        str, typer.Argument(help="What a model predicted: a word (straddling), or an interaction (straddle pony).")
-    ],
-    similarity: Annotated[str, typer.Option(help="Shipped map, map folder, identity, path or wup.")] = "hico-det",
-    ensemble: Annotated[str, typer.Option(help="mean, median, majority or majority-mean of the raters.")] = "mean",
-    pos: Annotated[str | None, typer.Option(help="verb or object, for a word that is both.")] = None,
-    combine: Annotated[str, typer.Option(help="arithmetic, geometric or minimum of verb and object.")] = "arithmetic",
-    weight: Annotated[float, typer.Option(help="Weight of the verb, 0 to 1.")] = 0.5,
+    a: Annotated[str, Argument(help="Class: a synset (ride.v.01), a word (ride), or an interaction (ride horse).")],
+    b: Annotated[str, Argument(help="Predicted text: a word (straddling), or an interaction (straddle pony).")],
+    similarity: Annotated[str, Option(help="Similarity: shipped map, map folder, identity, path or wup.")] = "hico-det",
+    ensemble: Annotated[
+        str, Option(help="How ratings are aggregated: mean, median, majority or majority-mean.")
+    ] = "mean",
+    pos: Annotated[str | None, Option(help="Part of speech, for a word that is both: verb or object.")] = None,
+    combine: Annotated[
+        str, Option(help="How verb and object similarity are combined: arithmetic or geometric mean, or minimum.")
+    ] = "arithmetic",
+    weight: Annotated[float, Option(help="Weight of the verb similarity, 0 to 1.")] = 0.5,
     json: options.Json = None,
 ) -> None:
-    """Explain how similar a class and a word are: senses, ratings of each rater, what was never rated.
+    """Explain how similar a class and a word are: senses, the rating of each rater, and unrated pairs.
 
     Examples: shoe similarity ride straddling; shoe similarity "ride horse" "straddle pony"; shoe similarity ride.v.01
     mount --similarity wup
@@ -38,7 +40,5 @@ def similarity(
         print("\n".join(similarity_lines(found)))
         classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
         if found.interaction is None and f"{a} {b}" in classes.labels:
-            print(
-                f'"{a} {b}" is a class: compare interactions as shoe similarity "{a} {b}" "VERB OBJECT"',
-                file=sys.stderr,
-            )
+            advice = f'to compare interactions, run `shoe similarity "{a} {b}" "VERB OBJECT"`'
+            print(f'"{a} {b}" is a class; {advice}', file=sys.stderr)

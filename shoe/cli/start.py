@@ -1,4 +1,4 @@
-"""The start of every command: what is plain without typer, and every error that is the user's as one line."""
+"""Start of every command: fast paths without typer, and one-line messages for user errors."""
 
 import gc
 import os
@@ -14,38 +14,38 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from shoe.cli import score
 from shoe.core.errors import ShoeError
-from shoe.core.io.files import streams_kept
+from shoe.core.io.files import cached_streams
 from shoe.lexicon import ENVIRONMENT
 
-# A fast reader of plain command lines: typer needs longer to read one than a small file takes to score.
+# A fast parser of simple command lines, because typer needs longer to parse one than scoring a small file takes.
 #
 # Typer's own reader imports pydantic and makes a validator of each parameter. ``shoe score`` of the demo's detections
 # took 1.75 s with this reader and 2.28 s with typer's (fastest of 20 runs each, in turn; medians of the processor time:
-# 2.30 s and 2.72 s; typer 0.29.2, a busy machine with two cores). Help, mistakes and all that is written in another way
-# are left to typer, which reads the same declarations.
+# 2.30 s and 2.72 s; typer 0.29.2, a busy machine with two cores). Help, errors and all other forms of command lines are
+# left to typer, which reads the same declarations.
 
 
-def declared(command: Callable[..., None]) -> dict[str, tuple[Any, ArgumentInfo | OptionInfo]]:
-    """Return the type and the declaration of each parameter."""
+def declarations(command: Callable[..., None]) -> dict[str, tuple[Any, ArgumentInfo | OptionInfo]]:
+    """Return the type and the typer declaration of each parameter, by parameter name."""
     hints = get_type_hints(command, include_extras=True)
     return {name: (hint.__origin__, hint.__metadata__[0]) for name, hint in hints.items() if name != "return"}
 
 
-def names_of(name: str, option: OptionInfo) -> list[str]:
-    """Return the words that stand for an option on the command line."""
-    # Within Annotated, typer.Option takes the first name for a default, and typer puts that right later.
+def option_names(name: str, option: OptionInfo) -> list[str]:
+    """Return the spellings of an option on the command line, e.g. ["--option", "-o"]."""
+    # Within Annotated, typer.Option stores the first name as the default value; typer corrects this later.
     given = [word for word in (option.default, *(option.param_decls or ())) if isinstance(word, str)]
     return given or [f"--{name.replace('_', '-')}"]
 
 
-def read(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return a command's arguments as a command line gives them; None if typer has to read it."""
-    parameters = declared(command)
+def parse_arguments(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] | None:
+    """Return the keyword arguments of a command parsed from a command line, or None if typer has to parse it."""
+    parameters = declarations(command)
     options = {
         written: name
         for name, (_, how) in parameters.items()
         if isinstance(how, OptionInfo)
-        for written in names_of(name, how)
+        for written in option_names(name, how)
     }
     positional = [name for name, (_, how) in parameters.items() if isinstance(how, ArgumentInfo)]
     found: dict[str, Any] = {}
@@ -70,45 +70,44 @@ def read(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] |
         if get_origin(kind) is list:
             found.setdefault(name, []).append(get_args(kind)[0](value))
         else:
-            found[name] = kind(value)  # the last one of an option that is given twice
+            found[name] = kind(value)  # if an option is repeated, the last value counts, as in typer
     required = len(parameters) - len(command.__defaults__ or ())
     return found if found.keys() >= set(list(parameters)[:required]) else None
 
 
 _NOT_LOADED = ("failed to map segment", "annot allocate memory")
-"""What the system's loader says of a compiled library for which there is no memory."""
-
+"""Parts of the messages of the dynamic loader if memory is insufficient for a shared library."""
 _LEXICON = "--lexicon"
-"""Before the command: the file of a compiled lexicon, instead of WordNet 3.0."""
+"""Global option before the command: file of a compiled lexicon to use instead of WordNet 3.0."""
 _ASKS_FOR_OPTIONS = {("-o", "help"), ("--option", "help"), "--option=help"}
 
 
 def start() -> None:
-    """Run the command that the command line names; what the user can fix ends it with one line and exit code 2."""
-    # One command a process: what reference counts do not free, its end does. Collecting costs a small run a tenth.
+    """Run the command of the command line; print user errors as one line and exit with code 2."""
+    # A process runs one command, so garbage is freed at its end. Collection would cost a small run 10 % of its time.
     gc.disable()
-    # OpenBLAS takes memory for each thread when it is loaded, and hangs or crashes where a limit leaves it none.
+    # OpenBLAS allocates memory per thread when loaded, and hangs or crashes if a memory limit prevents this.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # A terminal that knows only ASCII gets \\u0394 for what it cannot show, not a traceback.
+            # An ASCII terminal shows an escape such as \\u0394 for other characters, instead of a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
-        with streams_kept():
+        with cached_streams():
             _run(sys.argv[1:])
-        print(end="", flush=True)  # which is nothing where standard output is closed
+        print(end="", flush=True)  # does nothing if standard output is closed
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)
     except (MemoryError, ImportError) as error:
-        if isinstance(error, ImportError) and not any(said in str(error) for said in _NOT_LOADED):
+        if isinstance(error, ImportError) and not any(part in str(error) for part in _NOT_LOADED):
             raise
-        print("shoe: there is not enough memory for what was given", file=sys.stderr)
+        print("shoe: not enough memory for this input", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
-        # The reader of a pipe that has gone away is no news; a full disk is. Nothing more can be written either way.
+        # A closed pipe (e.g. `| head`) is not an error; a full disk is. In both cases nothing more can be written.
         if not isinstance(error, BrokenPipeError):
-            print(f"shoe: the output cannot be written: {error.strerror}", file=sys.stderr)
+            print(f"shoe: cannot write the output: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2 if not isinstance(error, BrokenPipeError) else 0)
 
@@ -120,7 +119,7 @@ def _run(words: list[str]) -> None:
     if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
         _load_numpy()
     match words:
-        # What is plain need not wait for typer, which takes as long to import as the demo takes.
+        # These cases do not need typer, whose import takes as long as the demo.
         case ["demo"]:
             from shoe.cli.demo import demo
 
@@ -131,7 +130,7 @@ def _run(words: list[str]) -> None:
             print(__version__)
         case ["score", *rest] if _ASKS_FOR_OPTIONS & {*rest, *pairwise(rest)}:
             score.print_options()
-        case ["score", *rest] if (given := read(score.score, rest)) is not None:
+        case ["score", *rest] if (given := parse_arguments(score.score, rest)) is not None:
             score.score(**given)
         case _:
             from shoe.cli.app import run
@@ -140,21 +139,21 @@ def _run(words: list[str]) -> None:
 
 
 def _run_with(lexicon: str, words: list[str]) -> None:
-    """Run a command with other words than WordNet's, which the processes that it starts have, too."""
+    """Run a command with a compiled lexicon; its child processes use the lexicon through an environment variable."""
     _load_numpy()
-    from shoe.lexicon.store import load_lexicon, using
+    from shoe.lexicon.store import load_lexicon, use_lexicon
 
     os.environ[ENVIRONMENT] = os.path.abspath(lexicon)
-    with using(load_lexicon(lexicon)):
+    with use_lexicon(load_lexicon(lexicon)):
         _run(words)
 
 
 def _load_numpy() -> None:
-    """Import NumPy without being interrupted: an exception in its C code becomes a "bad install", or a crash."""
+    """Import NumPy with SIGINT blocked, because an interrupt in its C code crashes or reports a broken installation."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         return
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        import numpy  # noqa: F401 - it is loaded for all that imports it later
+        import numpy  # noqa: F401 - loads it for later imports
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)

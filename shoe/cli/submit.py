@@ -1,4 +1,4 @@
-"""``shoe submit``: the main job, done by a metric service."""
+"""``shoe submit``: score predictions at a metric service."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoe.cli import options
-from shoe.cli.output import telling
+from shoe.cli.output import show_progress
 
 if TYPE_CHECKING:
     from shoe.service.types import Run
@@ -21,32 +21,34 @@ _REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
 
 def submit(
     predictions: options.Predictions,
-    server: Annotated[str, typer.Option(envvar="SHOE_SERVER", help="Address of the service.")],
+    server: Annotated[str, Option(envvar="SHOE_SERVER", help="Address of the service.")],
     truth: Annotated[
-        str | None, typer.Option("--truth", "-t", help="Name of the ground truth there, where it has several.")
+        str | None, Option("--truth", "-t", help="Name of the ground truth, if the service has several.")
     ] = None,
     protocol: options.Protocols = None,
-    similarity: Annotated[str | None, typer.Option(help="Name of a similarity map at the service.")] = None,
+    similarity: Annotated[str | None, Option(help="Name of a similarity map registered at the service.")] = None,
     option: options.ProtocolOptions = None,
     boxes: options.Boxes = None,
     scores: options.Scores = None,
     format: options.Format = None,
     subset: options.Subset = None,
-    name: Annotated[str | None, typer.Option(help="What the predictions are called; else as their file.")] = None,
+    bad_boxes: options.BadBoxes = "refuse",
+    name: Annotated[str | None, Option(help="Name of the run. Default: the file name of the predictions.")] = None,
     board: Annotated[
-        str | None, typer.Option(help="Leaderboard to stand in; it says truth, protocols and options.")
+        str | None, Option(help="Leaderboard to submit to; it determines truth, protocols and options.")
     ] = None,
-    public: Annotated[bool, typer.Option("--public", help="Let all see the run, not only the team.")] = False,
+    public: Annotated[bool, Option("--public", help="Make the run visible to everyone, not only the team.")] = False,
     token_file: Annotated[
-        Path | None, typer.Option(help=f"File with the token that the service gave; or set {TOKEN}.")
+        Path | None, Option(help=f"File with the access token. Default: the environment variable {TOKEN}.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep what was measured in this file (NAME.shoe).")] = None,
+    save: Annotated[Path | None, Option(help="Save the results to this file (NAME.shoe).")] = None,
     json: options.Json = None,
 ) -> None:
-    """Have predictions scored by a service, and print what shoe score prints. A file that it has is not sent again.
+    """Score predictions at a service, and print the same report as shoe score.
 
-    What is interrupted goes on where it was when the same is asked again: equal work is one run. Exit codes: 0 for
-    results, 2 for a refusal or a run that failed, with its reason, 130 when interrupted.
+    A file that the service already has is not uploaded again. Run the same command again to resume an interrupted
+    submission: identical submissions share one run. Exit codes: 0 for results, 2 for a refused or failed run (with the
+    reason), 130 if interrupted.
 
     Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
     """
@@ -59,34 +61,25 @@ def submit(
     with Client(server, token=_token(token_file)) as client:
         if client.version.shoe != __version__:
             theirs = printable(client.version.shoe)
-            print(f"shoe: the service scores as shoe {theirs} does, this is {__version__}", file=sys.stderr)
+            print(f"shoe: version mismatch: the service runs shoe {theirs}, this is {__version__}", file=sys.stderr)
         run: Run | None = None
         try:
-            with telling() as tell:
+            with show_progress() as progress:
                 run = client.submit(
-                    predictions,
-                    truth,
-                    name=name,
-                    protocols=protocol or (),
-                    options=option or (),
-                    similarity=similarity,
-                    boxes=boxes,
-                    scores=scores,
-                    format=format,
-                    subset=subset,
-                    visibility="public" if public else "team",
-                    board=board,
-                    tell=lambda what, share: tell(f"{what}: {share:.0%}"),
-                )
-                run = client.wait(run, seen=lambda state: tell(_progress(state)))
+                    predictions, truth, name=name, board=board, visibility="public" if public else "team",
+                    protocols=protocol or (), options=option or (), similarity=similarity, boxes=boxes, scores=scores,
+                    format=format, subset=subset, bad_boxes=bad_boxes,
+                    progress=lambda what, share: progress(f"{what}: {share:.0%}"),
+                )  # fmt: skip
+                run = client.wait(run, seen=lambda state: progress(_progress(state)))
         except KeyboardInterrupt:
-            kept = f"the run goes on, see {_page(server, run)}" if run else "asked again, it goes on where it was"
-            print(f"shoe: interrupted; {kept}", file=sys.stderr)
+            state = f"the run continues at {_page(server, run)}" if run else "run the same command to resume"
+            print(f"shoe: interrupted; {state}", file=sys.stderr)
             raise
         if run.state != "done":
             raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))
         if not run.outputs and save is None and json is None:
-            print(f"done; results of the leaderboard {run.board} are hidden for now\nrun        {_page(server, run)}")
+            print(f"done; results of the leaderboard {run.board} are hidden\nrun        {_page(server, run)}")
             return
         if save is not None:
             client.save(run, _RUN, save)
@@ -98,28 +91,26 @@ def submit(
 
 
 def _page(server: str, run: Run) -> str:
-    """Where people look at a run."""
     return f"{server.rstrip('/')}/runs/{run.id}"
 
 
 def _token(file: Path | None) -> str | None:
-    """The token that is to be sent, which no message ever shows."""
+    """Return the access token from a file or the environment; error messages never contain its value."""
     from shoe.core.errors import InputError, OptionError
     from shoe.core.io.files import read_bytes
 
-    said = os.environ.get(TOKEN, "") if file is None else read_bytes(file).decode("utf-8", "replace")
-    if file is None and not said:  # pipelines set it to nothing where they have no such secret
+    text = os.environ.get(TOKEN, "") if file is None else read_bytes(file).decode("utf-8", "replace")
+    if file is None and not text:  # CI systems set the variable to an empty string if the secret is not available
         return None
-    token = said.strip()
+    token = text.strip()
     if not token.isascii() or not token.isprintable() or " " in token or not token:
         if file is None:
-            raise OptionError(f"{TOKEN}: found something else, expected a token of the service")
-        raise InputError(file, found="something else", expected="a token of the service, alone")
+            raise OptionError(f"{TOKEN}: found text that is not a token, expected an access token of the service")
+        raise InputError(file, found="text that is not a token", expected="only an access token of the service")
     return token
 
 
 def _progress(state: Run) -> str:
     if state.state == "queued":
-        return f"queued, {state.position}. in line" if state.position else "queued"
-    share = f": {state.progress:.0%}" if state.progress is not None else ""
-    return f"{state.stage or state.state}{share}"
+        return f"queued, position {state.position}" if state.position else "queued"
+    return (state.stage or state.state) + (f": {state.progress:.0%}" if state.progress is not None else "")

@@ -1,4 +1,4 @@
-"""``shoe verify``: whether a published result can be had again."""
+"""``shoe verify``: check whether a published result can be reproduced."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoe.cli import options
 from shoe.cli.output import put_json
 
 
 def verify(
-    run: Annotated[Path, typer.Argument(help="The run (NAME.shoe) that score --save wrote.")],
-    predictions: Annotated[Path, typer.Argument(help="The predictions that it is of.")],
+    run: Annotated[Path, Argument(help="Run (NAME.shoe) written by score --save.")],
+    predictions: Annotated[Path, Argument(help="Prediction file of that run.")],
     ground_truth: options.GroundTruth,
     similarity: Annotated[
-        str | None, typer.Option(help="Similarity map, where the run's is no shipped one: its folder.")
+        str | None, Option(help="Folder of the similarity map, if the run does not use a shipped map.")
     ] = None,
     boxes: options.Boxes = None,
     format: options.Format = None,
@@ -25,19 +26,20 @@ def verify(
     image_labels: options.ImageLabels = None,
     json: options.Json = None,
 ) -> None:
-    """Compute a run again from its predictions: equal, or what differs and why.
+    """Recompute a run from its predictions, and report what differs and why.
 
-    All that is in it has to be had again: figures, what they are means of, images, classes, notes, raters and interval.
-    Protocols, options, the part of the images and how scores were read are the run's. Exit code 0 if all is equal, 1 if
-    something differs.
+    Everything in the run is compared: metrics and their components, images, classes, notes, values of single raters and
+    the interval. Protocols, options, image subset and score conversion are taken from the run. Exit code 0 if all is
+    equal, 1 if anything differs.
 
     Example: shoe verify published.shoe predictions.json -g instances_test2015.json
     """
     from shoe.benchmarks import benchmark
+    from shoe.benchmarks.truth import PART
     from shoe.cli.output import refuse_overwrite
     from shoe.comparison.run import Run
     from shoe.comparison.run_file import read_run
-    from shoe.comparison.verify import options_of
+    from shoe.comparison.verify import protocol_options
     from shoe.comparison.verify import verify as verified
     from shoe.core.errors import InputError, quote
     from shoe.predictions.table import SCORES
@@ -58,7 +60,7 @@ def verify(
         raise InputError(run, field="map", found=quote(of_run), expected=expected)
     of = benchmark(kept.facts["data"])
     split, *parts = kept.facts["split"].split("/")
-    scores = kept.facts.get("scores", "").split(", ")[-1]
+    scores, splits = kept.facts.get("scores", "").split(", ")[-1], (kept.facts.get("class-split"), split)
     scoring = ScoringOptions(
         ground_truth=ground_truth,
         dataset=kept.facts["data"],
@@ -66,23 +68,22 @@ def verify(
         boxes=boxes,
         scores=scores if scores in SCORES else None,
         format=format,
+        bad_boxes=kept.facts.get("bad-boxes", "refuse").split()[0],
         classes=classes,
-        subset=next((part for part in parts if part != "images-in-predictions"), None),
+        subset=next((part for part in parts if part not in ("images-in-predictions", PART)), None),
         images_in_predictions="images-in-predictions" in parts,
-        split=next(
-            (name for name in (kept.facts.get("class-split"), split) if name in (*of.class_splits, *of.splits)), None
-        ),
+        split=next((name for name in splits if name in (*of.class_splits, *of.splits)), None),
         image_labels=image_labels,
     )
     truth = scoring.truth()
-    if kept.class_split is not None and truth.class_split is None:  # of a file, whose classes the run has
+    if kept.class_split is not None and truth.class_split is None:  # a split read from a file is stored in the run
         truth = replace(truth, class_split=kept.class_split)
     table, notes = scoring.read(predictions, truth)
     truth = scoring.part(truth, [table])
-    report = score_by(options_of(kept), Task(table, truth), scoring.similarity, notes)
+    report = score_by(protocol_options(kept), Task(table, truth), scoring.similarity, notes)
     spread = None if kept.spread is None else evidence.spread(report)
     interval = None if kept.interval is None else evidence.interval(report)
-    verdict = verified(kept, Run.of(report, kept.name, spread, interval))
+    verdict = verified(kept, Run.from_report(report, kept.name, spread, interval))
     if not put_json(verdict, json):
         print_verdict(str(run), verdict, console())
     if not verdict.equal:

@@ -1,4 +1,4 @@
-"""Shared parts of the commands that ask models: ``--engine``, ``--gpus``, ``--ask-again``, and signals."""
+"""Options and signals of commands that send requests to models: ``--engine``, ``--gpus``, ``--ask-again``."""
 
 from __future__ import annotations
 
@@ -19,58 +19,61 @@ _STATES = ("unparsable", "refused")
 
 
 def treat_sigterm_as_interrupt() -> None:
-    """Have SIGTERM of a cluster and SIGHUP of a closed terminal interrupt: what is in flight is awaited and kept."""
+    """Treat SIGTERM (from a cluster) and SIGHUP (closed terminal) like Ctrl-C, so that pending answers are saved."""
     if threading.current_thread() is not threading.main_thread():
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     terminals = [stream for stream in (1, 2) if os.isatty(stream)]
 
     def hung_up(*_: object) -> None:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell sends it, too
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell sends a second SIGHUP
         for stream in terminals:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
         raise KeyboardInterrupt
 
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup does
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup ignores SIGHUP, which must stay so
         signal.signal(signal.SIGHUP, hung_up)
 
 
-def states_of(given: str | None) -> list[str]:
-    """Return the states that ``--ask-again`` names; an OptionError for one that does not exist."""
-    states = [name.strip() for name in given.split(",")] if given is not None else []
+def parse_states(text: str | None) -> list[str]:
+    """Return the states listed in ``--ask-again``; raise an OptionError for an unknown state."""
+    states = [name.strip() for name in text.split(",")] if text is not None else []
     for name in states:
         if name not in _STATES:
             raise unknown_name("state", name, _STATES)
     return states
 
 
-def asking_engine(text: str, gpus: float) -> Engine:
-    """Return the engine of a command that asks models; nothing is started yet."""
+def parse_engine(text: str, gpus: float) -> Engine:
+    """Return the engine of a command that sends requests to models; the engine is not started."""
     from shoe.engines import engine_of
     from shoe.engines.ray_cluster import Ray
 
     if text not in ("serial", "ray") and not text.startswith("ray:"):
-        why = "one process asks as fast as endpoints bear, and --shard divides the work of models"
-        raise OptionError(f"--engine: found {quote(text)}, expected serial, ray or ray:ADDRESS ({why})")
+        raise OptionError(f"--engine: found {quote(text)}, expected serial, ray or ray:ADDRESS (or use --shard)")
     engine = engine_of(text)
     if isinstance(engine, Ray):
         engine.check()
     elif gpus:
-        raise OptionError(f"--gpus {gpus:g}: found --engine {text}, expected --engine ray, whose workers have GPUs")
+        raise OptionError(f"--gpus {gpus:g} requires --engine ray, found --engine {text}")
     return engine
 
 
 @contextmanager
-def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
-    """Yield the cluster whose workers ask; None if this process asks. A ShoeError if no machine has room for one."""
+def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[Cluster | None]:
+    """Yield the Ray cluster whose workers send the requests, or None if this process sends them.
+
+    Raises:
+        ShoeError: if no machine has the resources for a worker.
+    """
     from shoe.engines.ray_cluster import Cluster, Ray
-    from shoe.engines.ray_connection import connected
+    from shoe.engines.ray_connection import connect
 
     if not isinstance(engine, Ray):
         yield None
         return
-    with connected(engine.address) as connection:
-        treat_sigterm_as_interrupt()  # Ray has its own mind about signals
+    with connect(engine.address) as connection:
+        treat_sigterm_as_interrupt()  # again, because Ray installs its own signal handlers
         cluster = Cluster(connection, gpus, models)
         cluster.workers(1, is_local=True)
         yield cluster

@@ -1,1 +1,1 @@
-"""Many runs beside each other: how sure a figure is, whether a difference is real, and whether rankings agree."""
+"""Comparison of runs: confidence intervals of metrics, tests of differences, and agreement of rankings."""

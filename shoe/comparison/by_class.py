@@ -1,23 +1,25 @@
-"""Class values under drawn images, scaled up for the variance that draws from few images miss.
+"""Class values under resampled images, with deviations scaled up for classes with few images.
 
-Over draws from t values, the variance of their mean is (t - 1) / t of that over new values, because a sample variance
-divides by t, not t - 1. In a mean over classes this does not vanish with more classes, since each class has its own t:
-it is the bootstrap of many small strata, which Rao and Wu (1988) rescale. Here:
+The bootstrap variance of the mean of t values is (t - 1) / t times the variance over new values, because it divides by
+t, not t - 1. In a mean over classes, this factor does not approach 1 with more classes, because each class has its own
+t. This is the bootstrap of many small strata, which Rao and Wu (1988) rescale. Here:
 
-- t is the number of images that show the class. False positives on the other images are drawn from many images and need
-  no scaling. Deviations from the mean over resamples are split into those where only the t images are drawn and all
-  others have weight 1, which are scaled, and the rest.
-- A resample shows the class t* times, which varies more than t does over test sets, and deviations are large if t* is
-  small. Times sqrt(t* / (t - 1)), they vary like the mean of t new values, for any t*.
-- A class with one image has no variance to scale, and borrows that of other small classes, as survey statisticians
-  collapse strata of one unit (Cochran 1977, 5A.12): its deviation in a resample is drawn at random from those of the
-  classes with 2 to 5 images, times sqrt(t) of their class.
-- A resample shows fewer classes than the images did, and a mean over fewer varies more, while all test sets show about
-  as many. Its deviation is multiplied by the fraction of classes that it shows. Then a class of variance v adds P v,
-  with P the fraction of resamples that show it, and P (1 - P) v because it comes and goes. Deviations are therefore
-  multiplied by sqrt((1 - P (1 - P)) / P), which leaves v.
+- t is the number of images that show the class. False positives on other images need no scaling, because they are drawn
+  from many images. Deviations from the mean over resamples are the sum of two parts: the deviations if only the t
+  images are drawn and all other images have weight 1, which are scaled, and the rest, which is not scaled.
+- A resample draws images of the class t* times. t* varies more over resamples than t varies over test sets, and
+  deviations are large if t* is small. Multiplied by sqrt(t* / (t - 1)), deviations vary like the mean of t new values,
+  for any t*.
+- A class with one image has no variance that could be scaled. It borrows the variance of other small classes, as survey
+  statisticians collapse strata of one unit (Cochran 1977, 5A.12): its deviation in a resample is chosen at random from
+  the deviations of the classes with 2 to 5 images, each multiplied by the sqrt(t) of its class.
+- A resample shows fewer classes than the images, and a mean over fewer classes varies more, whereas all test sets show
+  about the same number of classes. The deviation of the mean is therefore multiplied by the fraction of classes that
+  the resample shows. Then a class of variance v, which a fraction P of the resamples shows, adds a variance of P v, and
+  P (1 - P) v because it is present in only some resamples. Deviations are therefore multiplied by sqrt((1 - P (1 - P))
+  / P), so that the variance is v.
 
-Borrowed deviations depend on the draws and the ground truth alone. All models borrow the same ones, so that the
+Borrowed deviations depend only on the draws and the ground truth. All models borrow the same deviations, so that the
 difference of equal models has no variance.
 """
 
@@ -31,21 +33,21 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask, random_numbers
 
 FEW = 5
-"""Most images of a class from which classes with one image borrow."""
+"""Largest number of images of the classes whose deviations are borrowed."""
 _BORROWED = 3 << 30
 """Stream of random numbers that choose borrowed deviations."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ByClass:
-    """Values of K classes under R weights of images.
+    """Values of a metric for K classes under R resamples. A resample is a weight per image.
 
     Attributes:
-        values: (R, K) values.
-        means_over: (R, K) classes of each mean; the first mask includes all others.
+        values: (R, K) values of the metric.
+        means_over: (R, K) mask of the counted classes per mean over classes; the first mask includes all other masks.
         drawn: (R, K) total weight of the images that show the class.
         images: (K,) number of images that show the class.
-        own: (R, K) values if only these images have their weights, and all others have weight 1.
+        own: (R, K) values if the images that do not show the class have weight 1.
     """
 
     values: Floats
@@ -56,27 +58,27 @@ class ByClass:
 
     @classmethod
     def joined(cls, parts: Sequence[ByClass]) -> ByClass:
-        """Concatenate values of the same classes under consecutive weights."""
+        """Concatenate the values of the same classes under consecutive batches of resamples."""
         values, drawn, own = (np.concatenate([getattr(p, name) for p in parts]) for name in ("values", "drawn", "own"))
         masks = tuple(map(np.concatenate, zip(*(part.means_over for part in parts), strict=True)))
         return cls(values, masks, drawn, parts[0].images, own)
 
     def means(self) -> Floats:
-        """Return (R, means) means over classes; NaN without a class."""
+        """Return the (R, n) mean values for the n masks of ``means_over``; NaN if a mask contains no class."""
         return np.stack([mean_over_each(self.values, mask) for mask in self.means_over], axis=1)
 
     def resampled(self) -> Floats:
-        """Return (R, means) means under draws, with deviations as large as new images would cause."""
-        found = replace(self, values=self.stretched()).means()
+        """Return the (R, n) mean values, with deviations from their mean scaled to those expected of new images."""
+        found = replace(self, values=self.scaled_deviations()).means()
         classes = np.stack([mask.sum(axis=1) / max(1, mask.any(axis=0).sum()) for mask in self.means_over], axis=1)
         centre = mean_over_each(found.T, ~np.isnan(found.T))
         return np.asarray(centre + (found - centre) * classes)
 
-    def stretched(self) -> Floats:
-        """Return (R, K) values with deviations from each class's mean as large as new images would cause."""
+    def scaled_deviations(self) -> Floats:
+        """Return the (R, K) values, with deviations from the mean of each class scaled to those of new images."""
         images, counted = self.images, self.means_over[0]
-        centre, apart = _apart(self.values, counted)
-        _, own = _apart(self.own, counted)
+        centre, apart = _means_and_deviations(self.values, counted)
+        _, own = _means_and_deviations(self.own, counted)
         others = apart - own
         own *= np.sqrt(np.maximum(self.drawn, 1) / np.maximum(images - 1, 1))
         single, few = np.flatnonzero(images == 1), np.flatnonzero((images > 1) & (images <= FEW))
@@ -89,14 +91,17 @@ class ByClass:
         return np.asarray(centre + (own + others) * np.sqrt((1 - share * (1 - share)) / share))
 
 
-def _apart(values: Floats, counted: Mask) -> tuple[Floats, Floats]:
-    """Return (K,) means of (R, K) values where they count, and (R, K) deviations from these; 0 elsewhere."""
+def _means_and_deviations(values: Floats, counted: Mask) -> tuple[Floats, Floats]:
+    """Return the (K,) mean of each class over resamples, and the (R, K) deviations of the values from this mean.
+
+    Values outside the (R, K) mask ``counted`` are left out of the mean, and have deviation 0.
+    """
     centre = np.nan_to_num(mean_over_each(values.T, counted.T))
     return centre, np.where(counted, values - centre, 0.0)
 
 
 def mean_over_each(values: Floats, mask: Mask) -> Floats:
-    """Return the (R,) mean of the masked values of each row of (R, K); NaN without any. The mask is broadcast."""
+    """Return the (R,) mean of the masked values in each row of (R, K) values, or NaN if a row has no masked value."""
     mask = np.broadcast_to(mask, values.shape)
     number = mask.sum(axis=1)
     return np.where(number > 0, np.where(mask, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan)

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations
 
 from shoe.benchmarks.protocol_options import STRICT_PREFIX
-from shoe.benchmarks.protocols import ROLE_PREFIX
+from shoe.benchmarks.protocols import OF_PREDICTIONS, ROLE_PREFIX
 from shoe.comparison.run import Run
 from shoe.comparison.significance import (
     LOWER_IS_BETTER,
@@ -19,7 +19,7 @@ from shoe.comparison.significance import (
     statistics,
     usual_resamples,
 )
-from shoe.core.errors import InputError, OptionError, many, quote
+from shoe.core.errors import InputError, OptionError, pluralize, quote
 from shoe.engines.base import SERIAL, Engine
 
 FULL = "full"
@@ -33,34 +33,31 @@ _HEADINGS = {
     "gt_miss_rate": "GT missed",
     "prediction_miss_rate": "unmatched",
 }
-_PART = "part-"
 
 
 def heading(figure: str) -> str:
-    """Return the heading of a metric in tables.
+    """Return the heading, in tables, of the metric with key ``figure``.
 
     >>> heading("strict:hico-det:full"), heading("semantic:part-unseen"), heading("semantic:gt_miss_rate")
     ('mAP', 'SHOE-mAP unseen', 'GT missed')
     """
     kind, *_, name = figure.split(":")
     if name not in _HEADINGS:
-        part = name.removeprefix(_PART).replace("-", " ", 1)
+        part = name.removeprefix("part-").replace("-", " ", 1)
         return f"SHOE-mAP {part}" if kind == "semantic" else part
     return _HEADINGS[name]
 
 
-def marked(figure: str) -> str:
-    """Return the heading of a metric, with an arrow if the lowest value is the best."""
+def heading_with_arrow(figure: str) -> str:
+    """Return the heading, in tables, of the metric with key ``figure``, with an arrow if the lowest value is best."""
     return f"{heading(figure)} ↓" if figure.endswith(LOWER_IS_BETTER) else heading(figure)
 
 
-OF_PREDICTIONS = ("boxes", "scores", "coordinates")
-"""Items of a signature about the reading of predictions, which may differ between models."""
 _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
 
 
 def signature_differences(a: Run, b: Run) -> list[str]:
-    """Return the differences between the signatures of two runs, except in the reading of predictions; one per line."""
+    """Return one line per difference between the signatures of two runs, except in ``OF_PREDICTIONS``."""
     of_a, of_b = (  # items of a run's signature, and of the signature of each protocol by person
         dict(run.signature.items)
         | {
@@ -74,14 +71,13 @@ def signature_differences(a: Run, b: Run) -> list[str]:
     names = dict.fromkeys([*of_a, *of_b])
     if a.absent or b.absent:  # options of a part that could not be measured are not in the signature
         names = dict.fromkeys(name for name in of_a if name in of_b)
-    lines = []
-    protocols = [_protocols(run) for run in (a, b)]
+    lines, protocols = [], [_protocols(run) for run in (a, b)]
     if protocols[0] != protocols[1]:
         by = (", ".join(names) or "no strict protocol" for names in protocols)
         lines.append(f"{a.name} was scored by {next(by)}, {b.name} by {next(by)}")
     other = protocols[0][:1] != protocols[1][:1]
     return lines + [
-        f"{name} {of_a.get(name, 'nothing')} of {a.name} and {of_b.get(name, 'nothing')} of {b.name}"
+        f"{name} is {of_a.get(name, 'missing')} for {a.name} and {of_b.get(name, 'missing')} for {b.name}"
         for name in names
         if name not in OF_PREDICTIONS
         and of_a.get(name) != of_b.get(name)
@@ -94,34 +90,25 @@ def _protocols(run: Run) -> list[str]:
 
 
 def protocols_left_out(runs: Sequence[Run], shared: Sequence[Run]) -> list[str]:
-    """Return a line per protocol that has no column, with the runs that were not scored by it."""
+    """Return one line per protocol of ``runs`` that is missing in ``shared``, with the runs not scored by it."""
     lines = []
     for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
         if name not in _protocols(shared[0]):
             without = ", ".join(run.name for run in runs if name not in _protocols(run))
-            lines.append(f"{name} is left out of the table: {without} was not scored by it")
+            lines.append(f"{name} is not in the table, because it was not scored for {without}")
     return lines
 
 
 def check_truth(a: Run, b: Run) -> None:
-    """Raise an error for runs of different images, ground truths or classes.
-
-    Raises:
-        InputError: naming the difference.
-    """
+    """Raise InputError if two runs have different images, ground truths or classes."""
     for name in _OF_TRUTH:
         if a.facts.get(name) != b.facts.get(name):
-            expected = f"{a.facts.get(name)}, as {a.name} has"
+            expected = f"{a.facts.get(name)}, as in {a.name}"
             raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
     persons = [
         {
-            each.options.protocol: (
-                each.names,
-                each.left_out,
-                each.entries.truth_category.tolist(),
-                each.entries.truth_image.tolist(),
-            )
-            for each in run.by_person
+            r.options.protocol: [r.names, r.left_out, r.entries.truth_category.tolist(), r.entries.truth_image.tolist()]
+            for r in run.by_person
         }
         for run in (a, b)
     ]
@@ -129,30 +116,24 @@ def check_truth(a: Run, b: Run) -> None:
     if any(persons[0][name] != persons[1][name] for name in persons[0].keys() & persons[1].keys()):
         other = other or "persons"
     if other is not None:
-        hint = "equal hashes: one of both was edited"
-        raise InputError(b.name, field="ground truth", found=f"other {other}", expected=f"those of {a.name}", hint=hint)
+        hint, expected = "the hashes are equal: one of the two runs was edited", f"the {other} of {a.name}"
+        raise InputError(b.name, field="ground truth", found=f"different {other}", expected=expected, hint=hint)
 
 
 def shared_protocols(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs with only the protocols that all have, in one order."""
+    """Return copies of the runs with only the protocols that all runs share, in the order of the first run."""
     protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
     shared = []
     for run in runs:
-        strict = {each.options.protocol: each for each in run.strict}
-        by_person = {each.options.protocol: each for each in run.by_person}
-        shared.append(
-            replace(
-                run,
-                strict=tuple(strict[name] for name in protocols if name in strict),
-                by_person=tuple(by_person[name] for name in protocols if name in by_person),
-            )
-        )
+        strict = (each for name in protocols for each in run.strict if each.options.protocol == name)
+        by_person = (each for name in protocols for each in run.by_person if each.options.protocol == name)
+        shared.append(replace(run, strict=tuple(strict), by_person=tuple(by_person)))
     return shared
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A metric in a table."""
+    """Column of the comparison table: key of the metric, name of the protocol (group), and heading."""
 
     figure: str
     group: str
@@ -161,18 +142,19 @@ class Column:
     @property
     def marked(self) -> str:
         """Heading, with an arrow if the lowest value is the best."""
-        return marked(self.figure)
+        return heading_with_arrow(self.figure)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A metric of one model, ranked among all models.
+    """Value of a metric for one model, with its rank among all models.
 
     Attributes:
-        value: fraction; None if there is nothing to measure.
-        rank: 1 for the best; None without a value.
-        best, second: whether the value is the best, or the best of the others.
-        above: 1-based indices of the models than which it is significantly better.
+        value: value of the metric as a fraction; None if there is nothing to measure.
+        rank: rank of the value, 1 for the best; None without a value.
+        best, second: whether the value is the best, or the second best after a single best value. Both are False if all
+            values are equal.
+        above: 1-based indices of the models that are significantly worse.
     """
 
     value: float | None
@@ -184,12 +166,12 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Comparison of runs.
+    """Result of comparing several runs.
 
     Attributes:
-        runs: runs with the protocols that all have.
+        runs: compared runs, with only the protocols that all runs share.
         statistics: intervals and tests over images; None if not requested.
-        unlike: differences between signatures, and protocols that are left out, one line each.
+        unlike: lines that describe differences between signatures, and protocols that were left out.
     """
 
     runs: tuple[Run, ...]
@@ -203,23 +185,21 @@ class Comparison:
 
     @cached_property
     def figures(self) -> list[dict[str, float | None]]:
-        """Metrics of each model, by key."""
+        """Values of the metrics by key, one dict per model."""
         return [run.figures() for run in self.runs]
 
     @property
     def columns(self) -> list[Column]:
-        """Metrics as columns of a table, strict ones first."""
-        semantic = next((run.semantic for run in self.runs if run.semantic is not None), None)
-        figures = dict.fromkeys(figure for values in self.figures for figure in values)
-        columns = []
-        for figure in figures:
+        """Columns of the comparison table, exact-label (strict) metrics first."""
+        semantic, columns = next((run.semantic for run in self.runs if run.semantic is not None), None), []
+        for figure in dict.fromkeys(figure for values in self.figures for figure in values):
             kind, *protocol, _ = figure.split(":")
             group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
             columns.append(Column(figure, group, heading(figure)))
         return columns
 
     def cells(self, figure: str) -> list[Cell]:
-        """Return the values of a metric for all models, with ranks and significant differences."""
+        """Return one cell per model for the metric with key ``figure``, with ranks and significant differences."""
         values = [figures.get(figure) for figures in self.figures]
         all_ranks = ranks(figure, values)
         places = sorted({rank for rank in all_ranks if rank is not None})
@@ -252,7 +232,7 @@ class Comparison:
 
     @property
     def gains(self) -> list[float | None]:
-        """Gain of each model from strict to semantic mAP, as a fraction."""
+        """Semantic mAP minus strict mAP of each model, as a fraction; None if either is missing."""
         if self.compared is None:
             return [None] * len(self.runs)
         strict, semantic = self.compared
@@ -261,7 +241,7 @@ class Comparison:
 
     @property
     def tau(self) -> float | None:
-        """Kendall's tau-b between the rankings by strict and by semantic mAP."""
+        """Kendall's tau-b between the rankings by strict and by semantic mAP; None if not measurable."""
         if self.compared is None:
             return None
         columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]
@@ -269,28 +249,29 @@ class Comparison:
         return kendall(*zip(*known, strict=True)) if len(known) > 1 else None
 
     @property
-    def moved(self) -> list[tuple[str, str]]:
-        """Pairs of models that strict and semantic mAP rank in opposite orders, the better one by strict mAP first."""
+    def discordant_pairs(self) -> list[tuple[str, str]]:
+        """Pairs of models in opposite orders by strict and by semantic mAP; the better model by strict mAP is first."""
         if self.compared is None:
             return []
         strict, semantic = ([cell.rank or 0 for cell in self.cells(figure)] for figure in self.compared)
-        found = []
-        for i, j in combinations(range(len(self.runs)), 2):
-            if (strict[i] - strict[j]) * (semantic[i] - semantic[j]) < 0:
-                first, second = (i, j) if strict[i] < strict[j] else (j, i)
-                found.append((self.names[first], self.names[second]))
-        return found
+        pairs = combinations(range(len(self.runs)), 2)
+        apart = [(i, j) for i, j in pairs if (strict[i] - strict[j]) * (semantic[i] - semantic[j]) < 0]
+        ordered = ((i, j) if strict[i] < strict[j] else (j, i) for i, j in apart)
+        return [(self.names[i], self.names[j]) for i, j in ordered]
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP by each rater of the map that all models with such values share; None for other models."""
+        """SHOE-mAP by single raters of the map: for each rater, one value per model, None for a model without values.
+
+        Contains only raters that all models with such values have.
+        """
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in spread for spread in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
 
     @property
     def same(self) -> list[list[str]]:
-        """Groups of models with the same predictions, by name."""
+        """Groups of names of models that have the same predictions."""
         by_digest: dict[str, list[str]] = {}
         for run in self.runs:
             by_digest.setdefault(run.facts.get("predictions-sha", run.name), []).append(run.name)
@@ -300,7 +281,7 @@ class Comparison:
 def check_number(models: int) -> None:
     """Raise OptionError for fewer than two models."""
     if models < 2:
-        raise OptionError(f"compare: found {many(models, 'model')}, expected two or more")
+        raise OptionError(f"compare: found {pluralize(models, 'model')}, expected two or more")
 
 
 def compare(
@@ -310,46 +291,47 @@ def compare(
     seed: int = 0,
     allow_different: bool = False,
     engine: Engine = SERIAL,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Compare runs.
+    """Return the comparison of several runs, with confidence intervals and tests.
 
     Args:
         runs: at least two runs on the same images and ground truth.
-        resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or the
-            number that the tests of many models need.
+        resamples: number of bootstrap resamples of the images; 0 for no intervals and tests. By default 1,000, or more
+            if many models are compared.
         seed: random seed of the resamples.
-        allow_different: whether signatures may differ. Protocols that not all runs have are then left out, and lists
-            with entries of two models are ranked by the rules of the first run.
+        allow_different: whether signatures may differ. If so, only protocols that all runs share are compared, and
+            tests rank the entries of two models by the rules of the first run.
         engine: executor of the resampling, which does not change results.
-        tell: progress callback.
+        progress: progress callback that takes a text.
 
     Raises:
-        InputError: for runs of different images, ground truths or classes, or with different signatures.
-        OptionError: for fewer than two runs, or two of one name.
+        InputError: if images, ground truths or classes of the runs differ, or if their signatures differ.
+        OptionError: if there are fewer than two runs, or if two runs have the same name.
     """
     check_number(len(runs))
     names = [run.name for run in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OptionError(f"compare: found {quote(twice)} twice, expected a name of its own for each model")
+        raise OptionError(f"compare: found {quote(twice)} twice, expected distinct model names")
     for run in runs[1:]:
         check_truth(runs[0], run)
     unlike = [line for run in runs[1:] for line in signature_differences(runs[0], run)]
     if unlike and not allow_different:
-        source, found = names[-1] if len(runs) == 2 else "runs", f"unlike signatures ({unlike[0]})"
-        hint = "--allow-different compares them all the same"
-        raise InputError(source, found=found, expected="equal ones", hint=hint)
+        source, found = names[-1] if len(runs) == 2 else "runs", f"different signatures ({unlike[0]})"
+        hint = "use --allow-different to compare anyway"
+        raise InputError(source, found=found, expected="equal signatures", hint=hint)
     shared = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
-    tested = statistics(shared, resamples, seed, engine, tell) if resamples else None
+    tested = statistics(shared, resamples, seed, engine, progress) if resamples else None
     return Comparison(tuple(shared), tested, (*unlike, *protocols_left_out(runs, shared)))
 
 
-def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
-    """Return a comparison of a single run, with its intervals and without tests.
+def single_run(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
+    """Return a comparison with only one run, for its confidence intervals; there are no tests.
 
     ``resamples`` is the number of bootstrap resamples of the images: 0 for no intervals, None for 1,000.
+    ``seed`` is their random seed.
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())

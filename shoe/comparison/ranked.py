@@ -1,18 +1,19 @@
-"""Average precision of the same lists under many weights of their images, without sorting a list again.
+"""Average precision of ranked lists under many resamples of the images, without sorting the lists again.
 
-A resample gives every image a weight: how often it was drawn. The rank of an entry with credit is the total weight of
-the entries above it. Entries between one such entry and the next are one row of a sparse matrix of counts by image, so
-that one matrix product gives the ranks under all weights. The result is that of
+A resample gives every image a weight: the number of times that it was drawn. The rank of an entry with credit is the
+total weight of the entries above it. The entries between two consecutive entries with credit are one row of a sparse
+matrix of counts by image, so that one matrix product gives the ranks under all weights. The result is that of
 :meth:`~shoe.scoring.entries.Entries.take_images` for the drawn images in ascending order, except for ties:
 
-- under an order of input, two tied entries a, b of one class and an image drawn twice are ranked a, a, b, b and not
-  a, b, a, b;
-- an expectation over orders is the mean over one random order and its mirror image. For models with constant scores
-  this adds half a percent to the variance of resamples.
+- If ties keep the input order, and an image is drawn twice, two tied entries a, b of one class and this image are
+  ranked a, a, b, b and not a, b, a, b.
+- If AP is the expectation over all orders of tied entries, it is estimated as the mean over one random order and its
+  mirror image. For models with constant scores, this adds half a percent to the variance of resamples.
 
-Entries of two models can share one list, in which each image shows one of the models. Confidences of different models
-are not comparable, so entries enter by their rank among all entries of their model, equal ones in the order of images.
-(Ranks within a class would be fitted to the few images of each class, and would vary less under swaps than by chance.)
+Entries of two models can be in one list, to which each image contributes the entries of one model. Because confidences
+of different models are not comparable, the list is sorted by the rank of an entry among all entries of its model, and
+equal ranks are in the order of images. (Ranks within a class would be fitted to the few images of each class, and would
+vary less under swaps than by chance.)
 """
 
 from __future__ import annotations
@@ -28,27 +29,30 @@ from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.comparison.by_class import ByClass
 from shoe.core.arrays import Floats, Indices, Mask, index_in_group, random_numbers
 from shoe.scoring.average_precision import RankedLists, average_precision
-from shoe.scoring.entries import ClassScores, Entries, Rule
+from shoe.scoring.entries import AveragingRule, ClassScores, Entries
 
 Counts = NDArray[np.int32]
-"""Type of weights, and of counts under them."""
+"""Type of weights of images, and of weighted counts."""
 BATCH = 250
 """Resamples per batch: their weights fit in the processor's cache."""
 _RANDOM_BITS = 40
 _MOST_STRETCHED = 50
-"""Most images of a class whose deviations are scaled up: with more images, the effect is below one percent."""
+"""Largest number of images of a class whose deviations are scaled: above, the effect is below one percent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Positives:
-    """Entries with credit of one class by rank; p entries, and g groups of ties whose order is open.
+    """The p entries with credit of one class, sorted by rank, and its groups of tied entries.
+
+    A group is a set of tied entries whose order changes average precision; the groups have m members, with or without
+    credit. A column is the index of an image and a model in the weights.
 
     Attributes:
-        column, credit: (p,) column of weights (image and model), and credit of each entry.
-        stop: (p,) row of the matrix of counts whose cumulated sum is the weight above the entry, or above its group.
+        column, credit: (p,) column and credit of each entry.
+        stop: (p,) row of the matrix ``Ranked.between`` up to which the sum is the weight above the entry or its group.
         open: (p,) whether the entry is in a group.
-        members, group: (m,) column and group of each member of a group, in the order of groups.
-        credited: (m,) whether a member has credit.
+        members, group: (m,) column and group index of each group member, in the order of groups.
+        credited: (m,) whether the group member has credit.
     """
 
     column: Indices
@@ -62,16 +66,19 @@ class _Positives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Entries of K classes, of one model or of two, prepared for weights of images.
+    """Ranked entries of K classes, of one or two models, prepared for average precision under image weights.
+
+    A column is the index of an image and a model in the weights. A stop is the rank of an entry with credit, or of its
+    group of ties.
 
     Attributes:
-        positives: entries with credit of each class that has some.
+        positives: entries with credit, for each class that has entries with credit.
         between: for each of these classes, (stops, columns) sparse counts of entries between one stop and the next.
-        inside: for each of these classes with few images: its images, the (stops, images) part of ``between`` for
+        inside: for each of these classes that has few images: its images, the (stops, images) part of ``between`` for
             them, and (stops, 1) sums of the rest; empty for several models.
         truths, entries: (K, columns) sparse counts of ground truths and of entries.
-        counted, rare, unseen: (K,) classes that take part, rare classes, and classes without a training pair.
-        parts: (K,) classes of each further part with a mean, by name.
+        counted, rare, unseen: (K,) masks of evaluated classes, rare classes, and classes without a training pair.
+        parts: (K,) mask of the classes of each further part with a mean, by name.
     """
 
     positives: dict[int, _Positives]
@@ -82,22 +89,22 @@ class Ranked:
     counted: Mask
     rare: Mask
     unseen: Mask
-    rule: Rule
+    rule: AveragingRule
     parts: Mapping[str, Mask]
 
     @classmethod
-    def of(cls, images: int, *models: Entries) -> Ranked:
-        """Prepare the entries of one model, or of several in one list.
+    def from_entries(cls, images: int, *models: Entries) -> Ranked:
+        """Return the prepared entries of one model, or of several models in one list.
 
-        The models share one rule and one ground truth. Image i of model j of M ``images`` has column j M + i of
-        weights.
+        The models must have the same averaging rule and ground truth. With M ``images``, image i of model j has column
+        j M + i.
         """
         from scipy.sparse import csr_matrix, hstack
 
         first = models[0]
         classes, columns = len(first.counted), images * len(models)
         joined = {name: np.concatenate([getattr(each, name) for each in models]) for name in ("category", "image")}
-        credit, place = np.concatenate([m.credit for m in models]), np.concatenate([_places(m) for m in models])
+        credit, place = np.concatenate([m.credit for m in models]), np.concatenate([_rank_positions(m) for m in models])
         model = np.repeat(np.arange(len(models)), [len(m.category) for m in models])
         order = np.lexsort((joined["image"], place, joined["category"]))
         category, image, credit, place = joined["category"][order], joined["image"][order], credit[order], place[order]
@@ -119,23 +126,15 @@ class Ranked:
             if len(shown) <= _MOST_STRETCHED:
                 part = between[k][:, shown]
                 inside[k] = shown, part, np.asarray(between[k].sum(axis=1) - part.sum(axis=1), np.int32)
-        return cls(
-            positives=positives,
-            between=between,
-            inside=inside,
-            truths=hstack([of_truths] * len(models), format="csr", dtype=np.int32),
-            entries=_counts(category, column, classes, columns),
-            counted=first.counted,
-            rare=first.rare,
-            unseen=first.unseen,
-            rule=first.rule,
-            parts=first.parts,
-        )
+        truths = hstack([of_truths] * len(models), format="csr", dtype=np.int32)
+        shared = first.counted, first.rare, first.unseen, first.rule, first.parts
+        return cls(positives, between, inside, truths, _counts(category, column, classes, columns), *shared)
 
     def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
-        """Return average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts.
+        """Return the average precision of each class under (columns, R) weights.
 
-        ``batch`` is the number of earlier batches of BATCH weights, which seeds random orders of ties.
+        Its means are over all, rare and non-rare classes, and over the parts. ``batch`` is the number of previous
+        batches of BATCH resamples, which seeds the random orders of ties.
         """
         starts = range(0, weights.shape[1], BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + BATCH]), n) for n, i in enumerate(starts, batch)]
@@ -145,11 +144,13 @@ class Ranked:
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
-        """Return (R, K) average precision, classes in the means over all and over parts, draws, and ``own``."""
+        """Return (R, K) arrays: average precision, masks of classes in the mean over all and over parts, and draws.
+
+        The last two arrays are ``drawn`` and ``own`` of :class:`ByClass`.
+        """
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
-        entries = np.zeros_like(truths)
-        if self.rule.skip_without_hit or self.rule.parts_need_entries:
-            entries = np.where(truths > 0, (self.entries @ weights).T, 0)
+        needed = self.rule.skip_without_hit or self.rule.parts_need_entries
+        entries = np.where(truths > 0, (self.entries @ weights).T, 0) if needed else np.zeros_like(truths)
         ap, recall, own = np.zeros((3, *truths.shape))
         for k, positives in self.positives.items():
             above = self.between[k] @ weights
@@ -158,33 +159,33 @@ class Ranked:
             total = np.maximum(truths[:, k], 1)
             recall[:, k] = weight @ positives.credit / total
             members = weights[positives.members]
-            ap[:, k] = own[:, k] = self._ap(positives, above, weight, total, members, (k, batch))
+            ap[:, k] = own[:, k] = self._ap(positives, above, weight, total, members, (batch << 16) + k)
             if k in self.inside:
                 images, inside, outside = self.inside[k]
                 members = np.where(np.isin(positives.members, images)[:, None], members, 1)
                 above = inside @ weights[images] + outside
-                own[:, k] = self._ap(positives, above, weight, total, members, (k, batch))
+                own[:, k] = self._ap(positives, above, weight, total, members, (batch << 16) + k)
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
-        scores = ClassScores.of(lists, truths, self.counted, self.rule, self.unseen)
+        scores = ClassScores.from_lists(lists, truths, self.counted, self.rule, self.unseen)
         drawn = np.where(self.counted, ((self.truths > 0) @ weights).T, 0)
         return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn), own
 
     def _ap(
-        self,
-        positives: _Positives,
-        between: Counts,
-        weight: Counts,
-        truths: Indices,
-        members: Counts,
-        stream: tuple[int, int],
+        self, positives: _Positives, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: int
     ) -> Floats:
-        """Return (R,) average precision of a class from (stops, R) weights between stops and (R, p) of its entries."""
+        """Return the (R,) average precision of a class under R resamples.
+
+        Args:
+            between: (stops, R) total weight of the entries between one stop and the next.
+            weight: (R, p) weight of each entry with credit.
+            truths: (R,) number of drawn ground truths of the class.
+            members: (m, R) weight of each group member.
+            stream: stream of random numbers for the orders of ties.
+        """
         above, members = np.cumsum(between, axis=0, dtype=np.int32)[positives.stop].T, members.T
         how, is_open = (truths, self.rule.ap, self.rule.epsilon), positives.open
-        once = weight.max(initial=0) <= 1
-        if not is_open.any() and (
-            once or (self.rule.ap is not Interpolation.TRAPEZOID and (positives.credit == 1).all())
-        ):
+        once, full = weight.max(initial=0) <= 1, (positives.credit == 1).all()
+        if not is_open.any() and (once or (self.rule.ap is not Interpolation.TRAPEZOID and full)):
             # Copies of an entry with full credit only raise precision, so the last copy counts. An entry without weight
             # has the recall of the entry before and no better precision, which changes nothing.
             return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * positives.credit, *how)
@@ -205,15 +206,18 @@ class Ranked:
         if not is_open.any():
             return value(copy)
         values = []
-        for positions in _positions(positives, members, (stream[1] << 16) + stream[0]):
+        for positions in _positions(positives, members, stream):
             offset = copy.copy()
             offset[is_open[which]] = positions
             values.append(value(offset))
         return np.asarray(np.mean(values, axis=0))
 
 
-def _places(entries: Entries) -> Floats:
-    """Return the (n,) place of each entry in its model's ranking, from 0; ties share a mean place, or take orders."""
+def _rank_positions(entries: Entries) -> Floats:
+    """Return the (n,) position of each entry in the ranking of its model, from 0.
+
+    Tied entries share their mean position under the rule EXPECTED; otherwise they have distinct positions.
+    """
     order = np.argsort(-entries.score, kind="stable")
     size = np.diff(np.flatnonzero(np.diff(entries.score[order], prepend=np.nan) != 0), append=len(order))
     place, index, tied = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
@@ -225,11 +229,15 @@ def _places(entries: Entries) -> Floats:
     return places
 
 
-def _open_groups(category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: Rule) -> Indices:
-    """Return the (n,) group of tied entries whose order changes average precision, -1 for other entries."""
-    number = np.full(len(category), -1)
+def _open_groups(
+    category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: AveragingRule
+) -> Indices:
+    """Return the (n,) group index of each entry tied with entries of other credit, and -1 for all other entries.
+
+    Only under the rule EXPECTED can the order of tied entries change average precision.
+    """
     if rule.ties is not Ties.EXPECTED or not len(category):
-        return number
+        return np.full(len(category), -1)
     start = np.flatnonzero(np.concatenate([[True], (category[1:] != category[:-1]) | (place[1:] != place[:-1])]))
     group = np.repeat(np.arange(len(start)), np.diff(start, append=len(category)))
     mixed = np.maximum.reduceat(credit, start) > np.minimum.reduceat(credit, start)
@@ -239,7 +247,10 @@ def _open_groups(category: NDArray[np.integer], place: Floats, credit: Floats, m
 
 
 def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
-    """Return the entries with credit of a sorted class, and the (n,) stop up to which an entry counts, else -1."""
+    """Return the entries with credit of a class, given its n sorted entries, and the (n,) stop of each entry.
+
+    The stop of an entry is the next stop below it in the ranking, or -1 if there is no stop below it.
+    """
     in_group = group >= 0
     begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
     position = np.flatnonzero(credit > 0)
@@ -260,9 +271,9 @@ def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Pos
 
 
 def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
-    """Return the position, from 0, of each copy of an entry with credit in its group, and that in the mirrored order.
+    """Return the position in a random order of its group, from 0, of each copy of a group member with credit.
 
-    All orders are equally likely. ``weight`` is the (R, m) number of copies of each member of a group.
+    The second result is the position in the mirrored order. ``weight`` is the (R, m) number of copies of each member.
     """
     groups = int(positives.group.max()) + 1
     cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
@@ -280,5 +291,4 @@ def _positions(positives: _Positives, weight: Counts, stream: int) -> tuple[Indi
 def _counts(category: NDArray[np.integer], column: NDArray[np.integer], classes: int, columns: int) -> Any:
     from scipy.sparse import csr_matrix
 
-    ones = np.ones(len(category), np.int32)
-    return csr_matrix((ones, (category, column)), shape=(classes, columns), dtype=np.int32)
+    return csr_matrix((np.ones(len(category), np.int32), (category, column)), shape=(classes, columns), dtype=np.int32)

@@ -1,7 +1,7 @@
 """Metrics of runs under resampled images: drawn with replacement, or swapped between two models.
 
-All compared runs share the same draws, which depend on the seed and the number of images alone. Neither the order of
-models nor other models change a result.
+All compared runs share the same draws, which depend only on the seed and the number of images. The result of a model
+does not depend on the order of models or on the other models.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from shoe.scoring.entries import F1Entries, F1Rule
 _DRAWS, _COINS = 1 << 30, 1 << 31
 """First streams of random numbers; lower streams belong to tied orders."""
 MOST_RESAMPLES, MOST_SEEDS = 1 << 16, 1 << 14
-"""Limits within which no two streams are the same."""
+"""Limits of the number of resamples and of the seed, within which all streams are different."""
 
 
 def drawn_images(images: int, draws: range, seed: int) -> Counts:
-    """Return the (M, R) number of times each of M images is drawn in R draws with replacement; seed < MOST_SEEDS."""
+    """Return the (M, R) number of times that each of M images is drawn, in R resamples of M images with replacement.
+
+    ``images`` is M, ``draws`` are the indices of the R resamples, and ``seed`` is less than MOST_SEEDS.
+    """
     weights = np.empty((len(draws), images), np.int32)
     for row, number in enumerate(draws):
         drawn = random_numbers(_DRAWS + seed * MOST_RESAMPLES + number, (images,)) % np.uint64(max(images, 1))
@@ -35,21 +38,25 @@ def drawn_images(images: int, draws: range, seed: int) -> Counts:
     return np.ascontiguousarray(weights.T)
 
 
-def coins(images: int, draws: range, seed: int, resamples: int) -> Counts:
-    """Return (M, R) random swaps, 1 if an image keeps its model and 0 if two models swap it, for some resamples."""
+def random_swaps(images: int, draws: range, seed: int, resamples: int) -> Counts:
+    """Return (M, R) random swaps: 0 if two models swap their predictions for an image, 1 if not.
+
+    ``images`` is M, ``draws`` are the indices of the R resamples, and ``resamples`` is the total number of resamples.
+    """
     index = np.arange(images)[:, None] * resamples + np.arange(draws.start, draws.stop)
     return (numbers_at(np.array(_COINS + seed), index) >> np.uint64(63)).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Sums behind SHOE-mF1 and the miss rates, per column of weights: an image of one model.
+    """Sums from which SHOE-mF1 and the miss rates are computed, per class and column (image of one model).
 
     Attributes:
-        true, false, found, truths: (K, columns) sparse: similarity of matches, what they lack to 1 and false positives,
-            matched ground truths, ground truths.
-        unmatched, predictions: (1, columns) sparse: predictions without a match, and all of them.
-        counted: (K,) classes that take part.
+        true: (K, columns) sparse sums of the similarities of matches.
+        false: (K, columns) sparse sums of 1 - similarity of matches, plus the number of false positives.
+        found, truths: (K, columns) sparse numbers of matched ground truths, and of all ground truths.
+        unmatched, predictions: (1, columns) sparse numbers of predictions without a match, and of all predictions.
+        counted: (K,) mask of the evaluated classes.
     """
 
     true: Any
@@ -62,8 +69,8 @@ class Counted:
     rule: F1Rule
 
     @classmethod
-    def of(cls, images: int, *models: F1Entries) -> Counted:
-        """Return the sums of some models; image i of model j of M images has column j M + i of weights."""
+    def from_entries(cls, images: int, *models: F1Entries) -> Counted:
+        """Return the sums of one or more models; with M ``images``, image i of model j has column j M + i."""
         from scipy.sparse import hstack
 
         parts = [_sums(images, each) for each in models]
@@ -71,7 +78,10 @@ class Counted:
         return cls(**joined, counted=models[0].counted, rule=models[0].rule)
 
     def under(self, weights: Counts) -> tuple[ByClass, Floats]:
-        """Return F1 of classes and the (R, 2) miss rates under (columns, R) weights; NaN if nothing is measurable."""
+        """Return the F1 of each class, and the (R, 2) miss rates, under (columns, R) weights.
+
+        The miss rates are those of ground truths and of predictions; NaN if there is nothing to measure.
+        """
         shown = self.truths > 0
         inside = self.false.multiply(shown).tocsr()
         outside = np.asarray((self.false - inside).sum(axis=1)).T
@@ -120,13 +130,13 @@ Resampled = dict[str, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """Class values under R weights, of which metrics are means.
+    """Values of classes under R resamples, from which metrics are computed as means.
 
     Attributes:
-        lists: average precision by the first part of the metrics' keys ("strict:qpic"), and names of its means; means
-            without a name are not reported.
-        f1: F1 of SHOE; None without SHOE metrics.
-        rates: (R, 2) miss rates.
+        lists: names of the means over classes, and average precision of the classes, by the first part of the keys of
+            the metrics ("strict:qpic"). Means with the name "" are not reported.
+        f1: F1 of the classes; None without SHOE metrics.
+        rates: (R, 2) miss rates of ground truths and of predictions.
     """
 
     lists: dict[str, tuple[tuple[str, ...], ByClass]]
@@ -135,7 +145,7 @@ class Measured:
 
     @classmethod
     def joined(cls, parts: Sequence[Measured]) -> Measured:
-        """Concatenate values of the same models under consecutive weights."""
+        """Concatenate the values of the same models under consecutive batches of resamples."""
         lists = {
             key: (names, ByClass.joined([part.lists[key][1] for part in parts]))
             for key, (names, _) in parts[0].lists.items()
@@ -144,10 +154,7 @@ class Measured:
         return cls(lists, ByClass.joined(f1) if f1 else None, np.concatenate([part.rates for part in parts]))
 
     def figures(self, means: Callable[[ByClass], Floats]) -> Resampled:
-        """Return every metric by its key; ``means`` computes (R, means) of class values.
-
-        With metrics of seen and of unseen classes there is their harmonic mean, too.
-        """
+        """Return the (R,) values of every metric by its key; ``means`` is a function that computes class means."""
         metrics: Resampled = {}
         for key, (names, by_class) in self.lists.items():
             named = {name: value for name, value in zip(names, means(by_class).T, strict=True) if name}
@@ -162,48 +169,59 @@ class Measured:
 
 
 class Resampler:
-    """One run, or several runs of the same ground truth and protocols, prepared for weights of images."""
+    """Runs with the same ground truth and protocols, prepared for computing metrics under weights of the images."""
 
     def __init__(self, *runs: Run) -> None:
         images = len(runs[0].images)
         self._lists: dict[str, tuple[tuple[str, ...], Ranked]] = {}
-        for number, strict in enumerate(runs[0].strict):
-            entries = [run.strict[number].entries for run in runs]
-            self._add(f"strict:{strict.options.protocol}", PARTS, Ranked.of(images, *entries))
-        for number, by_person in enumerate(runs[0].by_person):
-            entries = [run.by_person[number].entries for run in runs]
-            self._add(f"roles:{by_person.options.protocol}", (PARTS[0], "", ""), Ranked.of(images, *entries))
+        for same in zip(*(run.strict for run in runs), strict=True):
+            self._add(
+                f"strict:{same[0].options.protocol}",
+                PARTS,
+                Ranked.from_entries(images, *(each.entries for each in same)),
+            )
+        for own in zip(*(run.by_person for run in runs), strict=True):
+            key, ranked = (
+                f"roles:{own[0].options.protocol}",
+                Ranked.from_entries(images, *(each.entries for each in own)),
+            )
+            self._add(key, (PARTS[0], "", ""), ranked)
         semantic = [run.semantic for run in runs if run.semantic is not None]
         self._counted: Counted | None = None
         if len(semantic) == len(runs):
-            self._add("semantic", (SEMANTIC[0], "", ""), Ranked.of(images, *(each.entries for each in semantic)))
-            self._counted = Counted.of(images, *(each.f1 for each in semantic))
+            self._add(
+                "semantic", (SEMANTIC[0], "", ""), Ranked.from_entries(images, *(each.entries for each in semantic))
+            )
+            self._counted = Counted.from_entries(images, *(each.f1 for each in semantic))
 
     def _add(self, key: str, names: tuple[str, ...], ranked: Ranked) -> None:
         self._lists[key] = (*names, *map(PART.format, ranked.parts)), ranked
 
     def under(self, weights: Counts, batch: int = 0) -> Measured:
-        """Return class values under (M, R) weights of one run's images, or of each run's one after the other.
+        """Return the values of classes under weights of the M images: (M, R), or (n M, R) for n runs in sequence.
 
-        ``batch`` is the number of earlier batches of BATCH weights.
+        ``batch`` is the number of previous batches of BATCH resamples, which seeds the random orders of ties.
         """
         lists = {key: (names, ranked.by_class(weights, batch)) for key, (names, ranked) in self._lists.items()}
         f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))
         return Measured(lists, f1, rates)
 
     def figures(self, weights: Counts) -> Resampled:
-        """Return every metric by its key under (M, R) weights; see :meth:`under`."""
+        """Return the (R,) values of every metric by its key, under weights as in :meth:`under`."""
         return self.under(weights).figures(ByClass.means)
 
     def resampled(self, weights: Counts) -> Resampled:
-        """Return every metric of one run under (M, R) draws, with the deviations expected of new images."""
+        """Return every metric of one run under (M, R) draws, with deviations scaled to those of new images."""
         return self.under(weights).figures(ByClass.resampled)
 
 
-def differences_when_swapped(both: Resampler, kept: Counts, batch: int = 0) -> Resampled:
-    """Return the differences of two models' metrics after they swap the images whose (M, R) ``kept`` is 0."""
-    swapped = 1 - kept
-    first, second = (
-        both.under(np.concatenate(each), batch).figures(ByClass.means) for each in ((kept, swapped), (swapped, kept))
-    )
+def differences_when_swapped(both: Resampler, unswapped: Counts, batch: int = 0) -> Resampled:
+    """Return the (R,) differences of every metric between two models after swaps of their predictions.
+
+    ``unswapped`` is (M, R): 0 if the models swap their predictions for an image in a resample, else 1. ``batch`` is the
+    number of previous batches.
+    """
+    swapped = 1 - unswapped
+    orders = (unswapped, swapped), (swapped, unswapped)
+    first, second = (both.under(np.concatenate(each), batch).figures(ByClass.means) for each in orders)
     return {figure: first[figure] - second[figure] for figure in first}

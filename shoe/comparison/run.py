@@ -1,7 +1,8 @@
 """Saved results of one scoring of one model, without its boxes and words.
 
-A run holds the ranked entries and matches behind every metric, by class and image. Metrics can therefore be computed
-again, resampled and compared without the predictions. Its facts identify predictions, ground truth and options.
+A run contains the ranked entries and matches from which all metrics are computed, by class and image. Metrics can
+therefore be computed again, resampled and compared without the predictions. The metadata (``facts``) of a run identify
+predictions, ground truth and options.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import SEEN, UNSEEN, ClassSplit, HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions, StrictOptions
 from shoe.benchmarks.protocols import RoleOptions, Signature
-from shoe.core.errors import many
+from shoe.core.errors import pluralize
 from shoe.core.interactions import Interactions
 from shoe.scoring.entries import ClassScores, Entries, F1Entries, F1Figures, Means, harmonic_mean
 from shoe.scoring.evidence.draws import Interval
@@ -29,20 +30,20 @@ from shoe.scoring.strict import strict_entries
 from shoe.version import __version__
 
 PARTS = ("full", "rare", "non_rare")
-"""Parts of the classes with a strict mean, in the order of :class:`Means`."""
+"""Names of the means over classes of an exact-label protocol, in the order of :class:`Means`."""
 SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 OF_RUN = ("predictions", "predictions-sha")
-"""Facts of a run that are not part of signatures."""
+"""Metadata of a run that are not in its signatures."""
 
 PART, HARMONIC_MEAN = "part-{}", "harmonic-mean"
-"""Last part of the keys of a part of a class split, and of the harmonic mean of seen and unseen classes."""
+"""Last part of the keys of metrics: mean over a part of a class split, and harmonic mean of seen and unseen classes."""
 NO_CONFIDENCE = ", no confidence"
-"""Suffix of the name of a model whose scores were all made equal."""
+"""Suffix of the name of a model whose scores were all set to the same value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrictRun:
-    """Entries of one exact-label protocol."""
+    """Ranked entries under one exact-label protocol, with the options and the signature."""
 
     options: StrictOptions
     signature: Signature
@@ -51,11 +52,11 @@ class StrictRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleRun:
-    """Entries of one protocol by person.
+    """Ranked entries under one protocol by person, as for V-COCO.
 
     Attributes:
-        names: names of its categories, like "hold-obj".
-        left_out: name that its second mean leaves out; "" for none.
+        names: names of the categories (action and role), such as "hold-obj".
+        left_out: category that is left out of the second mean; "" without a second mean.
         entries: ranked entries; a category is an index into ``names``.
     """
 
@@ -72,8 +73,8 @@ class SemanticRun:
 
     Attributes:
         entries: ranked entries of SHOE-mAP.
-        f1: matching behind SHOE-mF1 and the miss rates.
-        above_delta: that matching if a match must be more similar than delta.
+        f1: matches for SHOE-mF1 and the miss rates.
+        above_delta: matches as in ``f1``, if the similarity of a match must exceed the option ``delta``.
     """
 
     options: SemanticOptions
@@ -88,13 +89,14 @@ class Run:
 
     Attributes:
         signature: signature of the metrics, as in the report.
-        facts: version, data, split and hashes of the ground truth, how the predictions were read, their number and
-            ``predictions-sha``, the map and its hash.
-        images, classes: images of the ground truth in its order, and classes of the dataset; entries index both.
+        facts: metadata: version of shoe; dataset, split and hashes of the ground truth; how the predictions were read,
+            their number and their hash (``predictions-sha``); similarity map and its hash.
+        images, classes: images of the ground truth in its order, and classes of the dataset. Entries contain indices
+            into them.
         strict, by_person: entries per exact-label protocol and per protocol by person, in the order requested.
         semantic: entries of SHOE; None if not requested or not measurable.
         notes: warnings and notes of the report.
-        absent: reason for each part that could not be measured.
+        absent: reason for each part that could not be measured, by name of the part.
         class_split: split of the classes into parts with their own means; None if not requested.
         spread, interval: SHOE-mAP by single raters, and predictive intervals; None if not requested.
     """
@@ -114,12 +116,14 @@ class Run:
     by_person: tuple[RoleRun, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Run: {self.name}, {many(len(self.images), 'image')}, {self.signature.short()}>"
+        return f"<Run: {self.name}, {pluralize(len(self.images), 'image')}, {self.signature.short()}>"
 
     @classmethod
-    def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:
+    def from_report(
+        cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None
+    ) -> Run:
         """Return the run of a report, with ``spread`` and ``interval`` if they were measured."""
-        facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
+        facts = {"shoe": __version__, **report.truth.signature_fields(), **report.facts}
         facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
         return cls(
             name=name,
@@ -142,33 +146,31 @@ class Run:
 
     @property
     def parts(self) -> dict[str, Entries | F1Entries]:
-        """Entries and matches behind the metrics, by name."""
-        parts: dict[str, Entries | F1Entries] = {
-            f"strict:{each.options.protocol}": each.entries for each in self.strict
-        }
+        """Entries and matches of all protocols except protocols by person, by name."""
+        parts: dict[str, Entries | F1Entries] = {f"strict:{r.options.protocol}": r.entries for r in self.strict}
         if (semantic := self.semantic) is not None:
-            parts |= {
-                "semantic:map": semantic.entries,
-                "semantic:mf1": semantic.f1,
-                "above delta": semantic.above_delta,
-            }
+            parts |= {"semantic:map": semantic.entries, "semantic:mf1": semantic.f1}
+            parts["above delta"] = semantic.above_delta
         return parts
 
     @property
     def all_parts(self) -> dict[str, Entries | F1Entries]:
-        """``parts``, and the entries of protocols by person."""
+        """Entries and matches of all protocols, including protocols by person, by name."""
         return {**self.parts, **{f"roles:{each.options.protocol}": each.entries for each in self.by_person}}
 
     @property
     def truth(self) -> tuple[NDArray[np.integer], NDArray[np.integer]] | None:
-        """(t,) class and (t,) image of each ground truth, the same in all parts; None with protocols by person only."""
+        """Class (t,) and image (t,) of each ground-truth triplet; None if all protocols of the run score by person."""
         part = next(iter(self.parts.values()), None)
         return None if part is None else (part.truth_category, part.truth_image)
 
     def other_truth(
         self, images: Sequence[str], classes: HoiClasses, truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None
     ) -> str | None:
-        """Return which part of a ground truth differs from that of the run: images, classes or truths; else None."""
+        """Return what differs from this run in the given ground truth: "images", "classes" or "truths"; else None.
+
+        ``truth`` is as in :attr:`truth`.
+        """
         if tuple(images) != self.images:
             return "images"
         if classes.table != self.classes.table:
@@ -177,12 +179,13 @@ class Run:
         return "truths" if own and truth and not all(map(np.array_equal, own, truth)) else None
 
     def figures(self) -> dict[str, float | None]:
-        """Return every metric by its key, as a fraction; None if there is nothing to measure.
+        """Return the value of every metric by its key, as a fraction, or None if there is nothing to measure.
 
-        Keys are ``strict:PROTOCOL:full``, ``:rare`` and ``:non_rare`` for each protocol, and ``semantic:map``,
-        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``. With a class split there are
-        also ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP. Protocols by person
-        have ``roles:PROTOCOL:full``, and ``:part-without-NAME`` if a second mean leaves an entry out.
+        - Exact-label protocols: ``strict:PROTOCOL:full``, ``strict:PROTOCOL:rare`` and ``strict:PROTOCOL:non_rare``.
+        - SHOE: ``semantic:map``, ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``.
+        - With a class split: also ``strict:PROTOCOL:part-NAME`` and ``semantic:part-NAME`` for each part, and
+          ``strict:PROTOCOL:harmonic-mean`` and ``semantic:harmonic-mean``.
+        - Protocols by person: ``roles:PROTOCOL:full``, and ``roles:PROTOCOL:part-without-NAME`` for a second mean.
         """
         found: dict[str, float | None] = {}
         for each in self.strict:
@@ -202,12 +205,12 @@ class Run:
 
 
 def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
-    """Return the means of an exact-label protocol by their keys."""
+    """Return the means of an exact-label protocol by keys such as "strict:PROTOCOL:rare"."""
     return {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
 
 
 def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
-    """Return the metrics of SHOE by their keys."""
+    """Return the metrics of SHOE by keys such as "semantic:map"."""
     return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *astuple(f1)), strict=True)}
 
 
@@ -218,7 +221,7 @@ def _part_figures(prefix: str, scores: ClassScores, entries: Entries) -> dict[st
 
 
 def digest_of(table: Interactions) -> str:
-    """Return 16 hex digits that identify everything in predictions that can change a score, in any file format."""
+    """Return a hash (16 hex digits) of everything in the predictions that affects scores; equal in all file formats."""
     digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
     boxes = table.human_boxes, table.object_boxes
     for column in (table.offsets, table.coordinates, *boxes, table.verb, table.object, table.score):
@@ -236,9 +239,8 @@ def _by_person(report: Report) -> Iterator[RoleRun]:
         return
     found = person_matches(task, truth, (result.options for result in report.role_results))
     for result in report.role_results:
-        options = result.options
-        entries = role_entries(task, found[options.overlap], options)
-        yield RoleRun(options, report.signature_of(result), result.names, result.left_out, entries)
+        entries = role_entries(task, found[result.options.overlap], result.options)
+        yield RoleRun(result.options, report.signature_of(result), result.names, result.left_out, entries)
 
 
 def _semantic(report: Report) -> SemanticRun | None:

@@ -1,4 +1,4 @@
-"""Sensitivity of the ranking of models to the options of the metric, each varied on its own."""
+"""Sensitivity of the ranking of models to the options of the metric, of which one is changed at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shoe.comparison.significance import changes_places, kendall
 from shoe.core.documents import Correlation, Count, Document
 from shoe.engines.base import SERIAL, Engine
 from shoe.scoring.evidence.draws import figures_of
-from shoe.scoring.evidence.facts import rated_by
+from shoe.scoring.evidence.facts import single_rater_map
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Overlaps
 from shoe.scoring.score import Report
@@ -26,24 +26,24 @@ VALUES: dict[Option, tuple[float, ...]] = {
     "threshold": (0.3, 0.4, 0.5, 0.6, 0.7),
     "tau": (0.1, 0.3, 0.5, 0.7, 0.9),
 }
-"""Numeric options, and the values that are tried beside the requested value."""
+"""Numeric options, and the values that are tried in addition to the requested value."""
 FIGURES = ("strict", "map", "mf1")
 
 
-class Choice(Document, frozen=True):
-    """An option of the metric, and its value.
+class OptionValue(Document, frozen=True):
+    """Option of the metric with one of its values.
 
     Attributes:
-        option: a key of ``VALUES``, "ensemble", or "rater" for one rater of the map alone.
-        value: value of the option.
+        option: name of the option: a key of ``VALUES``, "ensemble", or "rater" for a map with only one of its raters.
+        value: value of the option, or name of the rater.
     """
 
     option: Option
     value: float | str
 
 
-class Setting(Choice, frozen=True):
-    """One changed option; ``asked`` says whether its value is the requested one."""
+class Setting(OptionValue, frozen=True):
+    """One varied option with its value; ``asked`` is True if this is the value requested by the user."""
 
     asked: bool = False
 
@@ -53,32 +53,36 @@ class Point:
     """Metrics of M models under one setting.
 
     Attributes:
-        figures: one value per model, by name ("strict" under another overlap, "map", "mf1"); None for values that
-            cannot be measured. Metrics that the option cannot change are absent.
+        setting: option and value.
+        figures: one value per model for each metric: "map", "mf1" and, for the option "threshold", "strict". None if
+            the value cannot be measured. Metrics that the option cannot change are absent.
     """
 
     setting: Setting
     figures: dict[str, tuple[float | None, ...]]
 
 
-class Survival(Document, frozen=True):
+class RankStability(Document, frozen=True):
     """Stability of a ranking of models.
 
     Attributes:
         figure: metric that models are ranked by.
-        settings: number of settings that can change it, without the requested ones.
-        changed: settings under which two models change places.
-        lowest_tau: lowest Kendall's tau-b between the requested ranking and that of a setting.
+        settings: number of settings that can change the metric, except the requested settings.
+        changed: settings under which at least two models are ranked in the opposite order.
+        lowest_tau: lowest Kendall's tau-b between the ranking under the requested settings and any other ranking.
     """
 
     figure: str
     settings: Count
-    changed: tuple[Choice, ...]
+    changed: tuple[OptionValue, ...]
     lowest_tau: Correlation | None = None
 
 
 def settings_of(report: Report) -> list[Setting]:
-    """Return the settings to try: for each option the usual values and the requested value, in order."""
+    """Return the settings to try: for each option, the values in ``VALUES`` and the requested value, in order.
+
+    For a similarity map with raters, the ensembles and the single raters are settings, too.
+    """
     if report.semantic is None or report.similarities is None:
         return []
     options, source = report.semantic.options, report.similarities.source
@@ -96,27 +100,31 @@ def settings_of(report: Report) -> list[Setting]:
 
 
 def sweep(
-    reports: Sequence[Report], engine: Engine = SERIAL, tell: Callable[[str], None] = lambda _: None
+    reports: Sequence[Report], engine: Engine = SERIAL, progress: Callable[[str], None] = lambda _: None
 ) -> list[Point]:
-    """Score M models under every setting, in the order of :func:`settings_of`.
+    """Return the metrics of M models under every setting, in the order of :func:`settings_of`.
 
-    Takes about one scoring per setting and model; boxes are compared again only for another overlap.
+    The time is about that of one scoring per setting and model. Boxes are compared again only for the option
+    "threshold".
     """
     settings = settings_of(reports[0])
     keys = [(setting, model) for setting in settings for model in range(len(reports))]
     found = {}
     for number, (key, figures) in enumerate(engine.map(_figures, keys, reports), 1):
-        tell(f"varying choices: {number:,} of {len(keys):,} scorings")
+        progress(f"varying options: {number:,} of {len(keys):,} scorings")
         found[key] = figures
-    points = []
-    for setting in settings:
-        of_models = [found[setting, model] for model in range(len(reports))]
-        points.append(Point(setting, {name: tuple(each[name] for each in of_models) for name in of_models[0]}))
-    return points
+    models = range(len(reports))
+    return [
+        Point(setting, {name: tuple(found[setting, model][name] for model in models) for name in found[setting, 0]})
+        for setting in settings
+    ]
 
 
-def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
-    """Return how stable the ranking by a metric is; None for a single model or if a value is not measurable."""
+def rank_stability(reports: Sequence[Report], points: Sequence[Point], figure: str) -> RankStability | None:
+    """Return the stability of the ranking by the metric ``figure`` ("strict", "map" or "mf1") over all settings.
+
+    Returns None for a single model, or if a value is not measurable.
+    """
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     key = "map" if figure == "strict" else figure
     requested = [0.0 if result is None else getattr(result, key) or 0.0 for result in results]
@@ -126,7 +134,7 @@ def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) ->
     rankings = [[value or 0.0 for value in point.figures[figure]] for point in moved]
     changed = tuple(p.setting for p, values in zip(moved, rankings, strict=True) if changes_places(requested, values))
     taus = [tau for tau in (kendall(requested, values) for values in rankings) if tau is not None]
-    return Survival(figure, len(moved), changed, min(taus, default=None))
+    return RankStability(figure, len(moved), changed, min(taus, default=None))
 
 
 def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, float | None]:
@@ -138,16 +146,15 @@ def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, f
     near: Overlaps | None = result.near
     if isinstance(source, SimilarityMap) and setting.option in ("ensemble", "rater"):
         near = None  # near repeats depend on the meanings of words
-        raters = [rater.name for rater in source.raters]
         if setting.option == "rater":
-            source = rated_by(source, raters.index(str(setting.value)))
+            source = single_rater_map(source, [rater.name for rater in source.raters].index(str(setting.value)))
         else:
             source = replace(source, ensemble=str(setting.value))
     else:
         changes: dict[str, Any] = {setting.option: setting.value}
         options = replace(options, **changes)
         near = None if setting.option == "threshold" else near
-    scorer = Scorer(report.task, HoiSimilarity.of(report.task, source, options), options, near)
+    scorer = Scorer(report.task, HoiSimilarity.from_task(report.task, source, options), options, near)
     found = dict(zip(("map", "mf1"), figures_of(scorer), strict=True))
     if setting.option == "tau":
         del found["map"]

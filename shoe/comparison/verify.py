@@ -1,4 +1,4 @@
-"""Check of whether a saved run is reproduced by scoring again, and why not."""
+"""Comparison of a saved run with the result of scoring its predictions again."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.protocols import SEMANTIC, Options
+from shoe.benchmarks.protocols import OF_PREDICTIONS, SEMANTIC, Options
 from shoe.comparison.run import Run
 from shoe.core.documents import Document, Fraction
-from shoe.core.errors import many
+from shoe.core.errors import pluralize
 
 _ROUNDING = 1e-9
 _WHY = {
     "predictions-sha": "other predictions",
     "predictions": "other predictions",
     "shoe": "another version of shoe",
-    **dict.fromkeys(("boxes", "scores", "coordinates"), "the predictions were read in another way"),
+    **dict.fromkeys(OF_PREDICTIONS, "the predictions were read in another way"),
     **dict.fromkeys(("data", "split", "images", "truths", "truth-sha"), "another ground truth"),
     **dict.fromkeys(("class-list", "class-list-sha"), "another class table"),
     **dict.fromkeys(("map", "map-sha"), "another similarity map"),
@@ -31,15 +31,13 @@ _ROWS = {
     "unmatched prediction": ("unmatched_category", "unmatched_image"),
     "ground truth": ("truth_category", "truth_image"),
 }
-"""Columns of a part, by what a row of them is."""
-
-
+"""Columns of a part of a run, by the name for a row."""
 _OF_TRIPLETS = {"semantic", "triplets"}
-"""Parts that may be absent and that need predicted triplets."""
+"""Parts that need predicted triplets, and are absent without them."""
 
 
 class VerifiedFigure(Document, frozen=True, kw_only=True):
-    """A metric of a run, and its value when scored again."""
+    """Value of a metric in the run, and its value when scored again (now)."""
 
     run: Fraction | None = None
     now: Fraction | None = None
@@ -47,13 +45,13 @@ class VerifiedFigure(Document, frozen=True, kw_only=True):
 
 
 class Mismatch(Document, frozen=True):
-    """A fact, an option or a part that differs from the run.
+    """Difference between the run and the result of scoring again, in metadata, options or a part of the content.
 
     Attributes:
-        name: name in signatures, or name of the part.
-        run: value in the run; "nothing" if it has none.
-        now: value when scored again.
-        why: meaning of the difference, in words.
+        name: name of the metadata item or option in signatures, or name of the part.
+        run: value in the run; "nothing" if the value is missing.
+        now: value when scored again; "nothing" if the value is missing.
+        why: cause of the difference, as text.
     """
 
     name: str
@@ -66,10 +64,10 @@ class Verdict(Document, frozen=True, kw_only=True):
     """Result of scoring a run again.
 
     Attributes:
-        equal: whether everything is the same.
-        reasons: distinct reasons why metrics may differ; also a reason if inputs and options are the same.
-        figures: each metric in the run and when scored again, by key.
-        mismatches: other differences.
+        equal: whether metadata, options, metrics and content are all equal.
+        reasons: distinct causes of the differences; empty if there are no differences.
+        figures: value of each metric in the run and when scored again, by key.
+        mismatches: differences in metadata and options or, if these are equal, in the content.
     """
 
     equal: bool
@@ -78,8 +76,8 @@ class Verdict(Document, frozen=True, kw_only=True):
     mismatches: tuple[Mismatch, ...] = ()
 
 
-def options_of(run: Run) -> Options:
-    """Return the protocols of a run, to score by them again, including those that could not be measured."""
+def protocol_options(run: Run) -> Options:
+    """Return the options of the protocols of a run, including protocols that could not be measured."""
     absent = run.absent or {}
     semantic = run.semantic.options if run.semantic else SEMANTIC["shoe"] if _OF_TRIPLETS & absent.keys() else None
     by_person = [each.options for each in run.by_person]
@@ -88,19 +86,20 @@ def options_of(run: Run) -> Options:
     return Options(tuple(each.options for each in run.strict), semantic, tuple(by_person))
 
 
-def verify(kept: Run, found: Run) -> Verdict:
-    """Compare a run with the result of scoring again: facts and options, and if these are equal, all its content.
+def verify(saved: Run, found: Run) -> Verdict:
+    """Return the result of comparing a saved run (``saved``) with the run from scoring again (``found``).
 
-    Numbers are equal within 1e-9. Values of single raters and the interval are compared if the run has them.
+    Metadata, options and metrics are compared. If metadata and options are equal, all content is compared, including
+    values of single raters and intervals if the saved run has them. Numbers are equal within 1e-9.
     """
-    of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (kept, found))
+    of_run, now = ({**run.facts, **dict(run.signature.items)} for run in (saved, found))
     mismatches = [
         Mismatch(name, of_run.get(name, "nothing"), now.get(name, "nothing"), _WHY.get(name, _OPTION))
         for name in dict.fromkeys([*_WHY, *of_run, *now])
         if of_run.get(name) != now.get(name)
     ]
-    mismatches = mismatches or list(_different_parts(kept, found))
-    before, after = kept.figures(), found.figures()
+    mismatches = mismatches or list(_different_parts(saved, found))
+    before, after = saved.figures(), found.figures()
     figures = {
         key: VerifiedFigure(run=a, now=b, equal=a is b if a is None or b is None else abs(a - b) <= _ROUNDING)
         for key, a, b in ((key, before.get(key), after.get(key)) for key in {**before, **after})
@@ -110,31 +109,24 @@ def verify(kept: Run, found: Run) -> Verdict:
     return Verdict(equal=equal and not mismatches, reasons=reasons, figures=figures, mismatches=tuple(mismatches))
 
 
-def _different_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
-    absent = [[f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found)]
-    lists: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [
-        ("image list", "image", kept.images, found.images),
-        ("class table", "line", kept.classes.table.splitlines(), found.classes.table.splitlines()),
-        ("notes", "note", kept.notes, found.notes),
-        ("absent", "part", absent[0], absent[1]),
-    ]
-    for name, noun, before, after in lists:
-        yield from _unlike(name, noun, [before], [after])
-    parts = kept.all_parts, found.all_parts
+def _different_parts(saved: Run, found: Run) -> Iterator[Mismatch]:
+    absent = [[f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (saved, found)]
+    yield from _unlike("image list", "image", [saved.images], [found.images])
+    yield from _unlike("class table", "line", *([run.classes.table.splitlines()] for run in (saved, found)))
+    yield from _unlike("notes", "note", [saved.notes], [found.notes])
+    yield from _unlike("absent", "part", absent[:1], absent[1:])
+    parts = saved.all_parts, found.all_parts
     for name in dict.fromkeys([*parts[0], *parts[1]]):
         a, b = (each.get(name) for each in parts)
         for noun, fields in _ROWS.items():
             own = [field for field in fields if hasattr(a or b, field)]
             yield from _unlike(name, noun, *([getattr(part, field, ()) for field in own] for part in (a, b)))
-    anew = _layers(found)
-    for name, values in _layers(kept).items():
-        pair = values, anew.get(name, {})
+    for name, values in _layers(saved).items():
+        pair = values, _layers(found).get(name, {})
         yield from _unlike(name, "figure", *([[*each], np.array([*each.values()])] for each in pair))
 
 
 def _layers(run: Run) -> dict[str, dict[str, float]]:
-    # Values of single raters, and the ends of intervals.
-
     layers = {} if run.spread is None else {"raters": dict(run.spread.raters)}
     if run.interval is not None:
         for name, ends in (("interval of map", run.interval.map), ("interval of mf1", run.interval.mf1)):
@@ -142,15 +134,15 @@ def _layers(run: Run) -> dict[str, dict[str, float]]:
     return layers
 
 
-def _unlike(name: str, noun: str, kept: Sequence[Any], found: Sequence[Any]) -> Iterator[Mismatch]:
-    rows = [len(columns[0]) if columns else 0 for columns in (kept, found)]
+def _unlike(name: str, noun: str, saved: Sequence[Any], found: Sequence[Any]) -> Iterator[Mismatch]:
+    rows = [len(columns[0]) if columns else 0 for columns in (saved, found)]
     if rows[0] != rows[1]:
-        yield Mismatch(name, many(rows[0], noun), many(rows[1], noun), _EDITED)
+        yield Mismatch(name, pluralize(rows[0], noun), pluralize(rows[1], noun), _EDITED)
         return
     other = np.zeros(rows[0], bool)
-    for a, b in zip(kept, found, strict=True):
+    for a, b in zip(saved, found, strict=True):
         if not isinstance(a, np.ndarray):
             a, b = (np.array(values, object) for values in (a, b))
         other |= abs(a - b) > _ROUNDING if a.dtype.kind == "f" else a != b
     if other.any():
-        yield Mismatch(name, many(rows[0], noun), f"{int(other.sum()):,} of them other", _EDITED)
+        yield Mismatch(name, pluralize(rows[0], noun), f"{int(other.sum()):,} of them different", _EDITED)

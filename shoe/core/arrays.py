@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 """Indices of images, words and classes in tables."""
 Indices = NDArray[np.int64]
-"""Rows of a table, and counts of rows."""
+"""Row indices of a table, and counts of rows."""
 Mask = NDArray[np.bool_]
 """Whether a row is selected."""
 
@@ -21,14 +21,21 @@ Mask = NDArray[np.bool_]
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """Concatenate the n ranges first[i] to first[i] + count[i]; return (total,) indices i and (total,) elements."""
+    """Concatenate n integer ranges: range i is first[i] to first[i] + count[i] - 1.
+
+    Returns:
+        (total,) index i of the range of each element, and (total,) elements.
+    """
     owner = np.repeat(np.arange(len(count)), count)
     starts = np.cumsum(count) - count
     return owner, np.arange(len(owner)) + (first - starts)[owner]
 
 
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
-    """Yield blocks of consecutive groups with about ``most`` elements, as (first group, group after the last)."""
+    """Yield blocks of consecutive groups as (first group, group after the last); ``count`` is the size of each group.
+
+    A block has fewer than ``most`` elements plus the elements of its largest group.
+    """
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
         return
@@ -37,13 +44,13 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 
 def index_in_group(count: NDArray[np.integer]) -> Indices:
-    """Return the (total,) index, from 0, of each element within its group, for consecutive groups of given sizes."""
+    """Return the (total,) index, from 0, of each element within its group; ``count`` are the sizes of the groups."""
     index: Indices = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     return index
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
-    """Return (n,) whether an element is the first of a run of equal values."""
+    """Return the (n,) mask of elements that are the first of a run of equal values."""
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
     return mark
@@ -54,8 +61,8 @@ def stable_order(numbers: NDArray[np.integer]) -> Indices:
     return np.argsort(numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers, kind="stable")
 
 
-def falling_order(numbers: Floats) -> Indices:
-    """Return the stable argsort of finite numbers in descending order, by radix: twice as fast as by comparison."""
+def descending_order(numbers: Floats) -> Indices:
+    """Return the stable argsort of finite numbers in descending order. Radix sort, twice as fast as ``np.argsort``."""
     bits = (0.0 - numbers).view(np.int64)
     # The bits of negative floats, read as integers, are in reverse order and have the sign bit set.
     bits ^= (bits >> 63) | np.iinfo(np.int64).min
@@ -72,7 +79,7 @@ def distinct(values: Indices) -> Indices:
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Return the ascending rows with the ``most`` highest scores of each group.
+    """Return the indices of the rows with the ``most`` highest scores of each group, ascending.
 
     Args:
         group: (n,) index of each row's group.
@@ -89,22 +96,22 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
 
 
 def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
-    """Return the index of the first element, and the length, of each run of equal values."""
+    """Return the index of the first element of each run of equal values, and the length of each run."""
     start = np.flatnonzero(first_of_each(sorted_groups))
     return start, np.diff(start, append=len(sorted_groups))
 
 
-def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
-    """Return the index of the largest element per run of equal groups, by several keys; the first of equal elements."""
+def argmax_per_run(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
+    """Return the index of the largest element per run of equal groups; ties by further ``values``, then the first."""
     if not values or len(sorted_groups) == 0:
         return np.flatnonzero(first_of_each(sorted_groups))
     value, *others = values
     start, size = runs(sorted_groups)
     largest = np.flatnonzero(value == np.repeat(np.maximum.reduceat(value, start), size))
-    return largest[first_largest(sorted_groups[largest], *(other[largest] for other in others))]
+    return largest[argmax_per_run(sorted_groups[largest], *(other[largest] for other in others))]
 
 
-# Equal rows of several columns, by exact numbers, without sorting by every column
+# Rows that are equal in all columns (exact comparison), without sorting by every column
 
 Bits = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -113,15 +120,16 @@ _BUCKETS_PER_ROW = 4
 
 
 def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
-    """Return the columns of (n,) or (n, k) numbers as bits; 0.0 and -0.0 have the same bits."""
+    """Return the columns of (n,) or (n, k) numbers as the bits of float64; 0.0 and -0.0 have the same bits."""
     return list((np.atleast_2d(numbers.T).astype(np.float64) + 0.0).view(np.uint64))
 
 
-def together(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
-    """Return an order of rows of (n,) columns in which equal rows are adjacent and ascending.
+def group_equal_rows(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
+    """Sort rows so that equal rows are adjacent; ``columns`` are the (n,) columns of the n rows.
 
     Returns:
-        (n,) rows in this order, and (n,) whether each differs from the row before it.
+        (n,) row indices in this order (equal rows ascending), and the (n,) mask of rows that differ from the row before
+        in this order.
     """
     hashes = _hashes(columns)
     order = np.argsort(hashes, kind="stable")
@@ -134,21 +142,21 @@ def together(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
 
 
 def first_equal(columns: Sequence[Bits]) -> Indices:
-    """Return, for each of n rows, the first row that equals it."""
-    return first_of_run(*together(columns))
+    """Return, for each of n rows, the index of the first row with equal values."""
+    return first_of_run(*group_equal_rows(columns))
 
 
 def first_of_run(order: Indices, new: Mask) -> Indices:
-    """Return, for each of n rows, the first row that equals it; the arguments are the result of :func:`together`."""
+    """Return the same as :func:`first_equal`, from the result of :func:`group_equal_rows`."""
     first = np.empty(len(order), np.int64)
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     return first
 
 
 def maybe_equal(columns: Sequence[Bits]) -> Indices:
-    """Return ascending rows: all that equal another row, and few others.
+    """Return the ascending indices of all rows that equal another row, and possibly of a few more rows.
 
-    Made for tables with few equal rows: hash buckets replace a sort of all rows.
+    Fast for tables with few equal rows: only rows in the same hash bucket are compared.
     """
     hashes = _hashes(columns)
     bits = max(1, (_BUCKETS_PER_ROW * len(hashes)).bit_length())
@@ -191,20 +199,20 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Return random 64-bit numbers of a stream. Streams are independent; a larger shape extends the same sequence."""
+    """Return random 64-bit numbers of the independent sequence ``stream``; a larger shape extends the same sequence."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
-    return mixed(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)
+    return hash_numbers(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
-    """Return the numbers of :func:`random_numbers` at given indices of given streams; both are broadcast."""
+    """Return single numbers of the sequences of :func:`random_numbers`; ``stream`` and ``index`` are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
-    return mixed(start + index.astype(np.uint64) * _STEP)
+    return hash_numbers(start + index.astype(np.uint64) * _STEP)
 
 
-def mixed(values: Numbers) -> Numbers:
-    """Return a hash of each number in which every bit depends on all bits; different numbers have different hashes."""
+def hash_numbers(values: Numbers) -> Numbers:
+    """Return a 64-bit hash of each number: every bit depends on all bits; different numbers have different hashes."""
     values = (values ^ (values >> np.uint64(30))) * _FACTORS[0]
     values = (values ^ (values >> np.uint64(27))) * _FACTORS[1]
     return values ^ (values >> np.uint64(31))

@@ -1,7 +1,8 @@
 """Box coordinates, conversion between them, and intersection over union.
 
-Files and evaluators of the field use boxes ``x1, y1, x2, y2`` in three kinds of coordinates that differ by one pixel. A
-table stores the numbers of its file and their kind; a protocol defines the coordinates in which it compares boxes.
+Datasets and evaluators use boxes ``x1, y1, x2, y2`` in three types of coordinates that differ by one pixel. A table
+stores the numbers as in the file, and their type of coordinates. A protocol defines in which coordinates boxes are
+compared.
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from shoe.core.arrays import Floats
 
 
 class Coordinates(IntEnum):
-    """Kind of box coordinates in a file."""
+    """Type of box coordinates in a file."""
 
     CONTINUOUS = 0
     """Edges, measured from the top-left corner of the image: width = x2 - x1. Detectors predict these."""
@@ -28,7 +29,7 @@ class CommonCoordinates(StrEnum):
     """Coordinates in which a protocol compares boxes."""
 
     RAW = "raw"
-    """Numbers of both files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""
+    """Numbers as in the ground truth and prediction files, unconverted (QPIC, CDN, GEN-VLKT, THID)."""
     INDICES = "indices"
     """1-based pixel indices: 1 is added to 0-based coordinates (official Matlab script, PPDM)."""
     EDGES = "edges"
@@ -43,10 +44,12 @@ _SHIFTS: dict[CommonCoordinates, list[list[float]]] = {
 }
 
 
-def converted(boxes: NDArray[np.float64], coordinates: NDArray[np.uint8], to: CommonCoordinates) -> NDArray[np.float64]:
-    """Return (n, 4) boxes converted to the coordinates ``to``; the same array, not a copy, if nothing changes.
+def convert_boxes(
+    boxes: NDArray[np.float64], coordinates: NDArray[np.uint8], to: CommonCoordinates
+) -> NDArray[np.float64]:
+    """Return (n, 4) boxes converted to the coordinates ``to``; if nothing changes, ``boxes`` itself, not a copy.
 
-    ``coordinates`` are the (n,) or (1,) ``Coordinates`` of the boxes.
+    ``coordinates`` is the (n,) :class:`Coordinates` of each box, or (1,) if all are equal.
     """
     shift = np.array(_SHIFTS[to])
     used = np.flatnonzero(np.bincount(coordinates))
@@ -62,7 +65,7 @@ _TINY = np.finfo(np.float64).tiny
 
 
 class Overlap(StrEnum):
-    """How areas of boxes and of intersections are computed."""
+    """Rule for computing the areas of boxes and of intersections."""
 
     CONTINUOUS = "cont"
     """Boxes are edges: width = x2 - x1 (pocket, THID)."""
@@ -74,14 +77,20 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OverlapRule:
-    """Criterion of a match of two pairs: pair IoU = min(human IoU, object IoU) reaches the threshold."""
+    """Criterion for matching two human-object pairs: min(human IoU, object IoU) reaches the threshold.
+
+    Attributes:
+        overlap: how areas are computed.
+        threshold: IoU threshold.
+        inclusive: whether an IoU equal to the threshold is sufficient.
+    """
 
     overlap: Overlap
     threshold: float
     inclusive: bool
 
-    def holds(self, value: Floats) -> NDArray[np.bool_]:
-        """Return whether each of (n,) IoUs reaches the threshold."""
+    def is_reached(self, value: Floats) -> NDArray[np.bool_]:
+        """Return the (n,) mask of the IoUs ``value`` that reach the threshold."""
         return value >= self.threshold if self.inclusive else value > self.threshold
 
 
@@ -94,9 +103,9 @@ def area(boxes: Floats, overlap: Overlap) -> Floats:
 
 
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:
-    """Return the (n,) intersections over union, 0 to 1, of each row of (n, 4) boxes ``a`` and ``b``.
+    """Return the (n,) intersections over union, 0 to 1, of boxes a[i] and b[i]; ``a`` and ``b`` are (n, 4).
 
-    ``areas`` are the (n,) areas of ``a`` and of ``b``; computed if None.
+    ``areas`` are the (n,) areas of ``a`` and the (n,) areas of ``b``; computed if None.
     """
     ax1, ay1, ax2, ay2 = a.T
     bx1, by1, bx2, by2 = b.T

@@ -48,6 +48,6 @@ class GainFields(Document, frozen=True, kw_only=True):
 D = TypeVar("D", bound=Document)
 
 
-def narrowed(value: Document, kind: type[D]) -> D:
-    """Return a value as an object of a base class of its own class: only the fields of the base class."""
+def as_base_class(value: Document, kind: type[D]) -> D:
+    """Return an object of ``kind``, a base class of the class of ``value``, with the same field values."""
     return kind(**{name: getattr(value, name) for name in kind.__struct_fields__})

@@ -28,10 +28,13 @@ def _unpickled(kind: type[ShoeError], args: tuple[object, ...], attributes: dict
 
 
 class InputError(ShoeError):
-    """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``."""
+    """Invalid content of a file or argument: ``file: record: field: found X, expected Y (hint)``.
 
-    source: str
-    """Path of the file, or name of the argument."""
+    Attributes:
+        source: path of the file, or name of the argument.
+        record: name or number of the record in the file; None for the whole file.
+        field: name of the field in the record; None for the whole record.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class InputError(ShoeError):
         field: str | None = None,
         hint: str | None = None,
     ) -> None:
-        self.source = str(source)
+        self.source, self.record, self.field = str(source), record, field
         where = [self.source]
         if record is not None:
             where.append(f"record {record}" if isinstance(record, int) else record)
@@ -63,7 +66,7 @@ class OptionError(ShoeError):
 
 
 class ServiceError(ShoeError):
-    """A metric service cannot be reached, or refuses a request; the message is that of the service.
+    """A metric service cannot be reached, or refuses a request; the service's message is the message of the error.
 
     Attributes:
         status: HTTP status code; None if there was no response.
@@ -75,9 +78,12 @@ class ServiceError(ShoeError):
 
 
 def check_kind(name: str, value: object, kind: type, source: str) -> None:
-    """Raise OptionError unless an argument has a type; the message names ``source``, the call that returns the type."""
+    """Raise OptionError unless ``value`` is an instance of ``kind``.
+
+    The message contains ``name``, the name of the argument, and ``source``, a call that returns an object of this type.
+    """
     if not isinstance(value, kind):
-        raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as {source} gives it")
+        raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as returned by {source}")
 
 
 class MissingExtraError(ShoeError):
@@ -88,12 +94,12 @@ class MissingExtraError(ShoeError):
 
 
 def flag(name: str, value: str = "...") -> str:
-    """Return an option as written on the command line and in Python: ``--boxes xywh (Python: boxes="xywh")``."""
+    """Return an option as on the command line and in Python, for messages: ``--boxes xywh (Python: boxes="xywh")``."""
     argument, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
     return f"--{name}{argument} (Python: {name}={quoted})"
 
 
-def many(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Return a count with its noun in singular or plural: "1 image", "2,000 images"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
@@ -104,38 +110,38 @@ def quote(value: object) -> str:
 
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Return text as one line that is safe on a terminal: no control or bidi characters, at most ``longest`` long."""
+    """Return text as one line without control and bidi characters, cut to at most ``longest`` characters."""
     clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
 def visible(text: str) -> str:
-    """Replace control and bidi characters by U+FFFD, so that they cannot change how the text around them is shown."""
+    """Return text with control and bidi characters replaced by U+FFFD, so that they cannot change the display."""
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
-def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """Return at most ``most`` known names that are similar to a misspelt name, the most similar first.
+def closest_names(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
+    """Return at most ``most`` of the ``known`` names that are similar to a misspelt name, the most similar first.
 
-    ``likeness`` is the lowest similarity, 0 to 1, as difflib measures it.
+    ``likeness`` is the minimum similarity, 0 to 1, as measured by ``difflib``.
     """
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)
 
 
-def meant(name: str, known: Iterable[str]) -> str | None:
-    """Return the hint "did you mean ...?" with the most similar known name; None if no known name is similar."""
-    similar = near(name, known)
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """Return the hint "did you mean NAME?" with the most similar ``known`` name; None if no known name is similar."""
+    similar = closest_names(name, known)
     return f"did you mean {similar[0]}?" if similar else None
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error for an unknown name; it names the most similar known names, and all names if they are few."""
+def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
+    """Return the error for an unknown ``noun``, with the most similar ``known`` names, or all names if at most 20."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
-    nearest = near(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)
+    nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)
     if is_long:
-        return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
+        return OptionError(f"unknown {noun} {quote(name)}; nearest: {', '.join(nearest)}")
     suggestion = f" (did you mean {nearest[0]}?)" if nearest else ""
-    return OptionError(f"unknown {what} {quote(name)}{suggestion}; known: {', '.join(names)}")
+    return OptionError(f"unknown {noun} {quote(name)}{suggestion}; known: {', '.join(names)}")

@@ -1,7 +1,7 @@
 """Table of human-object interactions, for ground truth and predictions.
 
-Rows are triplets (human box, object box, verb, object, score), grouped by image; verbs and objects are indices into two
-vocabularies. A table is validated once, when it is built from columns.
+Rows are triplets (human box, object box, verb, object, score), grouped by image. Verbs and objects are stored as
+indices into two vocabularies. A table is validated once, when it is built from columns.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, flag, quote
+from shoe.core.errors import InputError, flag, quote, unknown_name
 from shoe.core.roles import RolePredictions
 
 # Validation of columns. All functions raise InputError for the first invalid row. In its message, ``source`` is the
@@ -27,8 +28,16 @@ from shoe.core.roles import RolePredictions
 _LARGEST = 1e9
 
 
+def plain_array(values: Any) -> Any:
+    """Return ``values`` as NumPy can read them: a torch tensor without its graph, on the CPU, bfloat16 as float32."""
+    if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
+        return values
+    values = values.detach().cpu()
+    return values.float() if str(values.dtype).endswith("bfloat16") else values
+
+
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Raise InputError unless names are a list of distinct, valid text."""
+    """Raise InputError unless ``names`` is a list of distinct, valid text."""
     if isinstance(names, str):
         raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
     if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator can be read only once
@@ -36,8 +45,8 @@ def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
     try:
         "\n".join(names).encode()
     except (TypeError, UnicodeEncodeError) as error:
-        found = "a name that is no text" if isinstance(error, TypeError) else "a name that is no valid Unicode"
-        raise InputError(source, field=field, found=found, expected="names") from None
+        found = "a name that is not text" if isinstance(error, TypeError) else "a name that is not valid Unicode"
+        raise InputError(source, field=field, found=found, expected="names as text") from None
     if len(set(names)) != len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
         raise InputError(source, field=field, found=f"{quote(twice)} twice", expected="distinct names")
@@ -51,8 +60,8 @@ def check_integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return integers from 0 to ``limit`` - 1 as a column; if ``rows`` is given, it is the required length."""
-    array = np.asarray(values)
+    """Return integers from 0 to ``limit`` - 1 as a one-dimensional array, of length ``rows`` unless None."""
+    array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
     column = array.reshape(-1) if array.size else np.zeros(0, np.int64)
@@ -60,16 +69,16 @@ def check_integers(
         raise InputError(source, field=field, found=f"{len(column)} rows", expected=f"{rows}, one per triplet")
     if len(column) and (column.min() < 0 or column.max() >= limit):
         row = int(np.argmax((column < 0) | (column >= limit)))
-        expected = f"0 to {limit - 1}" if limit else "none, as there is nothing to point to"
+        expected = f"0 to {limit - 1}" if limit else "no indices, because the list they refer to is empty"
         record = name(row) if name else row
         raise InputError(source, record=record, field=field, found=f"index {column[row]}", expected=expected)
     return column
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers as an array of a shape; an empty array of any shape is accepted for 0 rows."""
+    """Return numbers as a float64 array of the given shape; an empty array is accepted for a shape with 0 rows."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(plain_array(values))
     except ValueError:
         raise InputError(source, field=field, found="rows of different lengths", expected=f"shape {shape}") from None
     if array.size and array.dtype.kind not in "iuf":
@@ -82,13 +91,13 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
 
 
 def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Return (images, 2) widths and heights in whole pixels; 0, 0 if unknown."""
+    """Check the (images, 2) widths and heights of images, and return them as integers; 0, 0 for an unknown size."""
     array = check_numbers(source, "sizes", values, (images, 2))
     bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
         found = f"{array[row, 0]:g} x {array[row, 1]:g}"
-        raise InputError(source, record=row, field="sizes", found=found, expected="width and height in pixels")
+        raise InputError(source, record=row, field="sizes", found=found, expected="width and height in whole pixels")
     return array.astype(np.int32)
 
 
@@ -101,28 +110,63 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
         raise InputError(source, record=name(row), field="score", found=found, expected="a finite number")
 
 
-def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
-    """Raise InputError unless (n, 4) boxes are finite with x1 < x2 and y1 < y2.
+BAD_BOXES = ("refuse", "drop", "count")
+"""Rules for bad predictions, which have an invalid box or score: raise an error, leave them out, or keep them."""
+FAR = -float(1 << 20)  # no image reaches it; single precision stores the 2**23 integers below it exactly
 
-    ``pixels`` is (n,) or (1,): whether a box consists of pixel indices, in which case x1 = x2 and y1 = y2 are valid.
+
+def check_bad_boxes(name: str) -> None:
+    """Raise OptionError if the name of a rule for bad predictions is unknown."""
+    if name not in BAD_BOXES:
+        raise unknown_name("rule for bad boxes", name, BAD_BOXES)
+
+
+def apply_bad_boxes(
+    rule: str, human: Floats, target: Floats, no_score: Mask, pixels: Mask
+) -> tuple[int, Mask, Floats, Floats]:
+    """Return the number of bad predictions, the (n,) mask of predictions to keep, and both (n, 4) boxes to keep.
+
+    ``no_score`` is the (n,) mask of invalid scores; the other arguments are as in :func:`check_boxes`. Under "count",
+    a prediction with an invalid box gets two equal boxes that overlap no other box, so that it matches nothing.
     """
+    invalid = ~(valid_boxes(human, pixels) & valid_boxes(target, pixels))
+    bad = invalid | no_score
+    if rule == "count" and invalid.any():
+        left = FAR - 2 * np.arange(int(invalid.sum()))[:, None]
+        human, target = human.copy(), target.copy()
+        human[invalid] = target[invalid] = left + np.array([-1, 0, 0, 1])
+    return int(bad.sum()), ~bad if rule == "drop" else np.ones(len(bad), bool), human, target
+
+
+def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
+    """Return the (n,) mask of (n, 4) boxes that are finite with x1 < x2 and y1 < y2; arguments as ``check_boxes``."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
         wide |= (x1 == x2) & pixels
         high |= (y1 == y2) & pixels
-    # Comparisons with NaN are false, so NaN is refused, too.
-    bad = ~(wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST))
+    # Comparisons with NaN are false, so NaN is invalid, too.
+    valid: Mask = wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST)
+    return valid
+
+
+def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
+    """Raise InputError unless (n, 4) boxes are finite with x1 < x2 and y1 < y2.
+
+    ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid.
+    """
+    bad = ~valid_boxes(boxes, pixels)
     if bad.any():
         row = int(np.argmax(bad))
         numbers = ", ".join(f"{x:g}" for x in boxes[row])
+        hint = f"if the boxes have another convention, select it with {flag('boxes')}"
         raise InputError(
             source,
             record=name(row),
             field=field,
             found=f"[{numbers}]",
             expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
-            hint=f"another box convention? name it with {flag('boxes')}" if np.isfinite(boxes[row]).all() else None,
+            hint=hint if np.isfinite(boxes[row]).all() else None,
         )
 
 
@@ -139,8 +183,11 @@ class Interactions:
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions without scores.
         verbs, objects: vocabularies: words as in the file or its class list.
-        roles: predictions by person if the file has them; always of all images of the file, also after a selection.
+        roles: predictions per person if the file contains them, else None; for all images of the file, also after a
+            selection of images.
         notes: notes of the file reader, for reports; not compared by :meth:`equals`.
+        bad: number of bad predictions by the rule of :data:`BAD_BOXES` that was applied to them; empty for "refuse".
+            Not compared by :meth:`equals`.
     """
 
     images: tuple[str, ...]
@@ -156,6 +203,7 @@ class Interactions:
     objects: tuple[str, ...]
     notes: Any = None
     roles: RolePredictions | None = None
+    bad: dict[str, int] = dataclass_field(default_factory=dict)
 
     def __repr__(self) -> str:
         words = f"{len(self.verbs):,} verbs, {len(self.objects):,} objects"
@@ -191,9 +239,10 @@ class Interactions:
         score: ArrayLike | None = None,
         sizes: ArrayLike | None = None,
         coordinates: Coordinates | ArrayLike = Coordinates.CONTINUOUS,
+        bad_boxes: str = "refuse",
         source: str | Path = "interactions",
     ) -> Interactions:
-        """Return a validated table of columns in any row order; rows of the same image stay in order.
+        """Return a validated table from columns with rows in any order; rows of the same image keep their order.
 
         Arrays that already have the types and the order of the table are not copied: later changes of such an array
         change the table. :meth:`shoe.Metric.update` copies.
@@ -206,21 +255,27 @@ class Interactions:
         (1, [0, 1])
 
         Args:
-            image: (n,) index of each row's image.
-            human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= if coordinates are pixel indices).
-            object_boxes: as ``human_boxes``.
+            images: m distinct image names.
+            image: (n,) index of each row's image in ``images``.
+            human_boxes: (n, 4) finite x1, y1, x2, y2 with x1 < x2 and y1 < y2 (<= if coordinates are pixel indices).
+            object_boxes: (n, 4) boxes with the same conditions.
             verb: (n,) indices into ``verbs``.
             object: (n,) indices into ``objects``.
             verbs: vocabulary of verbs.
             objects: vocabulary of objects.
-            score: (n,) finite numbers; 1 if absent.
-            sizes: (m, 2) width and height; unknown if absent.
-            coordinates: one kind for all images, or (m,) kinds.
+            score: (n,) finite confidences; 1 if None.
+            sizes: (m, 2) width and height in pixels; unknown if None.
+            coordinates: :class:`Coordinates` of all images, or (m,) ``Coordinates`` of each image.
+            bad_boxes: what to do with predictions that have an invalid box or a score that is not finite: "refuse"
+                raises an error, "drop" leaves them out, "count" keeps them. Under "count", a prediction with an
+                invalid box matches nothing, and a prediction with an invalid score ranks last.
             source: file name for error messages.
 
         Raises:
             InputError: for the first invalid row.
+            OptionError: for an unknown value of ``bad_boxes``.
         """
+        check_bad_boxes(bad_boxes)
         for field, names in (("images", images), ("verbs", verbs), ("objects", objects)):
             check_names(source, field, names)
         m = len(images)
@@ -249,22 +304,35 @@ class Interactions:
         )
         pixels = kinds != Coordinates.CONTINUOUS
         in_pixels = pixels[image_of] if len(kinds) == m and pixels.any() else pixels[:1]
+        if bad_boxes != "refuse":
+            return table._without_bad(bad_boxes, image_of, in_pixels)
         check_boxes(source, "human box", table.human_boxes, in_pixels, name)
         check_boxes(source, "object box", table.object_boxes, in_pixels, name)
         check_scores(source, table.score, name)
         return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
+
+    def _without_bad(self, rule: str, image: NDArray[np.int64], pixels: Mask) -> Interactions:
+        """Return the table grouped by image after ``rule``; ``image`` and ``pixels`` are in the order of the rows."""
+        invalid = ~np.isfinite(self.score)
+        count, keep, human, target = apply_bad_boxes(rule, self.human_boxes, self.object_boxes, invalid, pixels)
+        # Semantic scores need scores in 0..1. Among negative scores such as logits, 0 would not be the last.
+        lowest = self.score[~invalid].min(initial=0.0)
+        score = np.where(invalid, 0.0 if lowest >= 0 else np.finfo(np.float32).min, self.score)
+        order = np.argsort(image, kind="stable")
+        table = replace(self, human_boxes=human, object_boxes=target, score=score, bad={rule: count})
+        return table._reordered(order).select(keep[order])
 
     def _reordered(self, order: NDArray[np.integer]) -> Interactions:
         fields = ("human_boxes", "object_boxes", "verb", "object", "score")
         return replace(self, **{name: getattr(self, name)[order] for name in fields})
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Return the table of some triplets (a mask, or ascending row indices) with all images."""
+        """Return the table with only the triplets ``rows`` (a mask, or ascending row indices) and with all images."""
         chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         return replace(self._reordered(chosen), offsets=np.searchsorted(chosen, self.offsets))
 
     def select_images(self, keep: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
-        """Return the table of some images (a mask, or ascending indices) and their triplets."""
+        """Return the table with only the images ``keep`` (a mask, or ascending image indices) and their triplets."""
         chosen = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
         mask = np.zeros(len(self.images), bool)
         mask[chosen] = True
@@ -279,8 +347,8 @@ class Interactions:
         )
 
     def equals(self, other: Interactions) -> bool:
-        """Return whether two tables are equal to the bit, apart from ``notes`` and ``roles``."""
-        fields = self.__dataclass_fields__.keys() - {"notes", "roles"}
+        """Return whether two tables have exactly equal values, apart from ``notes``, ``roles`` and ``bad``."""
+        fields = self.__dataclass_fields__.keys() - {"notes", "roles", "bad"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
             for a, b in ((getattr(self, name), getattr(other, name)) for name in fields)
@@ -288,13 +356,14 @@ class Interactions:
 
 
 def concatenate(parts: Sequence[Interactions]) -> Interactions:
-    """Return one table of several: images and words in order of first appearance, rows of an image in order of parts.
+    """Return one table with the triplets of all ``parts``.
 
-    Notes are merged; the same notes of several parts are included once.
+    Images and words are in the order of first appearance, the triplets of an image in the order of the parts. Notes are
+    merged.
 
     Raises:
         InputError: if two parts have different sizes or coordinates for the same image, or if only some of the parts
-            with triplets have predictions by person.
+            with triplets have predictions per person.
     """
     images, verbs, objects = (
         {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}
@@ -308,8 +377,8 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         differs = known & (sizes[at] != part.sizes).any(axis=1)
         differs |= (coordinates[at] >= 0) & (coordinates[at] != part.coordinates)
         if differs.any():
-            name, found = part.images[int(np.argmax(differs))], "two sizes or kinds of coordinates"
-            raise InputError("concatenate", record=quote(name), found=found, expected="one for an image")
+            name, found = part.images[int(np.argmax(differs))], "two different sizes or box coordinates"
+            raise InputError("concatenate", record=quote(name), found=found, expected="the same in all tables")
         sizes[at] = np.maximum(sizes[at], part.sizes)
         coordinates[at] = part.coordinates
 
@@ -331,13 +400,15 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         objects=list(objects),
         source="concatenate",
     )
+    for rule in {rule for part in parts for rule in part.bad}:
+        table.bad[rule] = sum(part.bad.get(rule, 0) for part in parts)
     by_person = [part.roles for part in parts if part.roles is not None]
     if by_person and any(part.roles is None and len(part) for part in parts):
-        found = "tables that say something by person, and others"
-        raise InputError("concatenate", found=found, expected="all of one kind")
+        found = "tables with and without predictions per person"
+        raise InputError("concatenate", found=found, expected="either all or none with predictions per person")
     if by_person:
-        table = replace(table, roles=RolePredictions.joined(by_person))
-    return replace(table, notes=notes[0].joined(notes[1:])) if notes else table
+        table = replace(table, roles=RolePredictions.concatenate(by_person))
+    return replace(table, notes=notes[0].merge(notes[1:])) if notes else table
 
 
 def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
@@ -345,9 +416,9 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 
 
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
-    """Return the (n,) index of each name in distinct ``known`` names; -1 if there is no match or several.
+    """Return the (n,) index in ``known`` of each image name; -1 if no known name or several known names match.
 
-    Names match if they are equal, else without folder and extension, else also regardless of case.
+    Names match if they are equal, else if they are equal without folder and extension, else also ignoring case.
 
     >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
     [0, 1]

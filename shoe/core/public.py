@@ -24,18 +24,18 @@ _ACCEPTED: dict[Any, tuple[type, ...]] = {
     float: (float, int, np.floating, np.integer),
     Path: (PathLike,),
 }
-"""Types that are accepted for an annotation."""
+"""Types of values that are accepted for an annotated type."""
 _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text", Path: "a path"} | {
     np.ndarray: "an array",
     types.NoneType: "None",
 }
 _SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.read_ground_truth(FILE)"}
-"""Calls that return a type, for messages."""
+"""Call that returns an object of each type, for messages."""
 _EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a wrapper of a function that raises OptionError for an argument whose type differs from its annotation."""
+def check_argument_types(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function to raise OptionError if the type of an argument differs from its annotation."""
     parameters = signature(function)
 
     @cache
@@ -51,7 +51,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             hint = hints().get(name, Any)
             if not _fits(value, hint):
                 expected = " or ".join(map(_words, _members(hint)))
-                expected += f", as {_EXAMPLES[name]}" if name in _EXAMPLES else ""
+                expected += f", such as {_EXAMPLES[name]}" if name in _EXAMPLES else ""
                 plain = type(value).__module__ == "builtins" and not any(word in expected for word in _SOURCES)
                 found = quote(value) if plain else type(value).__name__
                 raise OptionError(f"{name}: found {found}, expected {expected}")
@@ -86,19 +86,19 @@ def _words(kind: Any) -> str:
         inner = get_args(kind)[0]
         return "a list of names" if inner is str else f"a list of {_words(inner)}"
     name: str = _WORDS.get(origin, origin.__name__)
-    return f"{name}, as {_SOURCES[name]} gives it" if name in _SOURCES else name
+    return f"{name}, as returned by {_SOURCES[name]}" if name in _SOURCES else name
 
 
 # Displays of results in notebooks and at the Python prompt
 
 Rows = Mapping[str, Mapping[str, float | None]]
-"""Fractions, 0 to 1, by name of row and name of column."""
+"""Values 0 to 1 of a table: {name of row: {name of column: value}}."""
 _NOTES_SHOWN = 3
 _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return a title, one line per row with values in percent, and the first notes."""
+    """Return a plain-text table: the title, one line per row with values in percent, and the first three notes."""
     lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
     return "\n  ".join([title, *lines, *_first(notes)])
 
@@ -117,7 +117,7 @@ def _first(notes: Sequence[str]) -> list[str]:
     more = len(notes) - _NOTES_SHOWN
     return [
         *(printable(line, _LONGEST_NOTE) for line in notes[:_NOTES_SHOWN]),
-        *([f"and {more} more: to_dict()['notes']"] if more > 0 else []),
+        *([f"and {more} more notes: to_dict()['notes']"] if more > 0 else []),
     ]
 
 

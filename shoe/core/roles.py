@@ -1,13 +1,14 @@
-"""Ground truth and predictions by person, for agent AP and role AP as in V-COCO's evaluation.
+"""Ground truth and predictions per person, for agent AP and role AP as in V-COCO's evaluation.
 
-Unlike in a triplet, an action may have no object box, and a person may be ignored. There are A actions and R entries:
-pairs of an action and one of its roles (:meth:`shoe.benchmarks.base.Actions.entries`).
+Unlike in a table of triplets, an action may have no object box, and a person may be ignored. Arrays have A columns, one
+per action, or R columns, one per pair of an action and a role (:meth:`shoe.benchmarks.base.Actions.entries`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +20,27 @@ Single = NDArray[np.float32]
 
 
 NO_BOX = (-9.0, -9.0, -9.0, -9.0)
-"""Placeholder in triplets for a missing box, far from all other boxes."""
+"""Placeholder for a missing object box in triplets; it overlaps no real box."""
 
 
 def no_boxes(boxes: Floats) -> Mask:
-    """Return (n,) whether each of (n, 4) boxes is the placeholder :data:`NO_BOX`."""
+    """Return the (n,) mask of (n, 4) boxes that are the placeholder :data:`NO_BOX`."""
     missing: Mask = (boxes == NO_BOX).all(axis=1)
     return missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoleTruth:
-    """Annotations by person of m images with b boxes, p of them persons.
+    """Annotations per person: m images with b boxes, of which p are boxes of persons.
 
     Attributes:
         box_offsets: (m + 1,) the boxes of image i are rows box_offsets[i] to box_offsets[i + 1].
         boxes: (b, 4) x1, y1, x2, y2: indices of the first and last pixel, counted from 0.
         object: (b,) category of each box, an index into the benchmark's objects.
         person: (p,) row of each person in ``boxes``, ascending.
-        labels: (p, A) int8: 1 the person does the action, 0 does not, -1 if the person was not annotated.
-        role: (p, R) row of the box with this role; -1 if there is no action or no box.
+        labels: (p, A) int8: 1 if the person does the action, 0 if not, -1 if the person was not annotated.
+        role: (p, R) row in ``boxes`` of the box with this role; -1 if the person does not do the action, or without a
+            box.
     """
 
     box_offsets: Indices
@@ -60,17 +62,17 @@ class RoleTruth:
 
     @property
     def ignored(self) -> Mask:
-        """(p,) whether a person was not annotated."""
+        """(p,) mask of persons that were not annotated."""
         ignored: Mask = self.labels.min(axis=1, initial=0) < 0
         return ignored
 
     @property
     def has_role(self) -> Mask:
-        """(p, R) whether there is a box with this role."""
+        """(p, R) mask of roles that have a box."""
         return self.role >= 0
 
     def select_images(self, keep: Indices) -> RoleTruth:
-        """Return the annotations of the images with these ascending indices."""
+        """Return the annotations of the images with the ascending indices ``keep``."""
         counts = np.diff(self.box_offsets)
         mask = np.zeros(len(counts), bool)
         mask[keep] = True
@@ -89,13 +91,14 @@ class RoleTruth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RolePredictions:
-    """Predictions for n person boxes (several may be of the same person) on m images; b role boxes.
+    """Predictions for n person boxes on m images, with b role boxes; a person may have several person boxes.
 
     Attributes:
+        images: names of the m images.
         image: (n,) index into ``images``.
         person_boxes: (n, 4) x1, y1, x2, y2.
-        agent: (n, A) confidence that the person does the action; NaN if there is no prediction.
-        score: (n, R) confidence of an action with one of its roles; NaN if there is no prediction.
+        agent: (n, A) confidence that the person does the action; NaN without a prediction.
+        score: (n, R) confidence of the action with the box in this role; NaN without a prediction.
         role: (n, R) row in ``boxes`` of the box with this role.
         boxes: (b, 4) x1, y1, x2, y2; all zeros or all NaN for a role that is predicted to have no box.
     """
@@ -111,8 +114,28 @@ class RolePredictions:
     def __len__(self) -> int:
         return len(self.image)
 
+    def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
+        """Return the predictions after the rule "drop" or "count", and the number with an invalid person or role box.
+
+        "drop" leaves them out; otherwise they match nothing. A role box of zeros or NaN is valid: it predicts that the
+        role has no box. Infinite scores are left out under "drop", and rank last under "count".
+        """
+        person, box = (
+            np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1)
+            for boxes in (self.person_boxes, self.boxes)
+        )
+        box |= (self.boxes == 0).all(axis=1) | np.isnan(self.boxes).all(axis=1)
+        bad = ~np.isnan(self.score) & ~box[self.role]
+        number = int((~person).sum() + bad[person].sum())
+        last = np.float32(np.nan) if rule == "drop" else np.finfo(np.float32).min
+        agent, score = (np.where(np.isinf(values), last, values) for values in (self.agent, self.score))
+        if rule == "count":
+            return replace(self, agent=agent, score=score), number
+        kept: dict[str, Any] = {n: getattr(self, n)[person] for n in ("image", "person_boxes", "role")}
+        return replace(self, **kept, agent=agent[person], score=np.where(bad, last, score)[person]), number
+
     @classmethod
-    def of_triplets(
+    def from_triplets(
         cls,
         images: tuple[str, ...],
         record: Indices,
@@ -124,18 +147,18 @@ class RolePredictions:
         score: Single,
         size: tuple[int, int],
     ) -> RolePredictions:
-        """Merge n triplets into one prediction per box pair, with the pair's best score for each action.
+        """Return one person box per human-object pair of n triplets, with the pair's highest score for each action.
 
         Args:
-            images: names.
+            images: image names.
             record: (n,) ID of each triplet's box pair, unique over all images, in any order.
             image: (n,) index into ``images``.
-            human_boxes: (n, 4).
-            object_boxes: (n, 4).
+            human_boxes: (n, 4) x1, y1, x2, y2.
+            object_boxes: (n, 4) x1, y1, x2, y2.
             action: (n,) index of the action.
-            entry: (n,) index of action and role; -1 for an action without object.
+            entry: (n,) index of the pair of action and role, 0 to R - 1; -1 for an action without object.
             score: (n,) confidence.
-            size: A and R.
+            size: (A, R), the number of actions and of pairs of action and role.
         """
         _, first, pair = np.unique(record, return_index=True, return_inverse=True)
         by_file = np.argsort(first)
@@ -148,8 +171,8 @@ class RolePredictions:
         return cls(images, image[first], human_boxes[first], agent, role_score, role, object_boxes[first])
 
     @classmethod
-    def joined(cls, parts: Sequence[RolePredictions]) -> RolePredictions:
-        """Return the predictions of several files together, with images in the order of first appearance."""
+    def concatenate(cls, parts: Sequence[RolePredictions]) -> RolePredictions:
+        """Return the predictions of several files as one object, with images in the order of first appearance."""
         index = {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in part.images))}
         before = np.cumsum([0, *(len(part.boxes) for part in parts)], dtype=np.int32)
         images = [np.array([index[name] for name in part.images], np.int32)[part.image] for part in parts]

@@ -1,7 +1,7 @@
 """Correlation, agreement of raters, and tests of significance.
 
-Unlike SciPy's, most functions work on many rows at once, for resampling, and accept weights of items, for items that
-were drawn with unequal probability. ``scipy.stats`` takes 0.6 s to import, so it is imported inside functions.
+Unlike SciPy's functions, most functions compute many rows at once, for resampling, and accept weights of items, for
+items sampled with unequal probability. ``scipy.stats`` takes 0.6 s to import, so it is imported inside functions.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MeasurementLevel = Literal["ordinal", "interval", "nominal"]
 ROUNDING = 1e-12
 _DRAW_STREAM, _SHUFFLE_STREAM, _NEAREST_STREAM = (3 << 28) + 1, (3 << 28) + (1 << 20), 9 << 28
 _CELLS = 1 << 20
-"""Numbers that are ranked at once in a permutation test: 8 MB."""
+"""How many numbers a permutation test ranks at once (8 MB)."""
 
 
 class Interval(NamedTuple):
@@ -38,13 +38,13 @@ def pearson(a: ArrayLike, b: ArrayLike) -> float | None:
 
 
 def spearman(a: ArrayLike, b: ArrayLike, weight: Floats | None = None) -> float | None:
-    """Return Spearman's correlation of two columns of n items, with (n,) weights; None as for :func:`pearson`."""
+    """Return Spearman's correlation of two columns, with (n,) weights; None for < 2 values or a constant column."""
     x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
     return _none_if_nan(spearman_of_rows(x[None], y[None], weight)[0]) if len(x) > 1 else None
 
 
 def kendall(a: Floats, b: Floats) -> float | None:
-    """Return Kendall's tau-b of two columns; None as for :func:`pearson`."""
+    """Return Kendall's tau-b of two columns; None for fewer than two values, or if one column is constant."""
     from scipy.stats import kendalltau
 
     if len(a) < 2 or np.ptp(a) == 0 or np.ptp(b) == 0:
@@ -57,7 +57,10 @@ def _none_if_nan(value: float) -> float | None:
 
 
 def pearson_of_rows(a: Floats, b: Floats) -> Floats:
-    """Return (B,) Pearson's correlations of rows of (B, n) or (1, n) numbers; NaN if either row is constant."""
+    """Return the (B,) Pearson correlations of row i of ``a`` and row i of ``b``; NaN if either row is constant.
+
+    ``a`` and ``b`` are (B, n), or (1, n) for the same row each time.
+    """
     x, y = (values - values[:, :1] for values in (a, b))  # exactly 0 if the row is constant
     x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
     return correlation((x * y).sum(axis=1), (x * x).sum(axis=1), (y * y).sum(axis=1))
@@ -66,13 +69,13 @@ def pearson_of_rows(a: Floats, b: Floats) -> Floats:
 def spearman_of_rows(
     a: NDArray[Any], b: NDArray[Any], weight: Floats | None = None, valid: Mask | None = None
 ) -> Floats:
-    """Return (B,) Spearman's correlations of rows; NaN if either row is constant.
+    """Return the (B,) Spearman correlations of row i of ``a`` and row i of ``b``; NaN if either row is constant.
 
     Without weights these are the correlations of mean ranks. With weights 1 / (probability that the item was drawn),
     the ranks are estimates of the ranks in the population.
 
     Args:
-        a: (B, n) or (1, n) numbers.
+        a: (B, n) numbers, or (1, n) for the same row each time.
         b: (B, n) or (1, n) numbers.
         weight: (B, n) or (n,) weights of items, above 0.
         valid: (B, n) mask of the items to include; None for all.
@@ -85,7 +88,11 @@ def spearman_of_rows(
 
 
 def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
-    """Return (B, n) centred ranks of (B, n) or (1, n) values: weight below + half the weight of ties - half of all."""
+    """Return the (B, n) weighted ranks of values within their row, centred at 0; ties have their mean rank.
+
+    The rank is the weight of all lower values + half the weight of equal values - half the weight of all values.
+    ``values`` are (B, n) or (1, n), ``weight`` (B, n).
+    """
     sorted_by = np.argsort(values, axis=1, kind="stable" if values.dtype.itemsize < 4 else "quicksort")  # by radix
     order = np.broadcast_to(sorted_by, weight.shape)
     ordered = np.take_along_axis(np.broadcast_to(values, weight.shape), order, axis=1)
@@ -104,14 +111,17 @@ def middle_ranks(values: NDArray[Any], weight: Floats) -> Floats:
 
 
 def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
-    """Return (B,) correlations from sums of products and of squares of both columns; NaN if a sum of squares is 0."""
+    """Return (B,) correlations from sums over centred columns x and y; NaN if a sum of squares is 0.
+
+    ``both`` is the (B,) sum of x * y, ``first`` of x * x, ``second`` of y * y.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.clip(both / np.sqrt(first * second), -1, 1)
     return np.where((first > 0) & (second > 0), ratio, np.nan)
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return (..., n (n - 1) / 2) differences of every two of (..., n) values; 0 if they are at most ``same`` apart."""
+    """Return the (..., n (n - 1) / 2) differences of all pairs of (..., n) values; 0 if at most ``same`` in size."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]
@@ -119,7 +129,7 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b of (..., P) :func:`differences`; NaN if all of a row are 0 (Kendall 1945)."""
+    """Return (...,) Kendall's tau-b (1945) of two columns from their (..., P) :func:`differences`; NaN if all are 0."""
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
@@ -129,15 +139,15 @@ def kendall_of_differences(x: Floats, y: Floats) -> Floats:
 
 
 def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats | None = None) -> float | None:
-    """Return Krippendorff's alpha of (N, R) ratings, with (N,) weights.
+    """Return Krippendorff's alpha of (N, R) ratings of N items by R raters, with (N,) weights of items.
 
-    Items with a single rating do not count. The interval metric is what the SHOE supplement prints for its "ordinal"
-    alpha, ((i - j) / (k - 1))^2, because the constant cancels; the ordinal metric counts the ratings between i and j
-    (Krippendorff 2018, 12.3.4).
+    Items with a single rating do not count. Level "ordinal" is Krippendorff's ordinal metric (2018, 12.3.4), which
+    depends on the number of ratings between two values. The "ordinal" alpha in the SHOE supplement, with distance
+    ((i - j) / (k - 1))^2, equals level "interval", because the constant k - 1 cancels.
 
     Returns:
-        At most 1; None if fewer than two items were rated twice (then alpha is 0 whatever the ratings), or if all
-        ratings are equal.
+        Alpha, at most 1; None if fewer than two items were rated twice (alpha would always be 0), or if all ratings are
+        equal.
     """
     shared = (ratings >= 0).sum(axis=1) > 1
     counts = counts_of_levels(ratings[shared], int(ratings.max(initial=0)) + 1)
@@ -158,18 +168,19 @@ def alpha(ratings: NDArray[np.integer], level: MeasurementLevel, weight: Floats 
 
 
 def counts_of_levels(ratings: NDArray[np.integer], levels: int) -> Floats:
-    """Return (N, levels) numbers of raters per item and rating."""
+    """Return the (N, levels) number of raters that gave each item each rating 0 to ``levels`` - 1."""
     return np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(levels)], axis=1) * 1.0
 
 
 class PairSums(NamedTuple):
-    """(R, R) sums over the items rated by both the row's rater and the column's rater.
+    """Sums for each pair of R raters, (R, R), over the items that both raters rated.
 
     Attributes:
         items: number of items.
         number: sum of the weights of items.
-        total, squares: sum of the row's ratings, and of their squares.
-        products: sum of the products of both raters' ratings.
+        total: weighted sum of the row rater's ratings.
+        squares: weighted sum of the squares of the row rater's ratings.
+        products: weighted sum of the products of both raters' ratings.
     """
 
     items: Floats
@@ -180,7 +191,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def from_ratings(cls, ratings: NDArray[np.integer], weight: Floats | None = None) -> PairSums:
-        """Return the sums of (N, R) ratings, with (N,) weights."""
+        """Return the sums of (N, R) ratings of N items by R raters, with (N,) weights of items."""
         rated = (ratings >= 0).astype(np.float64)
         value = np.where(rated > 0, ratings, 0).astype(np.float64)
         items = rated.T @ rated
@@ -191,12 +202,12 @@ class PairSums(NamedTuple):
         return cls(items, rated.T @ rated, value.T @ rated, square.T @ rated, value.T @ value)
 
     def minus(self, other: PairSums) -> PairSums:
-        """Return the sums without the items of other sums; exact for integers."""
+        """Return the sums without the items of ``other``; exact if ratings and weights are integers."""
         return PairSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
 
     @property
     def kappas(self) -> Floats:
-        """(R, R) quadratic weighted kappas; NaN if undefined, or for a single shared item, whose kappa is always 0."""
+        """(R, R) quadratic weighted kappas of raters; NaN on the diagonal, if undefined, or for fewer than 2 items."""
         observed = self.squares + self.squares.T - 2 * self.products
         expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -216,7 +227,7 @@ def quadratic_weighted_kappa(a: NDArray[Any], b: NDArray[Any], weight: Floats | 
         weight: (n,) weights of items.
 
     Returns:
-        At most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
+        Kappa, at most 1; None if all ratings are equal, or for fewer than two items (kappa of one item is always 0).
 
     Example:
         >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
@@ -242,34 +253,40 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def p_value(value: float, null: Floats) -> float:
-    """Return the two-sided p-value (1 + number of |null| >= |value|) / (1 + R), given (R,) values under the null.
+    """Return the two-sided p-value of an observed value, given (R,) values under the null hypothesis.
 
-    It is never 0, because the observed value counts too (Phipson and Smyth 2010). NaN values are left out.
+    The p-value is (1 + number of |null| >= |value|) / (1 + R), which is never 0 (Phipson and Smyth 2010). NaN values
+    are left out.
     """
     known = null[~np.isnan(null)]
     return float((1 + (np.abs(known) >= abs(value) - ROUNDING).sum()) / (1 + len(known)))
 
 
 def deviations(draws: Floats) -> Floats:
-    """Return the deviations of the non-NaN draws from their mean."""
+    """Return the difference of each value from the mean of all values; NaN values are left out.
+
+    ``draws`` has one value per resample.
+    """
     known = draws[~np.isnan(draws)]
     return known - known.mean() if len(known) else known
 
 
 def percentiles(draws: Floats, level: float = 0.95) -> tuple[float, float]:
-    """Return the lower and upper percentile that enclose the central fraction ``level`` of the draws."""
+    """Return the lower and upper percentile that enclose the central fraction ``level`` of the values ``draws``."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]).tolist()
     return low, high
 
 
 def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interval:
-    """Return the interval value + percentiles of (R,) :func:`deviations`, widened if needed to contain the value."""
+    """Return value + percentiles of (R,) :func:`deviations` ``apart``, widened if needed to contain the value."""
     low, high = percentiles(apart, level)
     return Interval(value + min(low, 0.0), value + max(high, 0.0))
 
 
 def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return the interval of a correlation over n items by Fisher's z with standard error 1 / sqrt(n - 3).
+    """Return the confidence interval of a correlation over n items by Fisher's z; standard error 1 / sqrt(n - 3).
+
+    None for n <= 3.
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
     [0.765, 0.829]
@@ -278,7 +295,10 @@ def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interv
 
 
 def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
-    """Return Spearman's interval by Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000)."""
+    """Return the confidence interval of Spearman's correlation over n items; None for n <= 3.
+
+    Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000).
+    """
     return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
 
 
@@ -297,9 +317,10 @@ def _z_interval(correlation: float, factor: float, n: float, level: float) -> In
 def spearman_bootstrap(
     a: Floats, b: Floats, weight: Floats | None = None, resamples: int = 2_000, level: float = 0.95
 ) -> Interval | None:
-    """Return the percentile bootstrap interval of Spearman's correlation; items are drawn together with their weights.
+    """Return the percentile bootstrap interval of Spearman's correlation of (n,) ``a`` and ``b``.
 
-    None if the correlation is undefined in more than half of the draws.
+    Items are resampled together with their (n,) weights. None if the correlation is undefined in more than half of the
+    resamples.
     """
     n = len(a)
     drawn = (random_numbers(_DRAW_STREAM, (resamples, n)) % np.uint64(n)).astype(np.int64)
@@ -313,7 +334,8 @@ def spearman_permutation_p(
 ) -> float | None:
     """Return the two-sided p-value of Spearman's correlation by permutation of ``b``; None if it is undefined.
 
-    Weights stay with ``a``, by which items were drawn: under the null hypothesis ``b`` is independent of both.
+    Weights are not permuted, because items were sampled by ``a``: under the null hypothesis, ``b`` is independent of
+    ``a`` and of the weights.
     """
     observed = spearman(a, b, weight)
     if observed is None:
@@ -329,15 +351,17 @@ def spearman_permutation_p(
 def nearest_measures(closeness: Floats, weight: Floats | None = None, resamples: int = 2_000) -> tuple[Floats, Mask]:
     """Compare K measures with human ratings, and return which of them are not significantly worse than the best.
 
-    A measure is worse if its distance from the best exceeds the 95 % quantile of the largest studentized deviation of
-    all such distances, over items drawn with replacement: Hansen's model confidence set, in one step.
+    The test is Hansen's model confidence set in one step. A measure is worse if its studentized distance from the best
+    measure exceeds the 95 % quantile, over bootstrap samples of items, of the largest studentized deviation of all
+    distances.
 
     Args:
-        closeness: (N, K) 1 - absolute difference from the human rating, per item.
+        closeness: (N, K) 1 - absolute difference between measure and human rating, per item.
         weight: (N,) weights of items, with mean 1; None for equal weights.
+        resamples: number of bootstrap samples.
 
     Returns:
-        (K,) weighted mean closeness, and (K,) whether the measure is not significantly worse than the best.
+        (K,) weighted mean closeness, and the (K,) mask of measures that are not significantly worse than the best.
     """
     n = len(closeness)
     means = np.average(closeness, axis=0, weights=weight)

@@ -1,4 +1,4 @@
-"""The packaged sample: real annotations of some test images, and synthetic predictions made from them."""
+"""The packaged sample: real annotations of 200 test images, and synthetic predictions derived from the annotations."""
 
 from pathlib import Path
 
@@ -6,4 +6,4 @@ DATA = Path(__file__).parent / "data"
 TRUTH = DATA / "truth.json"
 PREDICTIONS = {"detector": DATA / "detector.json", "free text": DATA / "vlm.jsonl"}
 REPLIES = DATA / "replies.jsonl"
-"""The free text as raw replies in the forms of two models, whose boxes need the sizes of the images."""
+"""The free-text predictions as raw replies in the formats of two models; reading their boxes requires image sizes."""

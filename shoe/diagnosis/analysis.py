@@ -1,4 +1,4 @@
-"""Error analysis of triplets: the type of each error, and the mAP that fixing each type gains."""
+"""Error analysis of triplets: type of each error, and mAP gain from fixing each type."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from shoe.diagnosis.fixes import (
 )
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.scoring.average_precision import FixedRanking
-from shoe.scoring.entries import ClassScores, Means, PartMean, Rule, minus
+from shoe.scoring.entries import AveragingRule, ClassScores, Means, PartMean, minus
 from shoe.scoring.matching.task import Task
 
 
 class Step(NamedTuple):
-    """One step of the progression: mAP after this error is fixed too, and the gain of the step."""
+    """Step of the progression: error type, mAP after this and all previous types are fixed, and gain of the step."""
 
     name: str
     means: Means
@@ -58,7 +58,7 @@ class Step(NamedTuple):
 
 
 class _Fixed(NamedTuple):
-    """States after each oracle alone and after all in sequence, and which ground truths are missed."""
+    """States after each single oracle and after each step of the progression, and (t,) mask of missed ground truths."""
 
     alone: dict[str, State]
     sequence: list[State]
@@ -67,23 +67,25 @@ class _Fixed(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ErrorAnalysis:
-    """Error types of triplets, and the cost of each type in mAP (IJCV paper 3; protocols.md 8).
+    """Error types of triplets, and the mAP lost by each type (IJCV paper 3; protocols.md 8).
 
-    All n rows of the predictions and t rows of the ground truth are covered. -1 marks rows that take no part: images
-    without ground truth and no_interaction where they are excluded, and rows that ``variants`` exclude. Each part is
+    Arrays have one element per row of the predictions (n) or of the ground truth (t). The value -1 marks rows that are
+    excluded: rows of images without ground truth, and of no_interaction if the variant excludes it. Each result is
     computed on first use.
 
-    A fix never lowers mAP in ``paper``. In ``released`` it may, because of its averaging (protocols.md 8.5): a class
-    whose predictions are all wrong is left out until a fix gives it its first true positive, or removes its last
-    prediction (then it counts 0); and a class without predictions enters the means of rare and non-rare with its first
-    fix.
+    In ``paper``, a fix never lowers mAP. In ``released``, a fix may lower mAP because of the averaging (protocols.md
+    8.5). A class whose predictions are all wrong is left out of the mean until a fix creates its first true positive,
+    or removes its last prediction (AP is then 0). A class without predictions enters the means over rare and non-rare
+    classes with its first fix.
 
     Attributes:
-        choice: how one of several possible fix targets is chosen (``paper`` alone).
-        seed, seeds: first seed and number of seeds of ``seeded``. Deltas, steps and the count of missed ground truth
-            are means over all seeds; rows (``states``, ``target``, ``truth_status``, ``fixed_by``) are those of the
-            first.
-        facts: further entries of the signature: how predictions were read.
+        task: predictions and ground truth.
+        variant: settings of ``paper`` or ``released``.
+        choice: rule for choosing one of several possible fix targets, ``seeded`` or ``greedy`` (variant ``paper``).
+        seed, seeds: first random seed and number of seeds for ``seeded``. Deltas, steps and the count of missed ground
+            truths are means over all seeds. ``states``, ``target``, ``truth_status`` and ``fixed_by`` are the results
+            for the first seed.
+        facts: additional signature entries on how predictions were read.
     """
 
     task: Task
@@ -95,7 +97,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Choices of the analysis that are not options of a protocol, for signatures."""
+        """Settings of the analysis as signature entries, by name, without the options of the protocol."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant
@@ -104,15 +106,14 @@ class ErrorAnalysis:
 
     @property
     def signature(self) -> Signature:
-        """Signature of the figures."""
-        truth = self.task.truth
-        facts = truth.facts() | self.facts | self.choices
-        return sign(facts, self.variant.strict, protocols=truth.benchmark.protocols)
+        """Signature of the results."""
+        facts = self.task.truth.signature_fields() | self.facts | self.choices
+        return sign(facts, self.variant.strict, protocols=self.task.truth.benchmark.protocols)
 
     @cached_property
     def scope(self) -> Scope:
-        """Predictions and ground truths that take part."""
-        return Scope.of(self.task, self.variant.strict.no_interaction)
+        """Predictions and ground truths that take part in the analysis."""
+        return Scope.from_task(self.task, self.variant.strict.no_interaction)
 
     @cached_property
     def overlaps(self) -> Overlaps:
@@ -121,7 +122,7 @@ class ErrorAnalysis:
 
     @cached_property
     def assigned(self) -> Assigned:
-        """Error types within the scope."""
+        """Error types and true positives before any fix, for the rows in scope."""
         truth = self.task.truth
         if truth.benchmark.flow is ROLE_FLOW and truth.roles is not None:
             return assign_by_person(self.scope, truth.roles, self.variant.strict.rule)
@@ -133,7 +134,7 @@ class ErrorAnalysis:
 
     @cached_property
     def _true_pairs(self) -> TruePairs:
-        return TruePairs.of(self.scope, self.variant.strict)
+        return TruePairs.from_scope(self.scope, self.variant.strict)
 
     @cached_property
     def _fixed(self) -> _Fixed:
@@ -144,8 +145,7 @@ class ErrorAnalysis:
         else:
             seed = None if self.choice == "greedy" else self.seed
             targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
-        errors = Errors(scope, types, targets)
-        before = before_fixes(found_by, len(types))
+        errors, before = Errors(scope, types, targets), before_fixes(found_by, len(types))
         alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
         sequence = [alone[TYPES[0].name]]
         for error in ERRORS[1:]:
@@ -161,51 +161,52 @@ class ErrorAnalysis:
 
     @property
     def states(self) -> dict[str, State]:
-        """State of the scope after each oracle alone, by the error's name."""
+        """State of predictions and ground truths after each single oracle, by error name."""
         return self._fixed.alone
 
     @cached_property
     def types(self) -> NDArray[np.int8]:
-        """(n,) ``ErrorType`` of each prediction."""
+        """(n,) ``ErrorType`` of each prediction, or -1 for excluded rows."""
         return _spread(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
 
     @cached_property
     def target(self) -> Indices:
-        """(n,) row of the ground truth that each prediction refers to; -1 for errors that their oracle only removes.
+        """(n,) ground-truth row that each prediction refers to.
 
-        This is the ground truth that the prediction found, that an earlier prediction found (for a duplicate), or that
-        the oracle assigns.
+        - True positive or duplicate: the matched ground truth.
+        - Error that an oracle fixes: the target of the fix.
+        - Error without a target, or excluded row: -1.
         """
-        target = self.assigned.target.copy()
+        scope, target = self.scope, self.assigned.target.copy()
         for type_ in FIXABLE:
             for prediction, truth in self.states[type_.label].fixes:
                 target[prediction] = truth
-        return _spread(_rows(target, self.scope.truth), self.scope.prediction, len(self.task.predictions))
+        return _spread(np.append(scope.truth, NO_PART)[target], scope.prediction, len(self.task.predictions))
 
     @cached_property
     def truth_status(self) -> NDArray[np.int8]:
-        """(t,) ``TruthStatus`` of each ground truth."""
+        """(t,) ``TruthStatus`` of each ground truth, or -1 for excluded rows."""
         found = self.assigned.found_by >= 0
         status = np.select([found, self._fixed.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
         return _spread(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
 
     @cached_property
     def found_by(self) -> Indices:
-        """(t,) row of the prediction that is each ground truth's true positive; -1 where it has none."""
+        """(t,) prediction row of each ground truth's true positive, or -1."""
         return self._finder(self.assigned.found_by)
 
     @cached_property
     def fixed_by(self) -> Indices:
-        """(t,) row of the true positive of each ground truth after all fixes; -1 where it has none."""
+        """(t,) prediction row of each ground truth's true positive after all fixes, or -1."""
         return self._finder(self._fixed.sequence[-1].found_by)
 
     def _finder(self, found_by: Indices) -> Indices:
-        rows = _rows(found_by, self.scope.prediction)
+        rows = np.append(self.scope.prediction, NO_PART)[found_by]
         return _spread(rows, self.scope.truth, len(self.task.truth.interactions))
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of cases: true_positive, the seven error types, false_positive and false_negative."""
+        """Number of cases by name: true_positive, the seven error types, false_positive and false_negative."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
@@ -219,12 +220,12 @@ class ErrorAnalysis:
 
     @property
     def drawn(self) -> bool:
-        """Whether figures are means over several seeds."""
+        """Whether results are means over several seeds."""
         return self._by_seed is not None and self.seeds > 1
 
     @cached_property
     def _by_seed(self) -> OverSeeds | None:
-        """Oracles under each seed; None where nothing is drawn."""
+        """Oracles per seed, or None if no fix target is chosen at random."""
         if self.variant.shared_map or self.choice != "seeded":
             return None
         seeds = range(self.seed, self.seed + self.seeds)
@@ -233,10 +234,10 @@ class ErrorAnalysis:
 
     @cached_property
     def _ranking(self) -> FixedRanking:
-        return FixedRanking.of(self.scope.hoi, self.scope.by_rank, len(self.task.truth.classes))
+        return FixedRanking.from_ranks(self.scope.hoi, self.scope.by_rank, len(self.task.truth.classes))
 
     def means_after(self, state: State) -> Means:
-        """Return mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
+        """Return the mean AP after a state's fixes over all, rare and non-rare classes (protocols.md 8.5; IJCV 2.3)."""
         return self._scores_after(state).means(self.task.truth.classes.rare, self.task.truth.classes.unseen)
 
     def _scores_after(self, state: State) -> ClassScores:
@@ -246,7 +247,9 @@ class ErrorAnalysis:
         found = np.flatnonzero(state.found_by >= 0)
         truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
         lists = self._ranking.lists(false, state.found_by[found], scope.truth_hoi[found], truths, options.ap)
-        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options), classes.unseen)
+        return ClassScores.from_lists(
+            lists, truths, np.ones(len(classes), bool), AveragingRule.from_options(options), classes.unseen
+        )
 
     @cached_property
     def _before(self) -> ClassScores:
@@ -259,32 +262,30 @@ class ErrorAnalysis:
 
     @cached_property
     def parts(self) -> dict[str, PartMean]:
-        """Mean AP before any fix over each part of the ground truth's class split; None without one."""
+        """Mean AP before any fix, by part of the ground truth's class split."""
         return self._before.part_means(self.task.truth.class_parts)
 
     @cached_property
     def _figures_after(self) -> dict[str, Floats]:
-        """(s, 3 + p) mean AP after each oracle alone, by seed, over all, rare and non-rare classes and p parts."""
+        """(s, 3 + p) mean AP after each single oracle, by error name, for s seeds and p parts of a class split."""
         drawn = {} if self._by_seed is None else self._by_seed.alone
         classes, parts = self.task.truth.classes, self.task.truth.class_parts
 
         def figures(state: State) -> Floats:
             scores = self._scores_after(state)
-            return np.array(
-                [[*scores.means(classes.rare, classes.unseen), *(p.map for p in scores.part_means(parts).values())]],
-                float,
-            )
+            of_parts = (part.map for part in scores.part_means(parts).values())
+            return np.array([[*scores.means(classes.rare, classes.unseen), *of_parts]], float)
 
         return {name: drawn[name] if name in drawn else figures(state) for name, state in self.states.items()}
 
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
-        """Mean AP after each oracle alone, and its standard deviation over seeds."""
+        """Mean AP after each single oracle and its standard deviation over seeds, by error name."""
         return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
 
     @cached_property
     def part_deltas(self) -> dict[str, dict[str, float | None]]:
-        """Gain of each oracle alone over each part of the class split: part, error's name, mean over seeds."""
+        """Gain in mAP of each single oracle, averaged over seeds: by part of the class split, then by error name."""
         deltas: dict[str, dict[str, float | None]] = {}
         for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
             after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
@@ -293,19 +294,18 @@ class ErrorAnalysis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain of each oracle alone, by its error's name (IJCV paper, Eq. 2)."""
+        """Gain in mAP of each single oracle over all, rare and non-rare classes, by error name (IJCV paper, Eq. 2)."""
         return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
 
     @property
     def spreads(self) -> dict[str, Means]:
-        """Standard deviation of each delta over seeds; 0 where nothing is drawn, or a single seed."""
+        """Standard deviation over seeds of each value of ``deltas``; 0 for one seed or without random choices."""
         return {name: spread for name, (_, spread) in self._after.items()}
 
     @cached_property
     def progression(self) -> tuple[Step, ...]:
-        """Errors fixed one after the other, until mAP is 1 (IJCV paper, Eq. 4 and 5)."""
+        """Steps of fixing one error type after another, until mAP is 1 (IJCV paper, Eq. 4 and 5)."""
         if self._by_seed is None:
-            # The first step is the first oracle alone.
             after = [self._after[TYPES[0].name][0], *map(self.means_after, self._fixed.sequence[1:])]
         else:
             after = [means_over_seeds(figures)[0] for figures in self._by_seed.progression]
@@ -316,23 +316,18 @@ class ErrorAnalysis:
 
     @property
     def ranked(self) -> list[str]:
-        """Names of the seven error types, by descending gain of their fix."""
+        """Names of the seven error types, sorted by descending mAP gain of the fix."""
         return sorted((error.name for error in ERRORS), key=lambda name: -(self.deltas[name].map or 0.0))
 
     @property
     def worst(self) -> str | None:
-        """The most costly error type; None if no type costs anything."""
+        """Name of the error type whose fix has the largest mAP gain, or None if no fix has a gain."""
         first = self.ranked[0]
         return first if (self.deltas[first].map or 0.0) > 0 else None
 
 
-def _rows(indices: Indices, rows: Indices) -> Indices:
-    """Turn indices into the scope into rows of a table; -1 stays."""
-    return np.append(rows, NO_PART)[indices]
-
-
 def _spread(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Spread values of the rows in scope over all rows of a table; -1 for rows out of scope."""
+    """Return the (size,) values of all rows of a table, given the values of some rows; -1 for all other rows."""
     spread = np.full(size, NO_PART, np.int64)
     spread[rows] = values
     return spread

@@ -1,4 +1,4 @@
-"""Diagnosis of predictions, by triplet and by role: each part is computed when it is first asked for."""
+"""Diagnosis of predictions, by triplet and by role. Each part is computed on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoe.benchmarks.classes import HoiClasses, parse_classes
 from shoe.benchmarks.protocol_options import Interpolation, SemanticOptions, changed
 from shoe.benchmarks.protocols import SEMANTIC
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Indices
 from shoe.core.boxes import Coordinates, Overlap
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
@@ -28,96 +28,81 @@ from shoe.diagnosis.pairs import (
     NO_INTERACTION_CHOICES,
     PAIRS_NEED,
     InteractionMap,
-    OfPairs,
+    PairResults,
     interaction_map,
     why_absent,
 )
 from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import check_numbering
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
-from shoe.scoring.score import coordinate_names, warnings
+from shoe.scoring.score import reading_facts, warnings
 from shoe.similarity import Similarity, similarity_for
 
 # A diagnosis by role: triplets of a person, a box and its role in an action, as V-COCO scores them (protocols.md 4).
 #
-# V-COCO compares no object categories, and its official files do not have them. By role, a class is an action with a
-# role
-# ("hit-instr"), whatever the object; actions without roles have no part. Persons are as the official evaluation takes
-# them: predictions whose person overlaps most with one that nobody annotated leave, whatever they say. And where nobody
-# drew the box of a role, an empty one is right (scenario 1): both are the same box here, one that no other overlaps.
+# V-COCO compares no object categories, and its official files do not contain them. By role, a class is an action and a
+# role ("hit-instr"), whatever the object; actions without roles are excluded. As in the official evaluation,
+# predictions whose person overlaps most with a person without annotated actions are excluded. If the box of a role is
+# not annotated, an empty box is right (scenario 1): both are represented by the same box, which overlaps with no other
+# box.
 
 VIEWS = ("class", "role")
 _ANYTHING = "anything"
 _NOWHERE = (-99.0, -99.0, -99.0, -99.0)
-"""What stands for a box that ends before it begins, which the official script takes, and which overlaps nothing."""
+"""Replacement for a box with negative width or height. The official script accepts such boxes; they overlap nothing."""
 
 
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
-    """Make a task by role.
+    """Return the task and the variant for a diagnosis by role (action with a role, such as "hit-instr").
 
-    ``predictions`` are by person, or triplets. A variant with the shared map classifies as the toolbox does for
-    persons.
+    Args:
+        predictions: predictions per person, or triplets.
+        variant: variant of the diagnosis. With the shared map, errors are classified as in the toolbox for V-COCO.
 
     Returns:
-        A task whose R classes are the benchmark's entries, in their order; and the variant with V-COCO's IoU and AP:
-        inclusive pixels, all points, 0 for an entry without a true positive (protocols.md 8.5).
+        Task whose R classes are the actions with a role of the benchmark, in their order; and the variant with the IoU
+        and AP of V-COCO: boxes of inclusive pixels, all points, 0 for a class without a true positive (protocols.md
+        8.5).
 
     Raises:
-        OptionError: if the benchmark is not scored by person, or the file lacks its persons.
+        OptionError: if the benchmark is not scored by person, or if the ground-truth file contains no persons.
     """
     roles, benchmark = truth.roles, truth.benchmark
     if roles is None:
-        expected = "a file that has persons with and without objects, too" if len(benchmark.actions) else "v-coco"
+        expected = "a file with all persons, also those without objects" if len(benchmark.actions) else "v-coco"
         raise OptionError(f"by role: found ground truth of {benchmark.name} ({truth.format}), expected {expected}")
-    classes = _classes(truth)
-    made = replace(
-        truth,
-        interactions=_truths(truth, roles, classes),
-        classes=classes,
-        class_split=None,
-        benchmark=replace(
-            benchmark, load_classes=lambda: classes, flow=ROLE_FLOW if variant.shared_map else benchmark.flow
-        ),
-    )
-    of_task = _predictions(PersonMatches.of(Task(predictions, truth), roles, Overlap.PIXELS), classes)
+    header = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
+    lines = [
+        f"{name}\t{_ANYTHING}\t{benchmark.actions.all[action].gerund}\t\t\t"
+        for name, (action, _) in zip(benchmark.actions.entry_names, benchmark.actions.entries, strict=True)
+    ]
+    classes = parse_classes("\n".join(header + lines), truth.classes.name)
+    flow = ROLE_FLOW if variant.shared_map else benchmark.flow
+    scored, rows = replace(benchmark, load_classes=lambda: classes, flow=flow), _truths(truth, roles, classes)
+    made = replace(truth, interactions=rows, classes=classes, class_split=None, benchmark=scored)
+    of_task = _predictions(PersonMatches.from_task(Task(predictions, truth), roles, Overlap.PIXELS), classes)
     strict = replace(
         variant.strict, overlap=Overlap.PIXELS, ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero"
     )
-    return Task(replace(of_task, notes=predictions.notes), made), replace(variant, strict=strict, by="role")
-
-
-def _classes(truth: GroundTruth) -> HoiClasses:
-    actions = truth.benchmark.actions
-    rows = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
-    rows += [
-        f"{name}\t{_ANYTHING}\t{actions.all[action].gerund}\t\t\t"
-        for name, (action, _) in zip(actions.entry_names, actions.entries, strict=True)
-    ]
-    return parse_classes("\n".join(rows), truth.classes.name)
+    return Task(replace(of_task, notes=predictions.notes, bad=predictions.bad), made), replace(
+        variant, strict=strict, by="role"
+    )
 
 
 def _truths(truth: GroundTruth, roles: RoleTruth, classes: HoiClasses) -> Interactions:
-    """Return one ground-truth row for each role of each action of a person, person by person."""
+    """Return a ground-truth table with one row per person, action of the person and role of the action."""
     person, entry = np.nonzero(does(roles, truth.benchmark.actions))
     boxes = roles.boxes[roles.role[person, entry]].astype(np.float64)
     boxes[~roles.has_role[person, entry]] = NO_BOX
     images = truth.interactions.images
-    return Interactions.from_columns(
-        images=images,
-        image=np.repeat(np.arange(len(images)), np.diff(roles.offsets))[person],
-        human_boxes=roles.person_boxes[person].astype(np.float64),
-        object_boxes=boxes,
-        verb=classes.verb[entry],
-        object=np.zeros(len(person), np.int32),
-        verbs=classes.verbs,
-        objects=classes.objects,
-        sizes=truth.interactions.sizes,
-        coordinates=Coordinates.PIXELS_0,
-    )
+    image = np.repeat(np.arange(len(images)), np.diff(roles.offsets))[person]
+    humans, sizes = roles.person_boxes[person].astype(np.float64), truth.interactions.sizes
+    return _table(classes, entry, images=images, image=image, human_boxes=humans, object_boxes=boxes, sizes=sizes)
 
 
 def _predictions(found: PersonMatches, classes: HoiClasses) -> Interactions:
@@ -127,16 +112,18 @@ def _predictions(found: PersonMatches, classes: HoiClasses) -> Interactions:
     box = said.role[record, entry]
     boxes = _enclosing(said.boxes[box])
     boxes[found.empty[box]] = NO_BOX
+    image, humans = said.image[record], _enclosing(said.person_boxes[record])
+    score = said.score[record, entry].astype(np.float64)
+    return _table(classes, entry, images=said.images, image=image, human_boxes=humans, object_boxes=boxes, score=score)
+
+
+def _table(classes: HoiClasses, entry: Indices, **columns: Any) -> Interactions:
     return Interactions.from_columns(
-        images=said.images,
-        image=said.image[record],
-        human_boxes=_enclosing(said.person_boxes[record]),
-        object_boxes=boxes,
+        **columns,
         verb=classes.verb[entry],
-        object=np.zeros(len(record), np.int32),
+        object=np.zeros(len(entry), np.int32),
         verbs=classes.verbs,
         objects=classes.objects,
-        score=said.score[record, entry].astype(np.float64),
         coordinates=Coordinates.PIXELS_0,
     )
 
@@ -152,27 +139,26 @@ _SEEDS = 1 << 32
 _MOST_SEEDS = 1000
 
 _CUT = (
-    "pairs are those that triplets name: where a limit per image cut all triplets of a pair, the pair is not known "
-    "here, neither to pair precision nor to negative AP"
+    "pairs are derived from the triplets: a pair of which a limit per image removed all triplets is missing in pair "
+    "precision and negative AP"
 )
 _BEST_OF_TRIPLETS = (
-    "a pair's interaction score is the highest of its triplets, which is that of all verbs if the file keeps the best "
-    "triplets of an image, and too low if it leaves out verbs by another rule"
+    "the interaction score of a pair is the highest score of its triplets: it is correct if the file contains the "
+    "best-scored triplets of an image, and may be too low if verbs were left out by another rule"
 )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Diagnosis(ErrorAnalysis, OfPairs):
+class Diagnosis(ErrorAnalysis, PairResults):
     """Diagnosis of triplets; each part is computed on first use.
 
-    The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is inherited from
-    ``ErrorAnalysis``.
-
     Attributes:
-        similarity: map for the semantic part; None without one.
-        pair_file: the model's pairs from a file of their own; None where pairs come from the triplets.
-        action_scores: (n,) interaction scores of the triplets; None where they are not known.
-        read: notes on reading the predictions.
+        similarity: similarity map for the semantic part, or None to omit this part.
+        options: options of the semantic protocol.
+        pair_file: pairs of the model from a separate file, or None if the pairs are derived from the triplets.
+        rules: counting rules for pairs.
+        action_scores: (n,) interaction scores of the triplets, or None if unknown.
+        read: notes on reading the predictions, or None.
     """
 
     similarity: Similarity | None = None
@@ -184,18 +170,18 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     @property
     def table(self) -> Interactions:
-        """Diagnosed table: a row per triplet."""
+        """Diagnosed table with one row per triplet."""
         return self.task.predictions
 
     @cached_property
     def localised(self) -> Localised:  # type: ignore[override]  # computed when it is first asked for
-        """The model's pairs against the ground truth."""
+        """Pairs of the model, matched with the ground truth."""
         pairs = self.pair_file or pairs_of(self.table, self.action_scores)
         return localise(pairs, self.task.truth, self.rules, self.variant.strict.no_interaction, self.task)
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
-        """Interaction mAP of localised pairs (IJCV paper 4.2.2); None without their scores."""
+        """Interaction mAP of localised pairs (IJCV paper 4.2.2), or None without interaction scores."""
         scores, pairs = self.action_scores, self.pair_file
         if scores is None and pairs is not None and pairs.verb_scores is not None:
             scores = triplet_scores(pairs, self.table)
@@ -203,20 +189,21 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     @property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, the reason."""
+        """Reason for each part of the diagnosis that cannot be measured, by name of the part."""
         needs = NEEDS if self.pair_file is None else NEEDS | {"negative_ap": PAIRS_NEED["negative_ap"]}
         return why_absent(self.negative_ap, self.interaction_map, needs)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about the figures, one line each, the most urgent first."""
-        applied = self.read.applied(len(self.table)) if self.read else "xyxy"
+        """Warnings about the results, one line each, the most urgent first."""
+        applied = self.read.conventions_of(len(self.table)) if self.read else "xyxy"
         urgent = self.read.urgent() if self.read else []
-        return *urgent, *warnings(self.task, examine_boxes(self.table, self.task.truth.interactions, applied))
+        boxes = check_box_convention(self.table, self.task.truth.interactions, applied)
+        return *urgent, *warnings(self.task, boxes, check_numbering(self.table, self.task.truth, self.read))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Notes for readers of the figures, one line each: the warnings, then all others."""
+        """Notes on the results, one line each: first the warnings, then all other notes."""
         lines = [*self.warnings, *(self.read.lines() if self.read else [])]
         if self.pair_file is None:
             lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]
@@ -224,7 +211,7 @@ class Diagnosis(ErrorAnalysis, OfPairs):
 
     @cached_property
     def semantic(self) -> SemanticDiagnosis | None:
-        """Semantic relations of wrong words, deltas of SHOE-mAP and the vocabulary gap; None without a similarity."""
+        """Semantic part: relations of wrong words, SHOE-mAP gains and vocabulary gap. None without a similarity map."""
         return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
 
     def __repr__(self) -> str:
@@ -243,13 +230,13 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         return {"before any fix": {"mAP": self.means.map}, **errors}
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """Return all figures, with the keys of ``shoe diagnose --json``."""
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps."""
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """All figures, as ``shoe diagnose --json`` has them."""
+        """Return all results as the document that ``shoe diagnose --json`` writes; ``sweeps`` includes the sweeps."""
         named = self.interaction_map
-        return ModelFigures.of(
+        return ModelFigures.from_analysis(
             self,
             self.semantic,
             signature=str(self.signature),
@@ -264,10 +251,10 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         )
 
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return the best-scored cases of an error type, as "human_box", of as many images and kinds as possible.
+        """Return at most ``most`` best-scored examples of an error type such as "human_box", from different images.
 
         Raises:
-            OptionError: for an error that has no cases, as "false_positive".
+            OptionError: if ``error`` is unknown, or is a group of error types such as "false_positive".
         """
         names = [each.name for each in ERRORS]
         if error not in names:
@@ -292,34 +279,37 @@ def diagnose(
     rules: PairRules | None = None,
     notes: ReadNotes | None = None,
 ) -> Diagnosis:
-    """Diagnose predictions: all that ``shoe diagnose`` says of them (IJCV paper; docs/protocols.md 8).
+    """Return the diagnosis of predictions that ``shoe diagnose`` prints (IJCV paper; docs/protocols.md 8).
 
     Args:
-        predictions: n triplets of a model; words may be any.
-        variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.error_types``).
-        choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``), or a
-            ground truth that nothing finds yet, else the one whose true positive scores least (``greedy``).
-        seed: the first seed for ``seeded``, 0 to 2**32 - 1.
-        seeds: how many seeds figures are the means of, 1 to 1000.
-        no_interaction: whether the classes that say a person does nothing take part: ``exclude`` or ``keep`` (IJCV
+        predictions: n triplets of a model, with any verbs and objects.
+        variant: ``paper``, or ``released`` for the behaviour of the papers' toolbox (see
+            ``shoe.diagnosis.error_types``).
+        choice: rule by which ``paper`` chooses one of several ground truths as the target of a fix. ``seeded``: at
+            random. ``greedy``: a ground truth without a true positive, else the one whose true positive has the lowest
+            score.
+        seed: first random seed for ``seeded``, 0 to 2**32 - 1.
+        seeds: number of seeds over which results are averaged, 1 to 1000.
+        no_interaction: whether the no_interaction classes take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
         similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map, for the
-            semantic part; None: leave meaning out.
+            semantic part. None omits this part.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
-        by: what a class is: ``class``, as the class table has it; or ``role``, an action with a role, as V-COCO scores
-            persons, without the semantic part. ``role`` for predictions by person, which name no objects, if absent.
-        pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
-        action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
-        rules: how pairs are counted; as the papers' toolbox does if absent.
-        notes: how the predictions were read, for the signature and the notes; absent, those that the table carries.
+        by: definition of a class: ``class`` for the class table, or ``role`` for an action with a role, as in the
+            scoring of V-COCO (without the semantic part). By default ``role`` for predictions per person without
+            objects, else ``class``.
+        pairs: pairs of the model from a separate file (``read_pairs``), by default the pairs of the triplets.
+        action_scores: (n,) interaction scores of the triplets (``read_action_scores``), by default those of ``pairs``.
+        rules: counting rules for pairs, by default those of the papers' toolbox.
+        notes: notes on reading the predictions, for signature and notes. Defaults to the notes in the table.
 
     Returns:
-        A diagnosis, whose parts are computed when they are first asked for.
+        A diagnosis whose parts are computed on first use.
 
     Raises:
         OptionError: for an unknown variant, choice, protocol or map, or a seed out of range.
-        InputError: when predictions and ground truth have no image in common; and, from the parts that need them, when
-            scores or pairs are not those of the triplets.
+        InputError: if predictions and ground truth have no image in common. Parts of the diagnosis that use
+            ``action_scores`` or ``pairs`` raise InputError if these do not belong to the triplets.
 
     Example:
         >>> import shoe
@@ -352,14 +342,13 @@ def diagnose(
     task.check_images()
     nameless = predictions.roles is not None and not len(predictions)
     if nameless and by == "class":
-        raise OptionError("by class: found predictions by person, which name no objects, expected by role")
+        raise OptionError("by class: predictions per person without objects can only be diagnosed by role")
     if nameless or by == "role":
         if pairs is not None:
-            raise OptionError("by role: found a file of pairs, expected predictions alone")
+            raise OptionError("by role: a file of pairs is not supported: give only predictions")
         task, reading = by_role(predictions, truth, reading)
         similarity = action_scores = None
     notes = notes or predictions.notes
-    read = {} if notes is None else notes.facts
     strict = changed(reading.strict, [f"strict.no-interaction={no_interaction}"])
     options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])
     return Diagnosis(
@@ -368,7 +357,7 @@ def diagnose(
         choice=choice,
         seed=seed,
         seeds=seeds,
-        facts={"coordinates": coordinate_names(task.predictions)} | read,
+        facts=reading_facts(task.predictions, notes),
         similarity=None if similarity is None else similarity_for(truth.benchmark, similarity, options.ensemble),
         options=options,
         pair_file=pairs,

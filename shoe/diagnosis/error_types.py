@@ -1,39 +1,39 @@
-"""The two readings of Diag-HOI, as data: what its papers say, and what its released toolbox does.
+"""Two variants of Diag-HOI as data: ``paper`` follows the papers, ``released`` the toolbox released with them.
 
-Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). Their differences
-from the code are listed in protocols.md 8.6; item by item, what the variants do:
+Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). protocols.md 8.6
+lists the differences between papers and toolbox. The variants, in the order of that list:
 
 1. IoU: ``paper`` more than 0.5 everywhere (S1 2.3), ``released`` at least 0.5.
-2. One true positive a ground-truth *triplet* (S1 2.3, code) in both; S0's "pair" is not followed.
-3. Target of a fix: ``paper`` one of the possible ground truths, at random with a seed (S1 3.2.1) or greedily, and where
-   one has the prediction's verb, of those ("the correct action category"); ``released`` what the toolbox's one map
-   says, whatever the choice.
-4. Possible targets: ``paper`` the ground truths that share what was right; for an association error those of them with
-   the fewest changes, each pair only once (S1 3.2.1). ``released``: any that shares the human box, or, where that is
-   correct nowhere, the object box.
-5. In both every error of the fixed type is gone afterwards: it has become a true positive or is removed. In ``paper``
-   it is removed as the lower-scored duplicate of the true positive of its target, or because it has no target.
-6. ``paper``: an oracle looks at the errors of its type alone. ``released``: the map gives each ground truth at most one
-   prediction, of any type; where that is of another type, an error of the type at hand is removed, not fixed.
-7. False-positive, false-negative and progressive figures are the papers' definitions in both: the release has none.
+2. Both have one true positive per ground-truth *triplet* (S1 2.3, toolbox), not per "pair" (S0).
+3. Target of a fix: ``paper`` chooses one of the possible ground truths, at random with a seed (S1 3.2.1) or greedily.
+   Ground truths with the verb of the prediction have precedence ("the correct action category"). ``released`` takes the
+   target from the toolbox's single map, whatever the option ``choice``.
+4. Possible targets: in ``paper``, ground truths that share the correct boxes of the prediction; for an association
+   error, those with the fewest changes, and each pair only once (S1 3.2.1). In ``released``, any ground truth that
+   shares the human box or, if the human box is correct nowhere, the object box.
+5. In both, a fix leaves no error of its type: each error becomes a true positive or is removed. ``paper`` removes an
+   error that has no target, or that scores lower than the true positive of its target (a duplicate).
+6. ``paper``: an oracle uses only errors of its type. ``released``: the map assigns to each ground truth at most one
+   prediction, of any type. If this prediction has another type, the error being fixed is removed instead.
+7. Metrics of false positives, false negatives and the progression follow the papers in both, because the toolbox has
+   none.
 8. V-COCO only.
-9. Rare: fewer than 10 training pairs in both (S1); S0's "in the test set" is an error.
-10. Pair recall and negative AP: elsewhere.
-11. A step of the progression is mAP after it minus mAP before it (S1 Eq. 5), which holds whatever the sentence says.
-12. About a table, not a rule.
+9. Rare: fewer than 10 training pairs in both (S1); "in the test set" in S0 is an error.
+10. Pair recall and negative AP: see ``localisation`` and ``pairs``.
+11. The gain of a step of the progression is mAP after the step minus mAP before it (S1 Eq. 5, not the text).
+12. This item is about a table, not about a rule.
 
-Beyond that list:
+Further rules:
 
 - mAP: ``paper`` integrates under the precision-recall curve and averages over all classes with ground truth (S1 2.3);
-  ``released`` uses 11 points and leaves classes out as in 8.5. In both a class without any ground truth left is out.
-- A prediction is about its best ground truth and has no second choice, in both: the papers do not speak of one (8.2).
-- Words that are no class get a type, as the flow asks of every prediction, but are in no ranking, in both: the toolbox
-  refuses such files (8.1).
-- Missed ground truth: ``paper`` what is without a true positive after all fixes (S1 3.2.3); ``released`` what has
-  neither a true positive nor an entry in the map, and its oracle sees only images with predictions (8.5). The last step
-  of the progression drops all that is without a true positive, in both, or it would not end at 100.
-- Without no_interaction, in both: such ground truths leave with their boxes, images that lose all leave, and so do
-  predictions of the verb no_interaction (8.1).
+  ``released`` uses 11 points and leaves out the classes of 8.5. Both leave out classes without ground truth.
+- Both: a prediction refers to its best ground truth only. The papers do not mention a second match (8.2).
+- Both: predictions with words that are no class get a type but are in no ranking. The toolbox rejects such files (8.1).
+- Missed ground truth: in ``paper``, without a true positive after all fixes (S1 3.2.3). In ``released``, with neither a
+  true positive nor an entry in the map; its oracle uses only images with predictions (8.5). In both, the last step of
+  the progression removes all ground truth without a true positive, so that it ends at 100.
+- Both, if no_interaction is excluded: ground truths and predictions with this verb are removed, and so are images
+  without other ground truth (8.1).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import Actions
 from shoe.benchmarks.protocol_options import Interpolation, StrictOptions
 from shoe.benchmarks.protocols import DIAG
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_largest
+from shoe.core.arrays import Floats, Indices, Ints, Mask, argmax_per_run, blocks, expand
 from shoe.core.boxes import OverlapRule, iou
 from shoe.core.roles import RoleTruth, no_boxes
 from shoe.diagnosis.scope import Overlaps, Scope
@@ -56,12 +56,11 @@ from shoe.diagnosis.scope import Overlaps, Scope
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The choices of one variant.
+    """Settings of one variant.
 
     Attributes:
-        name: ``paper`` or ``released``.
-        strict: how boxes are compared, how mAP is computed, and whether no_interaction takes part.
-        shared_map: whether fixes follow the toolbox's one map, not each error's own targets.
+        strict: options for box comparison, mAP and no_interaction.
+        shared_map: whether fix targets come from the toolbox's single map instead of separate targets per error.
         by: ``class`` if classes are those of the class table, or ``role`` (:mod:`shoe.diagnosis.diagnose`).
     """
 
@@ -72,11 +71,8 @@ class Variant:
 
 
 _BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
-VARIANTS = {
-    variant.name: variant
-    for variant in (Variant("paper", _BY_TEXT, shared_map=False), Variant("released", DIAG, shared_map=True))
-}
-"""By name."""
+VARIANTS = {"paper": Variant("paper", _BY_TEXT, False), "released": Variant("released", DIAG, True)}
+"""Variants by name."""
 
 
 # Error types: what each prediction is, decided by a table of rules (IJCV paper, Figure 2; protocols.md 8.2).
@@ -85,11 +81,11 @@ VARIANTS = {
 # over facts of its own (V-COCO: protocols.md 8.3), and the code that reads it stays the same.
 
 NO_PART = -1
-"""Stands for a type, a status or a row where there is none: what the diagnosis does not look at."""
+"""Placeholder for a missing type, status or row, used for rows outside the diagnosis."""
 
 
 class ErrorType(IntEnum):
-    """Type of a prediction; the numbers are the toolbox's (protocols.md 8.2)."""
+    """Error type of a prediction, or true positive, with the same integers as in the toolbox (protocols.md 8.2)."""
 
     TRUE_POSITIVE = 0
     HUMAN_BOX = 1
@@ -101,7 +97,7 @@ class ErrorType(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in figures and files, as "human_box"."""
+        """Name in results and files, such as "human_box"."""
         return self.name.lower()
 
 
@@ -109,15 +105,15 @@ class TruthStatus(IntEnum):
     """Status of a ground truth after matching."""
 
     FOUND = 0
-    """A prediction is its true positive."""
+    """The ground truth has a true positive."""
     COVERED = 1
-    """It has no true positive, but some error is about it."""
+    """The ground truth has no true positive, but is the target of an error."""
     MISSED = 2
-    """Not even that: missed GT."""
+    """The ground truth has neither a true positive nor an error: missed GT."""
 
 
 Flow = Sequence[tuple[Sequence[str], str]]
-"""Rules in the order in which they are tried: the facts that must hold, and the label of the type that follows."""
+"""Rules in order of precedence: names of conditions that must all hold, and the label of the resulting error type."""
 
 FLOW: Flow = (
     (("triplet", "first"), "true_positive"),
@@ -128,11 +124,12 @@ FLOW: Flow = (
     (("object",), "human_box"),
     ((), "both_boxes"),
 )
-"""The papers' flow for HICO-DET. Facts of a prediction:
+"""Decision flow of the papers for HICO-DET. Conditions of a prediction:
 
-- ``triplet``: both boxes are those of a ground truth of its class; ``first``: and it is that one's true positive;
-- ``pair``: both boxes are those of one ground truth, whatever its verb;
-- ``human``, ``object``: the box overlaps enough with any box of the image that has its label.
+- ``triplet``: both boxes match a ground truth of the predicted class;
+- ``first``: the prediction is the true positive of that ground truth;
+- ``pair``: both boxes match the same ground truth, whatever its verb;
+- ``human``, ``object``: the human (object) box matches any box with its label in the image.
 """
 
 ROLE_FLOW: Flow = (
@@ -145,34 +142,37 @@ ROLE_FLOW: Flow = (
     (("role",), "human_box"),
     ((), "both_boxes"),
 )
-"""The toolbox's flow for V-COCO (protocols.md 8.3), with facts of its own:
+"""Decision flow of the toolbox for V-COCO (protocols.md 8.3). Conditions of a prediction:
 
-- ``human``: the box is that of the annotated person whom it overlaps most; ``role``: the other box is that person's
-  box in the predicted role; ``triplet``: both; ``first``: and the prediction is that one's true positive;
-- ``human_on_any``, ``role_on_any``: the box overlaps enough with any box of the image, whatever its category.
+- ``human``: the human box matches the annotated person that it overlaps most;
+- ``role``: the other box matches the box of this person in the predicted role;
+- ``triplet``: ``human`` and ``role`` hold, and the person performs the action;
+- ``first``: the prediction is the true positive of that ground truth;
+- ``human_on_any``, ``role_on_any``: the box matches any box in the image, whatever its category.
 """
 
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
-    """Return (n,) type of each prediction, from (n,) masks of the conditions in a flow chart."""
+    """Return the (n,) ``ErrorType`` of each prediction: the type of the first rule in ``flow`` that holds.
+
+    ``facts`` is an (n,) mask per condition of the flow, by name.
+    """
     size = len(next(iter(facts.values())))
     types = np.full(size, NO_PART, np.int8)
     for names, label in reversed(flow):
-        holds = np.ones(size, bool)
-        for name in names:
-            holds &= facts[name]
+        holds = np.logical_and.reduce([np.ones(size, bool), *(facts[name] for name in names)])
         np.putmask(types, holds, ErrorType[label.upper()])
     return types
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assigned:
-    """Error types before any fix; p predictions, t ground truths of a scope.
+    """Error types, before any fix, of the p predictions of a scope with t ground truths.
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction.
-        target: (p,) ground truth of a true positive or a duplicate; -1 for other types.
-        found_by: (t,) true positive of each ground truth; -1 where it has none.
+        target: (p,) ground truth of a true positive or a duplicate, or -1 for other types.
+        found_by: (t,) true positive of each ground truth, or -1.
     """
 
     types: NDArray[np.int8]
@@ -181,18 +181,18 @@ class Assigned:
 
 
 def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigned:
-    """Assign a type to each prediction.
+    """Return the error type and the matched ground truth of each prediction, by the rules of ``flow``.
 
-    A prediction refers to the ground truth of its class with the largest pair IoU, the first of equals. Of all
-    predictions of one ground truth the best-scored is its true positive; there is no second choice.
+    A prediction refers to the ground truth of its class with the largest pair IoU; ties are broken by file order. Of
+    all predictions that refer to a ground truth, the best-scored one is its true positive. The other predictions are
+    duplicates, and are not matched with another ground truth.
     """
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
     prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
-    best = first_largest(prediction, pair_iou)
+    best = argmax_per_run(prediction, pair_iou)
     target = np.full(len(scope.prediction), NO_PART, np.int64)
     target[prediction[best]] = truth[best]
     found_by = scope.best_of(prediction[best], truth[best])
-
     first, in_pair = np.zeros((2, len(target)), bool)
     first[found_by[found_by >= 0]] = True
     in_pair[overlaps.prediction[overlaps.pair]] = True
@@ -206,20 +206,24 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     return Assigned(decide(facts, flow), target, found_by)
 
 
-# Error types as the toolbox assigns them on V-COCO: by the annotated person that a prediction is nearest to.
+# Error types as the toolbox assigns them on V-COCO: by the annotated person that overlaps most with a prediction.
 
 _PAIRS_AT_ONCE = 1 << 18
 
 
 def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assigned:
-    """Assign a type to each prediction of a task by role (protocols.md 8.3).
+    """Return the error type and the matched ground truth of each prediction of a task by role (protocols.md 8.3).
 
-    A prediction refers to the person whose box overlaps most with its own (the first of equals, however small the
-    overlap), and to that person's box in the predicted role. Where there is no such box, an empty one is right. A
-    person who does not perform the action has no such box either: a wrong action on the right boxes is no interaction
-    error here, but an association error.
+    A prediction refers to the annotated person whose box overlaps most with the human box, however small the overlap,
+    and to the box of this person in the predicted role. If the person has no box in this role, an empty box is right.
+    A person who does not perform the action has no such box. Therefore a wrong action with the right boxes is an
+    association error here, not an interaction error.
 
-    The classes of ``scope`` are entries, and its truths those of :func:`shoe.diagnosis.diagnose.by_role`.
+    Args:
+        scope: scope of a task by role: classes are entries (actions with a role) of the benchmark, and ground truths
+            are those of :func:`shoe.diagnosis.diagnose.by_role`.
+        roles: annotated persons, with the boxes of their roles.
+        rule: IoU rule for matching boxes.
     """
     table = scope.task.predictions
     human, object_ = table.human_boxes[scope.prediction], table.object_boxes[scope.prediction]
@@ -228,8 +232,7 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     drawn = roles.role[person, scope.hoi]
     drawn[person < 0] = -1
     of_role = np.where(drawn >= 0, iou(object_, boxes[drawn], rule.overlap), no_boxes(object_))
-    right_human, right_role = rule.holds(of_person), rule.holds(of_role)
-
+    right_human, right_role = rule.is_reached(of_person), rule.is_reached(of_role)
     row = np.full(roles.role.shape, NO_PART, np.int64)
     row[does(roles, scope.task.truth.benchmark.actions)] = np.arange(len(scope.truth))
     triplet = right_human & right_role & (row[person, scope.hoi] >= 0)
@@ -239,8 +242,8 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
     first = np.zeros(len(target), bool)
     first[found_by[found_by >= 0]] = True
 
-    def on_any(of: Floats) -> Mask:
-        return rule.holds(_nearest(of, scope.image, boxes, roles.box_offsets, rule)[1])
+    def on_any(predicted: Floats) -> Mask:
+        return rule.is_reached(_nearest(predicted, scope.image, boxes, roles.box_offsets, rule)[1])
 
     facts = {
         "triplet": triplet,
@@ -254,38 +257,44 @@ def assign_by_person(scope: Scope, roles: RoleTruth, rule: OverlapRule) -> Assig
 
 
 def does(roles: RoleTruth, actions: Actions) -> Mask:
-    """Return (p, R) whether a person performs the action of an entry, with or without a box."""
-    found: Mask = roles.labels[:, [action for action, _ in actions.entries]] == 1
-    return found
+    """Return the (p, R) mask of whether each of p persons performs the action of each of R entries (action and role).
+
+    The person need not have a box in the role.
+    """
+    return np.asarray(roles.labels[:, [action for action, _ in actions.entries]] == 1)
 
 
-def _nearest(boxes: Floats, image: Ints, others: Floats, offsets: Indices, rule: OverlapRule) -> tuple[Indices, Floats]:
-    """(n,) of the others on its image the one that each box overlaps most, the first of equals, and (n,) how much."""
+def _nearest(
+    boxes: Floats, image: Ints, targets: Floats, offsets: Indices, rule: OverlapRule
+) -> tuple[Indices, Floats]:
+    # (n,) index of the first box in ``targets`` with the largest IoU in the same image, and the IoU.
     nearest, best = np.full(len(boxes), -1, np.int64), np.zeros(len(boxes))
     first, count = offsets[image], np.diff(offsets)[image]
     for start, stop in blocks(count, _PAIRS_AT_ONCE):
         one, other = expand(first[start:stop], count[start:stop])
-        overlap = iou(boxes[start + one], others[other], rule.overlap)
-        chosen = first_largest(one, overlap)
+        overlap = iou(boxes[start + one], targets[other], rule.overlap)
+        chosen = argmax_per_run(one, overlap)
         nearest[start + one[chosen]], best[start + one[chosen]] = other[chosen], overlap[chosen]
     return nearest, best
 
 
-# The errors: each a name, what is wrong, and an oracle, which fixes all of its kind (as in TIDE: data + oracle).
+# Error types, each with a name, a description and an oracle that fixes all errors of the type (as in TIDE).
 
 Fixes = tuple[Indices, Indices]
-"""Predictions, and the ground truth that each becomes the true positive of."""
+"""(f,) predictions, and (f,) ground truth of each prediction after the fix."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Predictions and truths after some fixes. A fixed prediction has the class and the boxes of its truth.
+    """State of p predictions and t ground truths after some fixes.
+
+    A fixed prediction has the class and the boxes of its ground truth.
 
     Attributes:
-        kept: (p,) whether a prediction still exists.
-        found_by: (t,) the true positive of each truth, original or fixed; -1 where it has none.
-        counted: (t,) whether a truth still counts.
-        fixes: predictions that each oracle so far changed, with or without success.
+        kept: (p,) mask of the predictions that have not been removed.
+        found_by: (t,) true positive of each ground truth, original or fixed, or -1.
+        counted: (t,) mask of the ground truths that have not been removed.
+        fixes: predictions and targets of each oracle applied so far, including fixes without a new true positive.
     """
 
     kept: Mask
@@ -295,25 +304,26 @@ class State:
 
     @property
     def true_positives(self) -> Indices:
-        """The true positives, in the order of their truths."""
+        """Indices of the predictions that are true positives, in the order of their ground truths."""
         return self.found_by[self.found_by >= 0]
 
 
 def before_fixes(found_by: Indices, predictions: int) -> State:
-    """Return the state before any fix."""
+    """Return the state before any fix; ``found_by`` is as in :class:`State`, ``predictions`` a number."""
     return State(np.ones(predictions, bool), found_by, np.ones(len(found_by), bool))
 
 
 FixTargets = Callable[[State, ErrorType], Fixes]
-"""What errors of a type become in a state, where they can be fixed (``shoe.diagnosis.fixes``)."""
+"""Function that returns the fix targets of an error type in a state (``shoe.diagnosis.fixes``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Errors:
-    """Errors that oracles work on.
+    """Predictions of a scope with their error types, from which oracles fix or remove errors.
 
     Attributes:
-        types: (p,) ``ErrorType`` of each prediction, decided once, before any fix.
+        types: (p,) ``ErrorType`` of each prediction before any fix.
+        targets: function that returns the fix targets.
     """
 
     scope: Scope
@@ -323,16 +333,18 @@ class Errors:
 
 Fix = Callable[[State, Errors], State]
 FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
-"""The types whose oracle fixes; the others' removes."""
+"""Types whose oracle fixes errors. The oracles of all other types remove them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """A kind of error and its oracle.
+    """Error type, or group of error types, with its oracle.
 
     Attributes:
-        name: in files, as "human_box".
-        fix: its oracle: the state after it.
+        name: name in files, such as "human_box".
+        label: name for readers, such as "human box".
+        meaning: description.
+        fix: oracle, which returns the state after the errors are fixed or removed.
     """
 
     name: str
@@ -342,11 +354,11 @@ class Error:
 
 
 def _oracle(type_: ErrorType) -> Fix:
-    """Turn errors into true positives of their targets; of several on one truth the best-scored stays.
+    """Return the oracle of an error type, which turns errors into true positives of their targets.
 
-    IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction" - the former true positive
-    too, if it is the lower one. Errors that become nothing, and those of other types than ``FIXABLE``, are removed
-    (protocols.md 8.4, 8.6 item 5).
+    IJCV paper 3.2.1, 3.2.2: "if duplicates are made, suppress the lower-scoring prediction". This may be the former
+    true positive of the target. Errors that do not become true positives, and all errors of types outside ``FIXABLE``,
+    are removed (protocols.md 8.4, 8.6 item 5).
     """
 
     def fix(state: State, errors: Errors) -> State:
@@ -369,7 +381,6 @@ def _remove_all_errors(state: State, _: Errors) -> State:
 
 
 def _drop_unfound(state: State, _: Errors) -> State:
-    """Do not count ground truth that nothing finds, after the fixes before."""
     return replace(state, counted=state.counted & (state.found_by >= 0))
 
 
@@ -379,19 +390,19 @@ TYPES = tuple(
         (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong"),
         (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong"),
         (ErrorType.BOTH_BOXES, "both boxes", "neither box right"),
-        (ErrorType.ASSOCIATION, "association", "both boxes right, but not of one pair"),
-        (ErrorType.DUPLICATE, "duplicate", "right, but found before by a better-scored one"),
+        (ErrorType.ASSOCIATION, "association", "both boxes right, but of different pairs"),
+        (ErrorType.DUPLICATE, "duplicate", "right, but a better-scored prediction has the same target"),
         (ErrorType.INTERACTION, "interaction", "both boxes right, verb wrong"),
     )
 )
-"""IJCV paper 3.2.1 and 3.2.2, in its order, which is also the order of the progression."""
-MISSED_GT = Error("missed_gt", "missed GT", "ground truth that no prediction is about", _drop_unfound)
-"""IJCV paper 3.2.3, as it ends the progression."""
+"""Error types of predictions, in the order of IJCV paper 3.2.1 and 3.2.2, and of the progression."""
+MISSED_GT = Error("missed_gt", "missed GT", "ground truth that no prediction refers to", _drop_unfound)
+"""Missed ground truth, the last step of the progression (IJCV paper 3.2.3)."""
 ERRORS = (*TYPES, MISSED_GT)
 """The seven error types in the order of the papers."""
 GROUPS = (
-    Error("false_positive", "false positives", "all predictions but true positives", _remove_all_errors),
+    Error("false_positive", "false positives", "all predictions except true positives", _remove_all_errors),
     Error("false_negative", "false negatives", "all ground truth without a true positive", _drop_unfound),
 )
-"""The same errors, as all that is predicted too much and all that is not found (IJCV paper 3.3)."""
+"""Groups of the same errors: all false positives, and all false negatives (IJCV paper 3.3)."""
 NAMES = tuple(error.name for error in (*ERRORS, *GROUPS))

@@ -1,4 +1,4 @@
-"""Examples of an error for pictures: the best-scored cases, of as many images and kinds as possible."""
+"""Examples of an error type, to be drawn: the best-scored errors, from many images and with many classes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, first_of_each, random_numbers
+from shoe.core.arrays import Floats, Indices, first_of_each, index_in_group, random_numbers
 from shoe.core.boxes import CommonCoordinates, iou
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
@@ -17,7 +17,7 @@ from shoe.scoring.matching.task import Boxes
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A person, an object and the interaction; boxes are edges in pixels of the annotated image."""
+    """Triplet to be drawn: human box, object box, verb and noun. Box edges are in pixels of the annotated image."""
 
     human: tuple[float, ...]
     object: tuple[float, ...]
@@ -27,15 +27,18 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class ErrorExample:
-    """One case of an error.
+    """One error: a wrong prediction, or a missed ground truth.
 
     Attributes:
-        size: annotated width and height of the image; 0, 0 where unknown.
-        predicted: the prediction; None for missed ground truth.
-        truth: the ground truth that it refers to or, failing that, the nearest of its image; None where there is none.
-        about: whether the prediction refers to ``truth``.
-        found: score of the true positive of ``truth``; None where it has none.
-        overlap: IoU of the human and of the object boxes, as the diagnosis compares them; None without both.
+        image: image name.
+        size: annotated width and height of the image; (0, 0) if unknown.
+        predicted: wrong prediction; None for missed ground truth.
+        score: confidence of the prediction; None for missed ground truth.
+        truth: ground truth that the prediction refers to, else the ground truth of the image with the largest sum of
+            human and object IoU; None if the image has no ground truth.
+        about: whether the prediction refers to ``truth``; True for missed ground truth.
+        found: score of the true positive of ``truth``; None without a true positive.
+        overlap: human IoU and object IoU of ``predicted`` and ``truth``; None if either is missing.
     """
 
     image: str
@@ -49,7 +52,11 @@ class ErrorExample:
 
 
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Choose cases of an error; ties, and ground truth, which has no score, are ordered by the seed."""
+    """Return at most ``most`` examples of an error type, such as "human_box", from as many images as possible.
+
+    Predictions with high scores come first. Equal scores, and missed ground truths, are in random order, which depends
+    on the seed of the analysis.
+    """
     if error == "missed_gt":
         truth = analysis.task.truth.interactions
         rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
@@ -64,7 +71,10 @@ def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorEx
 def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
-    """Return the best row of each image; of these the best of each kind, then the second of each kind, and so on."""
+    """Return at most ``most`` rows: of the best-scored row of each image, the best of each kind, then the second, ...
+
+    ``kind`` is the (n,) combination of verb and object of each row. Equal scores are in random order by ``seed``.
+    """
     order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]
@@ -73,10 +83,8 @@ def _spread(
     rows, kind = rows[best], kind[best]
     by_kind = np.argsort(kind, kind="stable")
     turn = np.empty(len(rows), np.int64)
-    start = first_of_each(kind[by_kind])
-    turn[by_kind] = np.arange(len(rows)) - np.maximum.accumulate(np.where(start, np.arange(len(rows)), 0))
-    chosen: list[int] = rows[np.argsort(turn, kind="stable")[:most]].tolist()
-    return chosen
+    turn[by_kind] = index_in_group(np.diff(np.flatnonzero(first_of_each(kind[by_kind])), append=len(rows)))
+    return [int(row) for row in rows[np.argsort(turn, kind="stable")[:most]]]
 
 
 def _missed(analysis: ErrorAnalysis, row: int) -> ErrorExample:

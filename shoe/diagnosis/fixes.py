@@ -1,4 +1,4 @@
-"""Fix targets: the ground truth that an oracle makes an error a true positive of."""
+"""Fix targets: the ground truth whose true positive an error becomes when an oracle fixes the error."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from shoe.core.arrays import (
     Floats,
     Indices,
     Mask,
+    argmax_per_run,
     distinct,
     expand,
-    first_largest,
     first_of_each,
     index_in_group,
     numbers_at,
@@ -36,15 +36,18 @@ BOXES = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX)
 
 
 def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
-    """List possible targets of errors: predictions, ascending, and their truths, ascending.
+    """Return the possible fix targets per error type, as index arrays (prediction, truth) in ascending order.
 
-    These truths share what the prediction has right: the object box for a human box error, the human box for an object
-    box error, either box for an association error, both for an interaction error (IJCV paper 3.2.1, 3.2.2). Where one
-    of them has the verb of a box error, only those with that verb remain.
+    A possible target is a ground truth that shares the correct boxes of the prediction: the object box for a human box
+    error, the human box for an object box error, either box for an association error, and both boxes for an interaction
+    error (IJCV paper 3.2.1, 3.2.2). If a prediction with a box error has targets with its verb, only these remain.
+
+    Args:
+        overlaps: pairs of predictions and ground truths that share a box.
+        types: (p,) ``ErrorType`` of each prediction.
     """
     shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
-    of_prediction = types[overlaps.prediction]
-    lists = {}
+    of_prediction, lists = types[overlaps.prediction], {}
     for type_, share in zip(FIXABLE, shares, strict=True):
         at = np.flatnonzero(share & (of_prediction == type_))
         prediction, truth = overlaps.prediction[at], overlaps.truth[at]
@@ -57,11 +60,11 @@ def possible(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8]) -> dict[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruePairs:
-    """Ground truths by pair of a person and an object, whose boxes are drawn anew for each verb (protocols.md 8.7).
+    """Ground truths grouped by human-object pair. Annotators draw the boxes of a pair anew per verb (protocols.md 8.7).
 
     Attributes:
-        first, count: (t,) where the truths of each one's pair begin, and their number; it is one of them.
-        truth: all these lists, one after the other.
+        first, count: (t,) start and length, in ``truth``, of the list of ground truths that are in the same pair.
+        truth: concatenation of these t lists. The list of a ground truth includes the ground truth itself.
     """
 
     first: Indices
@@ -69,15 +72,15 @@ class TruePairs:
     truth: Indices
 
     @classmethod
-    def of(cls, scope: Scope, strict: StrictOptions) -> TruePairs:
-        """Find truths whose boxes both overlap as those of a prediction must, and whose objects have one label."""
+    def from_scope(cls, scope: Scope, strict: StrictOptions) -> TruePairs:
+        """Return the ground truths grouped by pair: equal object labels, and IoUs of both boxes above the threshold."""
         index = index_in_group(np.bincount(scope.truth_image))
         later, earlier = expand(np.arange(len(index)) - index, index)
         close = np.flatnonzero(scope.truth_object[later] == scope.truth_object[earlier])
         later, earlier = later[close], earlier[close]
         boxes = Boxes(scope.task.truth.interactions, strict.coordinates)
         for each in (boxes.human(scope.truth), boxes.object(scope.truth)):
-            close = np.flatnonzero(strict.rule.holds(iou(each[later], each[earlier], strict.rule.overlap)))
+            close = np.flatnonzero(strict.rule.is_reached(iou(each[later], each[earlier], strict.rule.overlap)))
             later, earlier = later[close], earlier[close]
         all_ = np.arange(len(index))
         one, other = np.concatenate([all_, later, earlier]), np.concatenate([all_, earlier, later])
@@ -85,41 +88,41 @@ class TruePairs:
         return cls(np.cumsum(count) - count, count, other[np.argsort(one, kind="stable")])
 
     def whole(self, truths: Indices) -> Indices:
-        """Return all truths of the pairs of some truths."""
+        """Return all ground truths in the same pairs as the given ground truths."""
         return self.truth[expand(self.first[truths], self.count[truths])[1]]
 
 
 def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePairs, seed: int | None) -> FixTargets:
-    """Choose one possible target for each error, as in the papers.
+    """Return a function that chooses one of the possible targets for each error, as in the papers.
 
-    Errors choose in the order of descending scores, each among its possible targets, found or not. Where one of them
-    has the prediction's verb, only those remain. For association errors "each pair is fixed only once" (IJCV paper
-    3.2.1): truths of a pair that was a target before, of this oracle or an earlier one of the progression, are
-    excluded.
+    Targets are chosen in order of descending score of the errors. If possible targets have the verb of the prediction,
+    only these remain. For association errors, "each pair is fixed only once" (IJCV paper 3.2.1): truths of a pair that
+    was already a target, in this oracle or earlier in the progression, are excluded.
 
-    With a seed, targets are equally likely, and the draw depends only on the seed and the prediction's row in its
-    table; without a seed a truth without a true positive is chosen, else the one whose true positive scores least, the
-    first of equals.
+    Args:
+        lists: possible targets per error type, from :func:`possible`.
+        pairs: ground truths grouped by pair.
+        seed: random seed. The choice depends only on the seed and the row of the prediction. Without a seed (None), a
+            truth without a true positive is chosen, else the truth whose true positive has the lowest score; ties are
+            broken by file order.
     """
     in_turn = {
         type_: list(turns(scope, prediction))
         for type_, (prediction, _) in lists.items()
         if seed is None or type_ is ErrorType.ASSOCIATION
     }
-    loss = np.append(-scope.score, np.inf)
-    rows = len(scope.task.predictions)
-    numbers = None if seed is None else random_numbers(seed, (rows, 1))[scope.prediction, 0]
+    loss, shape = np.append(-scope.score, np.inf), (len(scope.task.predictions), 1)
+    numbers = None if seed is None else random_numbers(seed, shape)[scope.prediction, 0]
 
     def choose(prediction: Indices, gain: Floats) -> Indices:
         if numbers is None:
-            return first_largest(prediction, gain)
+            return argmax_per_run(prediction, gain)
         start, size = runs(prediction)
-        chosen: Indices = start + (numbers[prediction[start]] % size.astype(np.uint64)).astype(np.int64)
-        return chosen
+        return np.asarray(start + (numbers[prediction[start]] % size.astype(np.uint64)).astype(np.int64))
 
     def targets(state: State, type_: ErrorType) -> Fixes:
         prediction, truth = lists[type_]
-        # What a fix gains: the score of the true positive with its sign changed, infinity where there is none.
+        # Gain of a fix: the negative score of the current true positive, or infinity without a true positive.
         gain = loss[state.found_by]
         if type_ not in in_turn:
             chosen = choose(prediction, gain[truth])
@@ -133,8 +136,7 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
             if type_ is ErrorType.ASSOCIATION:
                 now = now[~used[truth[now]]]
                 now = now[least_changed(prediction[now], same_verb[now])]
-            now = now[choose(prediction[now], gain[truth[now]])]
-            parts.append(now)
+            parts.append(now := now[choose(prediction[now], gain[truth[now]])])
             taken = truth[now]
             gain[taken] = np.minimum(gain[taken], loss[prediction[now]])
             used[pairs.whole(taken)] = True
@@ -145,7 +147,10 @@ def targets_of_each(scope: Scope, lists: dict[ErrorType, Fixes], pairs: TruePair
 
 
 def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
-    """Yield the pairs whose prediction is the best-scored of its image, then those of the second best, and so on."""
+    """Yield, for k = 1, 2, ..., the row indices of the prediction with the k-th highest score in each image.
+
+    ``prediction`` contains the prediction of each row, ascending; a prediction may have several rows.
+    """
     chooser = prediction[first_of_each(prediction)]
     image, rank = scope.image, scope.rank
     order = chooser[np.argsort(image[chooser] * np.int64(len(rank)) + rank[chooser])]
@@ -160,20 +165,26 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return which pairs keep the verb, or belong to a prediction without a pair that does."""
+    """Return the (m,) mask of the targets with the verb of their prediction, and of all targets if there are none.
+
+    ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
+    """
     start, size = runs(prediction)
     if len(start) == 0:
         return same_verb
-    least: Mask = same_verb | np.repeat(~np.logical_or.reduceat(same_verb, start), size)
-    return least
+    return np.asarray(same_verb | np.repeat(~np.logical_or.reduceat(same_verb, start), size))
 
 
 def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
-    """Compute the toolbox's best map: (t,) the prediction, of any type, assigned to each truth; -1 where none.
+    """Return the map ``best`` of the toolbox: the (t,) prediction with an error assigned to each truth, or -1.
 
-    Truths take turns in the order of the file. Each takes the best-scored prediction that is no true positive, is not
-    taken, has a higher score than the truth's own true positive, and shares the truth's human box - or, if its human
-    box is correct nowhere, the truth's object box (protocols.md 8.4).
+    Truths are processed in file order. Each truth gets the best-scored prediction that is not a true positive, is not
+    assigned yet, has a higher score than the true positive of the truth, and matches the human box of the truth. If the
+    human box of the prediction matches no box, the object boxes must match instead (protocols.md 8.4).
+
+    Args:
+        types: (p,) ``ErrorType`` of each prediction.
+        found_by: (t,) true positive of each truth, or -1.
     """
     rank = scope.rank
     former = found_by[overlaps.truth]
@@ -193,7 +204,11 @@ def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_
 
 
 def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
-    """Return the map's target of each error; an error that the map does not name has none (protocols.md 8.4)."""
+    """Return a function that returns the targets of errors by the map of the toolbox (protocols.md 8.4).
+
+    Errors that are not in the map have no target. ``best`` is the map from :func:`shared_map`, and ``types`` the (p,)
+    ``ErrorType`` of each prediction.
+    """
     truth = np.flatnonzero(best >= 0)
 
     def targets(_: State, type_: ErrorType) -> Fixes:
@@ -203,26 +218,30 @@ def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
     return targets
 
 
-# What random fixes gain, seed by seed: mean AP after each oracle for many seeds, in about the time of one analysis.
+# Mean AP after each oracle for many seeds, in about the time of one analysis.
 #
-# Boxes, types and lists of possible fix targets do not depend on the seed, and most draws cannot matter: a ground truth
-# keeps its best-scored prediction, so that only draws of better-scored errors are looked at. For each seed the figures
-# are those of a whole analysis with that seed alone (``fix_targets``, ``oracles``); here s seeds stand in rows.
+# Boxes, types and possible fix targets do not depend on the seed. Most random choices have no effect, because the true
+# positive of a ground truth is its best-scored prediction. Therefore only choices of better-scored errors are computed.
+# The results for a seed equal those of a complete analysis with this seed. Arrays have one row per seed, s in total.
 
 Found = NDArray[np.int64]
-"""(s, t) where the true positive of each of t ground truths stands in the ranking of the truth's class, as a position
-in ``FixedRanking.ranked``; ``_nowhere`` where it has none. The first is the better one, as with ranks. Ground
-truths are in the order of their classes here."""
+"""(s, t) position in ``FixedRanking.ranked`` of each ground truth's true positive, or ``_nowhere`` without one.
+
+Smaller positions are better. Ground truths are sorted by class."""
 
 
 @dataclass(frozen=True, eq=False)
 class OverSeeds:
-    """Oracles of one analysis under several seeds; s seeds, t ground truths, p predictions of its scope.
+    """Oracles of one analysis for s seeds, with t ground truths and p predictions in its scope.
 
     Attributes:
-        scope: of the analysis, which averages over all classes and integrates at all points.
-        types: (p,) type of each prediction.
-        found_by: (t,) true positives before any fix.
+        scope: scope of an analysis that averages over all classes and uses all-point interpolation.
+        lists: possible fix targets per error type.
+        pairs: ground truths grouped by human-object pair.
+        types: (p,) ``ErrorType`` of each prediction.
+        found_by: (t,) true positive of each ground truth before any fix, or -1.
+        ranking: ranked lists of the predictions of all classes.
+        seeds: the s random seeds.
     """
 
     scope: Scope
@@ -235,16 +254,16 @@ class OverSeeds:
 
     @cached_property
     def alone(self) -> dict[str, Floats]:
-        """(s, 3 + p) mean AP after each oracle alone that depends on the seed.
+        """(s, 3 + p) mean AP after each single oracle that depends on the seed, by error name.
 
-        Means are over all, rare and non-rare classes, and over the p parts of a class split.
+        Columns are the means over all, rare and non-rare classes, then over the p parts of a class split.
         """
         fixed = {type_: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return {type_.label: figures for type_, figures in fixed.items()} | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """Return (s, 3 + p) mean AP after each step of the progression."""
+        """(s, 3 + p) mean AP, as in ``alone``, after each step of the progression; one array per step."""
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:
@@ -261,24 +280,23 @@ class OverSeeds:
 
     @cached_property
     def missed(self) -> Mask:
-        """(s, t) ground truths without a true positive after all fixes."""
+        """(s, t) mask of ground truths without a true positive after all fixes."""
         last = [self._alone[type_] for type_ in (*BOXES, ErrorType.INTERACTION)]
         return np.asarray(reduce(np.minimum, last, self._after_boxes) == self._nowhere)
 
     @cached_property
     def _nowhere(self) -> Indices:
-        """(t,) position of truths that are found nowhere, one for each class: behind all."""
+        """(t,) position that marks truths without a true positive: one per class, after all real positions."""
         return len(self.ranking.ranked) + 1 + self._category
 
     @cached_property
     def _before(self) -> Found:
-        held = np.flatnonzero(self.found_by >= 0)
-        found = self._nowhere.copy()
+        held, found = np.flatnonzero(self.found_by >= 0), self._nowhere.copy()
         found[self._slot[held]] = self._position(self.found_by[held], held)
         return np.broadcast_to(found, (len(self.seeds), len(found)))
 
     def _position(self, prediction: Indices, truth: Indices) -> Indices:
-        """Return the rank that predictions would have in the classes of truths."""
+        # Positions that predictions would have in the rankings of the classes of the truths.
         return self.ranking.position(self.scope.truth_hoi[truth], self.scope.rank[prediction])
 
     @cached_property
@@ -288,23 +306,25 @@ class OverSeeds:
         return {type_: self._drawn(type_) for type_ in independent} | {ErrorType.ASSOCIATION: self._associated(nothing)}
 
     def _drawn(self, type_: ErrorType) -> Found:
-        """Fix errors whose targets do not depend on other fixes."""
+        """Return the positions of the true positives after fixing an error type (not association errors)."""
         prediction, truth = self.lists[type_]
         start, size = runs(prediction)
         certain = start[size == 1]
         best = self.scope.best_of(prediction[certain], truth[certain], self.found_by)
         rank = self.scope.rank_or_last
-        matters = rank[prediction] < rank[best][truth]
-        held = np.flatnonzero(best != self.found_by)
-        first = self._before[0].copy()
+        held, first = np.flatnonzero(best != self.found_by), self._before[0].copy()
         first[self._slot[held]] = self._position(best[held], held)
         found = np.repeat(first[None], len(self.seeds), axis=0)
-        seed, cell = self._hits(type_, matters)
+        seed, cell = self._hits(type_, rank[prediction] < rank[best][truth])
         np.minimum.at(found, (seed, self._slot[truth[cell]]), self._position(prediction[cell], truth[cell]))
         return found
 
     def _hits(self, type_: ErrorType, matters: Mask) -> tuple[Indices, Indices]:
-        """Return which possible fix targets that matter are drawn: (h,) seeds, counted from 0, and rows of the list."""
+        """Return the h chosen fix targets that matter: (h,) index of the seed, and (h,) row in the list of targets.
+
+        ``matters`` is the mask of the possible targets that are relevant. Only errors with several targets are
+        included.
+        """
         prediction, _ = self.lists[type_]
         start, size = runs(prediction)
         owner = np.repeat(np.arange(len(start)), size)
@@ -318,15 +338,14 @@ class OverSeeds:
 
     @cached_property
     def _after_boxes(self) -> Found:
-        """Fix association errors after box errors, whose targets are excluded."""
+        """Positions of the true positives after fixing association errors, without the targets of box errors."""
         _, candidates = self.lists[ErrorType.ASSOCIATION]
         wanted = np.zeros(len(self.found_by), bool)
         wanted[self.pairs.whole(distinct(candidates))] = True
         aimed = np.zeros(self._before.shape, bool)
         for type_ in BOXES:
             prediction, truth = self.lists[type_]
-            start, size = runs(prediction)
-            certain = np.zeros(len(self.found_by), bool)
+            (start, size), certain = runs(prediction), np.zeros(len(self.found_by), bool)
             certain[truth[start[size == 1]]] = True
             aimed |= certain
             seed, cell = self._hits(type_, (wanted & ~certain)[truth])
@@ -336,17 +355,17 @@ class OverSeeds:
         return self._associated(used)
 
     def _use(self, used: Mask, seed: Indices, truth: Indices) -> None:
-        pairs = self.pairs
-        owner, member = expand(pairs.first[truth], pairs.count[truth])
-        used[seed[owner], pairs.truth[member]] = True
+        owner, member = expand(self.pairs.first[truth], self.pairs.count[truth])
+        used[seed[owner], self.pairs.truth[member]] = True
 
     def _associated(self, used: Mask) -> Found:
-        """Fix association errors, one prediction of each image after the other; ``used`` pairs are excluded."""
+        """Return the positions of the true positives after fixing association errors in order of rank.
+
+        ``used`` is the (s, t) mask of ground truths that may not be a target. Chosen targets are added to it.
+        """
         scope, (prediction, truth) = self.scope, self.lists[ErrorType.ASSOCIATION]
         same_verb = scope.verb[prediction] == scope.truth_verb[truth]
-        position = self._position(prediction, truth)
-        found = self._before.copy()
-        seeds = np.array(self.seeds)
+        position, found, seeds = self._position(prediction, truth), self._before.copy(), np.array(self.seeds)
         for now in turns(scope, prediction):
             seed, place = np.nonzero(~used[:, truth[now]])
             cell = now[place]
@@ -364,85 +383,78 @@ class OverSeeds:
 
     @cached_property
     def _slot(self) -> Indices:
-        """(t,) index of each ground truth in the order of classes."""
+        """(t,) index of each ground truth when sorted by class."""
         slot = np.empty(len(self.found_by), np.int64)
         slot[stable_order(self.scope.truth_hoi)] = np.arange(len(slot))
         return slot
 
     @cached_property
     def _category(self) -> Indices:
-        """(t,) class of each ground truth in the order of classes."""
+        """(t,) classes of the ground truths, ascending."""
         return np.sort(self.scope.truth_hoi).astype(np.int64)
 
     @cached_property
-    def _place(self) -> Floats:
-        """(t,) index within the class, from 1."""
-        start, size = runs(self._category)
-        return np.arange(1.0, len(self._category) + 1) - np.repeat(start, size)
-
-    @cached_property
     def _parts(self) -> list[Mask]:
-        """(K,) classes with ground truth: all, rare and non-rare ones, and those of the parts of a class split."""
+        """(K,) masks of classes with ground truth: all, rare, non-rare, then the parts of a class split."""
         truth = self.scope.task.truth
         classes, parts = truth.classes, truth.class_parts.values()
         with_truth = np.bincount(self.scope.truth_hoi, minlength=len(classes)) > 0
         return [with_truth, *(with_truth & part for part in (classes.rare, classes.non_rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
-        """Return (s, K) number of counted ground truths of each class."""
+        """Return the (s, K) number of counted ground truths per class."""
         size = len(self._parts[0])
         seed, truth = np.nonzero(counted)
         numbers = np.bincount(seed * size + self._category[truth], minlength=len(counted) * size)
         return numbers.reshape(len(counted), size)
 
-    @cached_property
-    def _weights(self) -> Floats:
-        """Return (3 + p, t) weight of the precision at each ground truth in the means."""
+    def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
+        """Return the (s, 3 + p) mean AP, as in ``alone``, after fixes.
+
+        ``found`` contains the positions of the true positives, and ``gone`` the error types that have been removed.
+        """
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
-        return np.stack(parts)[:, self._category]
-
-    def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """Return (s, 3 + p) mean AP when errors of some types are removed, and truths are found at these positions."""
-        figures = np.array([self._weights @ precision for precision in self._precisions(found, gone)])
+        weights = np.stack(parts)[:, self._category]  # of the precision at each ground truth
+        figures = np.array([weights @ precision for precision in self._precisions(found, gone)])
         figures[:, [not part.any() for part in self._parts]] = np.nan
         return figures
 
     @property
     def _without_missed(self) -> Floats:
-        """Return (s, 3 + p) mean AP when missed ground truth no longer counts: matches stay."""
+        """(s, 3 + p) mean AP, as in ``alone``, if missed ground truths are not counted."""
         (precision,) = self._precisions(self._before[:1], set())
         found = np.bincount(self._category, precision, minlength=len(self._parts[0]))
         truths = self._truths(~self.missed)
         ap = found / np.maximum(truths, 1)
         with np.errstate(invalid="ignore"):
-            return np.stack(
-                [(ap * part).sum(axis=1) / ((truths > 0) & part).sum(axis=1) for part in self._parts], axis=1
-            )
+            means = [(ap * part).sum(axis=1) / ((truths > 0) & part).sum(axis=1) for part in self._parts]
+        return np.stack(means, axis=1)
 
     def _precisions(self, found: Found, gone: set[ErrorType]) -> Iterator[Floats]:
-        """Return, per seed, (t,) precision under the envelope at each true positive, best first; 0 for missed truths.
+        """Yield, for each seed, the (t,) envelope precision at each true positive, sorted by class, then by rank.
 
-        Within a class, the number of false positives before an entry never falls. So these numbers alone are sorted for
-        each class, and true positives are counted by their position.
+        The precision is 0 for a truth without a true positive. The arguments are those of ``_figures``. Within a class,
+        the number of false positives before an entry never decreases with the rank. Therefore sorting these numbers
+        sorts the true positives, whose number follows from their index.
         """
         false = np.ones(len(ErrorType), bool)
         false[[ErrorType.TRUE_POSITIVE, *gone]] = False
         before, starts = self.ranking.false_before(false[self.types]), self.ranking.starts
-        before = np.append(before, before[starts[1:]] + 1)  # of truths that are found nowhere
+        before = np.append(before, before[starts[1:]] + 1)  # for truths without a true positive
         apart = 2 * self._category.astype(np.int32)
+        place = np.arange(1.0, len(apart) + 1) - np.repeat(*runs(self._category))  # 1-based, within the class
         start = before[starts[self._category]] + apart
         end = before[self._nowhere] + apart
-        # The largest from each place on, within a class: classes are kept apart by more than any precision.
+        # Running maximum from the end within each class: offsets larger than any precision separate the classes.
         level = 2.0 * (self._category[-1:] - self._category)
         varied = (found != found[0]).any(axis=0)
         same = np.sort(before[found[0, ~varied]] + apart[~varied])
         for row in found[:, varied]:
             drawn = np.sort(before[row] + apart[varied])
             number = np.insert(same, np.searchsorted(same, drawn), drawn)
-            nowhere = number == end
-            number -= start
-            precision = self._place / (self._place + number)
+            nowhere, number = number == end, number - start
+            precision = place / (place + number)
             precision[nowhere] = 0.0
             precision += level
             np.maximum.accumulate(precision[::-1], out=precision[::-1])
@@ -450,14 +462,17 @@ class OverSeeds:
             yield precision
 
 
-def over_seeds(figures: Floats, of: Callable[[Floats], float] = np.mean) -> float | None:
-    """Return the mean, or another statistic, of (s,) figures that are not NaN; None where all are."""
+def over_seeds(figures: Floats, statistic: Callable[[Floats], float] = np.mean) -> float | None:
+    """Return the mean, or another ``statistic``, of the values that are not NaN; None if all values are NaN."""
     there = figures[~np.isnan(figures)]
-    return float(of(there)) if len(there) else None
+    return float(statistic(there)) if len(there) else None
 
 
 def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
-    """Return mean and standard deviation of the first three columns of (s, 3 or more) figures; 0 for a single one."""
+    """Return mean and sample standard deviation over seeds of the means over all, rare and non-rare classes.
+
+    ``figures`` has one row per seed, and these means in its first three columns. The deviation is 0 for one seed.
+    """
 
     def deviation(there: Floats) -> float:
         return float(there.std(ddof=1)) if len(there) > 1 else 0.0

@@ -1,8 +1,8 @@
-"""Pair localisation: pairs of a person and an object that are found, whatever their interaction.
+"""Pair localisation: matching of human-object pairs regardless of their interaction (IJCV paper 4.1).
 
-Pairs come before the classification of interactions (IJCV paper 4.1): from a file of pairs, or as the distinct pairs of
-triplets. Boxes are compared as in the toolbox, with an IoU of at least 0.5, since the papers name no threshold for
-pairs. The counting of multiple matches is a choice (:class:`PairRules`; protocols.md 8.7).
+Predicted pairs come from a file of pairs, or are the distinct pairs of triplets. Boxes match if their IoU is at least
+0.5, as in the toolbox, because the papers name no threshold for pairs. Options determine how multiple matches are
+counted (:class:`PairRules`; protocols.md 8.7).
 """
 
 from __future__ import annotations
@@ -24,48 +24,46 @@ from shoe.predictions.pair_predictions import Pairs
 from shoe.scoring.matching.repeats import greedily_kept
 from shoe.scoring.matching.task import Boxes, Origin, Task
 
-CHOICES = {
-    "pairs": ("index", "merged"),
-    "precision": ("first-match", "one-to-one", "gt-count"),
-}
-"""The values of each rule, the toolbox's first."""
+CHOICES = {"pairs": ("index", "merged"), "precision": ("first-match", "one-to-one", "gt-count")}
+"""Values of each rule, the value of the toolbox first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairRules:
-    """Rules for counting pairs (protocols.md 8.7); the defaults are the toolbox's for HICO-DET.
+    """Rules for counting pairs (protocols.md 8.7); the defaults are those of the toolbox for HICO-DET.
 
     Attributes:
-        pairs: which annotations are one pair. ``index``: same boxes and object. ``merged``: in the order of the file a
-            pair joins the first earlier one that it overlaps; HICO-DET draws boxes anew for each label, which makes
-            33,405 pairs of 22,012 visible ones.
-        precision: which predictions are right. ``first-match``: those that are the first in the file on some true pair.
-            ``one-to-one``: as many as can each have a true pair of their own. ``gt-count``: true pairs found (the
-            toolbox on V-COCO), which may exceed 1.
+        pairs: rule that decides which annotations are the same pair. ``index``: equal boxes and objects. ``merged``: an
+            annotation that overlaps an earlier pair is that pair. HICO-DET has boxes drawn anew for each label: 33,405
+            pairs by ``index`` for 22,012 visible pairs.
+        precision: numerator of precision. ``first-match``: number of predicted pairs that are the first match in the
+            file of a true pair. ``one-to-one``: size of the largest one-to-one matching of predicted and true pairs.
+            ``gt-count``: number of matched true pairs (the toolbox on V-COCO); precision may then exceed 1.
     """
 
     pairs: str = "index"
     precision: str = "first-match"
 
     def __post_init__(self) -> None:
-        """Raise OptionError, naming the nearest valid value, for an unknown value."""
+        """Raise OptionError with the closest valid value if a value is unknown."""
         for name, values in CHOICES.items():
             if getattr(self, name) not in values:
                 raise unknown_name(f"rule for {name}", getattr(self, name), values)
 
 
 class PairFigures(Document, frozen=True, kw_only=True):
-    """Pair localisation in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where nothing can be measured.
+    """Pair localisation in 0..1 (``precision`` may exceed 1, see ``PairRules``); None without pairs to measure.
 
     Attributes:
-        recall: share of true pairs matched by some predicted pair, which may match others too (the toolbox).
-        recall_one_to_one: share where of several true pairs on one predicted pair "only one" counts (IJCV paper 4.1,
-            which does not say which): as many as can each have a predicted pair of their own.
-        precision: share of predicted pairs that are right.
-        per_image: predicted pairs per image.
-        human_recall, object_recall: share of boxes of people, and of objects with their label, matched by a predicted
-            box of any pair (IJCV paper 6.7).
-        truths, predictions, images: numbers of true pairs, predicted pairs, and images with ground truth.
+        recall: fraction of true pairs matched by a predicted pair. A predicted pair may match several true pairs, as in
+            the toolbox.
+        recall_one_to_one: size of the largest one-to-one matching of true and predicted pairs, as a fraction of the
+            true pairs. The paper counts "only one" true pair per predicted pair (IJCV paper 4.1).
+        precision: fraction of predicted pairs that are right, by the rule in ``PairRules``.
+        per_image: number of predicted pairs per image.
+        human_recall, object_recall: fraction of the true human boxes, and of the true object boxes, that match a
+            predicted box with their label in any pair (IJCV paper 6.7).
+        truths, predictions, images: number of true pairs, predicted pairs, and images with ground truth.
     """
 
     recall: Fraction | None = None
@@ -81,12 +79,14 @@ class PairFigures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Localised:
-    """Predicted pairs matched with the ground truth, once for all figures; p pairs and t triplets.
+    """Predicted pairs matched with the ground truth: p pairs and t triplets.
 
     Attributes:
-        no_interaction: whether pairs with no_interaction alone count: ``exclude`` or ``keep``.
-        scope: pairs on images that count, and the triplets of the ground truth.
-        true_pairs, true_humans, true_objects: (t,) triplets that stand for a distinct pair, person, object.
+        no_interaction: whether true pairs whose only class is no_interaction count: ``exclude`` or ``keep``.
+        scope: predicted pairs on images with ground truth, and the triplets of the ground truth.
+        overlaps: predicted pairs and triplets of the ground truth that share a box.
+        true_pairs, true_humans, true_objects: (t,) masks of the triplets that represent a distinct pair, person or
+            object: the first triplet of each.
     """
 
     pairs: Pairs
@@ -106,14 +106,15 @@ def localise(
     no_interaction: str = "exclude",
     triplets: Task | None = None,
 ) -> Localised:
-    """Find the pairs of the ground truth that predicted pairs match.
+    """Return the predicted pairs matched with the pairs of the ground truth.
 
-    ``rules`` are the toolbox's if absent. ``no_interaction`` is ``exclude`` or ``keep``: whether pairs with
-    no_interaction alone count. ``triplets`` is the task of the triplets that the pairs come from, whose boxes are
-    compared already.
+    Args:
+        rules: counting rules for pairs, by default those of the papers' toolbox.
+        no_interaction: ``exclude`` or ``keep`` true pairs whose only class is no_interaction.
+        triplets: task of the triplets that the pairs come from, whose IoUs are reused; None for other pairs.
 
     Raises:
-        InputError: when pairs and ground truth have no image in common.
+        InputError: if pairs and ground truth have no image in common.
     """
     origin = None
     if triplets is not None and pairs.of_triplet is not None:
@@ -122,15 +123,17 @@ def localise(
         origin = Origin(triplets, first, np.arange(len(truth.interactions)), DIAG.coordinates)
     task = Task(pairs.table, truth, origin)
     task.check_images()
-    scope = Scope.of(task, no_interaction)
-    nothing = np.zeros(len(scope.truth), bool)
-    hits = overlaps(scope, DIAG.coordinates, DIAG.rule)
-    bare = Localised(pairs, rules or PairRules(), no_interaction, scope, hits, nothing, nothing, nothing)
-    return part_of(bare, np.ones(len(truth.classes), bool))
+    scope = Scope.from_task(task, no_interaction)
+    hits, nothing = overlaps(scope, DIAG.coordinates, DIAG.rule), [np.zeros(len(scope.truth), bool)] * 3
+    bare = Localised(pairs, rules or PairRules(), no_interaction, scope, hits, *nothing)
+    return restrict_to_classes(bare, np.ones(len(truth.classes), bool))
 
 
-def part_of(localised: Localised, hoi: Mask) -> Localised:
-    """Restrict the true pairs to some of K classes, as rare ones; all predictions stay (first version, Table 4)."""
+def restrict_to_classes(localised: Localised, hoi: Mask) -> Localised:
+    """Return a copy with only the true pairs of the classes in the (K,) mask ``hoi``, and all predicted pairs.
+
+    See the first version of the paper, Table 4.
+    """
     scope = localised.scope
     counted = hoi[scope.truth_hoi] & ~no_boxes(scope.task.truth.interactions.object_boxes[scope.truth])
     rows = scope.truth[counted]
@@ -146,26 +149,23 @@ def part_of(localised: Localised, hoi: Mask) -> Localised:
 
 
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
-    """Measure pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
+    """Return recall, precision and counts of pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
-    ``index`` is (n,) the row of each pair in a file with only some of them, -1 for removed ones.
+    ``index``, if some of the n predicted pairs are removed, is the (n,) position of each remaining pair, whose order
+    decides which pair is the first match, or -1 for a removed pair.
     """
-    scope, hits, rules = localised.scope, localised.overlaps, localised.rules
-    row = scope.prediction
+    scope, hits, row = localised.scope, localised.overlaps, localised.scope.prediction
     index = row if index is None else index[row]
     left = index >= 0
     there = left[hits.prediction]
-
     on = there & hits.human & hits.object & localised.true_pairs[hits.truth]
     prediction, truth = hits.prediction[on], hits.truth[on]
-    nowhere = np.iinfo(np.int64).max
-    first = np.full(len(scope.truth), nowhere)
+    first = np.full(len(scope.truth), nowhere := np.iinfo(np.int64).max)
     np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
     own = _largest_one_to_one(truth, prediction)
-    right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[rules.precision]
-
+    right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[localised.rules.precision]
     images = int(first_of_each(scope.truth_image).sum())
     truths, predictions = int(localised.true_pairs.sum()), int(left.sum())
     return PairFigures(
@@ -182,26 +182,31 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
 
 
 def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return (t,) whether each triplet is the first of its image with its label and boxes."""
+    """Return the (t,) mask of the first triplet of each image, label and boxes; boxes are compared exactly."""
     columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
-    alone: Mask = first_equal(columns) == np.arange(len(image))
-    return alone
+    return np.asarray(first_equal(columns) == np.arange(len(image)))
 
 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
-    """Return (t,) triplets that overlap none kept before them, of their image and label, in all boxes."""
+    """Return the (t,) mask of triplets kept in order: a triplet that overlaps a kept triplet is not kept.
+
+    Triplets overlap if image and label are equal and all their boxes reach the IoU threshold.
+    """
     index = index_in_group(np.bincount(image))
     later, earlier = expand(np.arange(len(image)) - index, index)
     same = label[later] == label[earlier]
     later, earlier = later[same], earlier[same]
     for each in boxes:
-        close = DIAG.rule.holds(iou(each[later], each[earlier], DIAG.rule.overlap))
+        close = DIAG.rule.is_reached(iou(each[later], each[earlier], DIAG.rule.overlap))
         later, earlier = later[close], earlier[close]
     return greedily_kept(later, earlier, index)
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """Return how many truths can each have their own prediction (augmenting paths; scipy takes longer to import)."""
+    """Return the size of a maximum one-to-one matching, given the (m,) truth and the (m,) prediction of each candidate.
+
+    The algorithm of augmenting paths is implemented here, because importing scipy takes longer.
+    """
     candidates: dict[int, list[int]] = {}
     for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
         candidates.setdefault(asking, []).append(wanted)
@@ -225,16 +230,12 @@ def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
             hopeless.update(reached)
         while free is not None:
             asking = reached[free]
-            before = held.get(asking)
-            holder[free], held[asking] = asking, free
-            free = before
+            holder[free], held[asking], free = asking, free, held.get(asking)
     return len(held)
 
 
 def _share_found(found: Indices, counted: Mask) -> float | None:
-    seen = np.zeros(len(counted), bool)
-    seen[found] = True
-    return _share(int((seen & counted).sum()), int(counted.sum()))
+    return _share(len(np.unique(found[counted[found]])), int(counted.sum()))
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -1,4 +1,4 @@
-"""Diagnosis of pairs: interaction classification apart from detection (IJCV paper 4.2), and files of pairs alone."""
+"""Diagnosis of pairs: interaction classification without detection (IJCV paper 4.2), and files with pairs only."""
 
 from __future__ import annotations
 
@@ -14,48 +14,52 @@ from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.protocol_options import Interpolation, Ties, changed
 from shoe.benchmarks.protocols import DIAG, Signature, sign
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import ErrorType
-from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
+from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, restrict_to_classes
 from shoe.diagnosis.record import AllPairs, ModelFigures
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.predictions.pair_predictions import Pairs
 from shoe.scoring.average_precision import average_precision
-from shoe.scoring.entries import Entries, Rule, mean_over
+from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.score import coordinate_names
 
-# Interaction classification apart from detection: which pairs do nothing, and what the others do (IJCV paper 4.2).
+# Interaction classification without detection: which pairs have no interaction, and which verbs the other pairs have
+# (IJCV paper 4.2).
 #
-# Both figures need scores of interaction alone, without those of detection. A file of pairs has them as ``verb_scores``
-# or ``hoi_score_inter`` (``shoe.predictions.pair_predictions``), triplets as ``action_score``; most files have neither.
+# Both metrics need interaction scores that do not include detection scores. These are ``verb_scores`` or
+# ``hoi_score_inter`` in a file of pairs (``shoe.predictions.pair_predictions``), and ``action_score`` in triplets. Most
+# files have no such scores.
 
 _CAPPED_GRID = np.arange(110) * 0.01
-"""The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
+"""Recall thresholds of the toolbox, 0 to 1.09. No recall reaches the nine thresholds above 1."""
 _ON_TRUE_PAIRS = (ErrorType.TRUE_POSITIVE, ErrorType.INTERACTION, ErrorType.DUPLICATE)
-"""The types of predictions whose two boxes are those of one ground truth."""
+"""Types of predictions whose two boxes both match the same ground truth."""
 
-_ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
+_ONE_SCORE = "the score of a triplet combines detection and interaction; this metric needs"
 NEEDS = {
     "negative_ap": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with hoi_score_inter or verb_scores",
     "interaction_map": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with verb_scores",
 }
 PAIRS_NEED = {
     "negative_ap": "the pairs have neither hoi_score_inter nor verb_scores",
-    "interaction_map": "pairs alone do not say which triplets a model gives, and in which order",
+    "interaction_map": "the file contains pairs, and this metric needs ranked triplets",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class NegativeAp:
-    """Classification of pairs without an interaction; figures are None where there are none.
+    """Average precision (AP) of the detection of negative pairs: predicted pairs that match no ground-truth pair.
 
     Attributes:
-        all_points: area under the envelope of the precision-recall curve.
-        diag: the toolbox's figure; a perfect ranking has 101/110 of it (protocols.md 8.8).
+        all_points: area under the envelope of the precision-recall curve; None without negative pairs.
+        diag: AP as in the toolbox, at most 101/110 (protocols.md 8.8); None without negative pairs.
+        pairs: number of predicted pairs.
+        negatives: number of negative pairs.
     """
 
     all_points: float | None
@@ -66,14 +70,14 @@ class NegativeAp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InteractionMap:
-    """Interaction classification of localised pairs; V verbs of the dataset.
+    """Average precision (AP) of interaction classification on localised pairs, for the V verbs of the dataset.
 
     Attributes:
-        map: mean over verbs; None where there is none to average.
-        map_rare, map_non_rare: means over rare and non-rare HOI classes, ranked by themselves, since verbs are neither
-            (first version, Table 4; the toolbox has no such figure).
-        ap: (V,) of each verb; NaN for verbs out of the mean.
-        truths: (V,) ground truths of each verb whose pair some prediction has.
+        map: mean AP over verbs; None if no verb is counted.
+        map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
+            (first version, Table 4; the toolbox has no such metric).
+        ap: (V,) AP of each verb; NaN for verbs that are not in the mean.
+        truths: (V,) number of ground truths of each verb whose pair is among the predicted pairs.
     """
 
     map: float | None
@@ -84,46 +88,45 @@ class InteractionMap:
 
 
 def negative_ap(localised: Localised) -> NegativeAp:
-    """Measure how well 1 less the highest interaction score detects pairs that are not in the ground truth.
+    """Return the AP of detecting negative pairs, which match no ground-truth pair (IJCV paper 4.2.1, protocols.md 8.8).
 
-    All pairs on images with ground truth form one ranking; equal scores keep the order of images and of the file
-    (IJCV paper 4.2.1, protocols.md 8.8).
+    All predicted pairs on images with ground truth form one ranking. The score of a pair is 1 minus its highest
+    interaction score. Pairs with equal scores keep the order of images, and their order in the file.
 
     Raises:
-        InputError: for pairs without interaction scores.
+        InputError: if the pairs have no interaction scores.
     """
     interaction, hits, rows = localised.pairs.interaction, localised.overlaps, localised.scope.prediction
     if interaction is None:
-        found, expected = "pairs without scores of interaction", "hoi_score_inter or verb_scores of each pair"
+        found, expected = "pairs without interaction scores", "hoi_score_inter or verb_scores for each pair"
         raise InputError("pairs", found=found, expected=expected)
     negative = np.ones(len(rows), bool)
     negative[hits.prediction[hits.pair]] = False
-    score = 1 - interaction[rows]
-    ranked = negative[np.argsort(-score, kind="stable")]
+    ranked = negative[np.argsort(interaction[rows] - 1, kind="stable")]
     rank = (np.flatnonzero(ranked) + 1).astype(np.float64)
     if len(rank) == 0:
         return NegativeAp(None, None, len(rows), 0)
-    found_so_far = np.arange(1, len(rank) + 1)
-    truths = found_so_far[-1:]
-    area = average_precision(rank[None], np.ones((1, len(rank))), truths, Interpolation.ALL_POINTS, 0.0)[0]
+    found_so_far, ones = np.arange(1, len(rank) + 1), np.ones((1, len(rank)))
+    area = average_precision(rank[None], ones, found_so_far[-1:], Interpolation.ALL_POINTS, 0.0)[0]
     envelope = np.maximum.accumulate((found_so_far / rank)[::-1])[::-1]
     reached = np.searchsorted(found_so_far / len(rank), _CAPPED_GRID)
     return NegativeAp(float(area), float(np.append(envelope, 0.0)[reached].mean()), len(rows), len(rank))
 
 
 def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
-    """Compute average precision of verbs, not classes, on localised pairs, ranked by interaction scores alone.
+    """Return average precision per verb on localised pairs, ranked by interaction scores only (IJCV paper 4.2.2).
 
-    Predictions on no true pair are left out, and so are ground truths whose pair no prediction has. True positives and
-    duplicates are decided by the whole scores, as in the diagnosis; equal interaction scores keep that order.
-    Interpolation, and whether a verb without a true positive counts, are the variant's; ``released`` also keeps the
-    ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
+    Predictions that match no ground-truth pair are excluded, and so are ground truths whose pair no prediction matches.
+    The variant ``released`` includes the ground truths of images without predictions (protocols.md 8.9). Triplet scores
+    decide which predictions are true positives, and rank predictions with equal interaction scores. The variant of the
+    analysis determines the interpolation, and whether a verb without a true positive counts.
 
     Args:
-        scores: (n,) interaction scores; NaN only for predictions that are left out.
+        analysis: error analysis of n predictions.
+        scores: (n,) interaction score of each prediction; NaN is allowed for excluded predictions.
 
     Raises:
-        InputError: if there are not n scores, or naming the first prediction that lacks one.
+        InputError: if the number of scores is not n, or if a prediction that is not excluded has no score.
     """
     scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
     if len(scores) != len(task.predictions):
@@ -134,67 +137,55 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     counted[overlaps.truth[overlaps.pair]] = True
     if analysis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
-    verbs = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs))
-
-    types = analysis.assigned.types
-    in_question = np.isin(types, _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
-    entries = np.flatnonzero(in_question)
+    verbs, types = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs)), analysis.assigned.types
+    entries = np.flatnonzero(np.isin(types, _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb])
     entries = entries[np.lexsort((-scope.score[entries], scope.image[entries]))]
     rows = scope.prediction[entries]
     lacking = rows[np.isnan(scores[rows])]
     if len(lacking):
         table = task.predictions
         record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
-        found = f"no score of interaction, as in {len(lacking):,} triplets"
-        expected = "one for each: pairs with exactly its boxes, its object and its verb"
+        found = f"no interaction score, as in {len(lacking):,} triplets"
+        expected = "a score for each triplet: a pair with exactly the same boxes, object and verb"
         raise InputError("interaction scores", record=record, found=found, expected=expected)
+    credit = (types[entries] == ErrorType.TRUE_POSITIVE).astype(np.float64)
 
-    hits = types[entries] == ErrorType.TRUE_POSITIVE
-    every, image = np.ones(len(classes.verbs), bool), scope.image[entries]
-    rule = Rule.of(replace(options, ties=Ties.INPUT))
-    by_verb = Entries(
-        category=scope.verb[entries],
-        image=image,
-        score=scores[rows],
-        credit=hits.astype(np.float64),
-        truth_category=scope.truth_verb[counted],
-        truth_image=scope.truth_image[counted],
-        counted=every,
-        rare=~every,
-        rule=rule,
-    ).scores()
-    known = scope.hoi[entries] >= 0
-    of_classes = Entries(
-        category=scope.hoi[entries][known],
-        image=image[known],
-        score=scores[rows][known],
-        credit=hits[known].astype(np.float64),
-        truth_category=scope.truth_hoi[counted],
-        truth_image=scope.truth_image[counted],
-        counted=np.ones(len(classes), bool),
-        rare=classes.rare,
-        unseen=classes.unseen,
-        rule=rule,
-    ).means()
-    return InteractionMap(
-        map=mean_over(by_verb.ap, by_verb.in_mean),
-        map_rare=of_classes.map_rare,
-        map_non_rare=of_classes.map_non_rare,
-        ap=np.where(by_verb.in_mean, by_verb.ap, np.nan),
-        truths=verbs,
-    )
+    def ranked(label: Ints, truth_label: Ints, rare: Mask, unseen: Mask) -> Entries:
+        known = label[entries] >= 0
+        return Entries(
+            category=label[entries][known],
+            image=scope.image[entries][known],
+            score=scores[rows][known],
+            credit=credit[known],
+            truth_category=truth_label[counted],
+            truth_image=scope.truth_image[counted],
+            counted=np.ones(len(rare), bool),
+            rare=rare,
+            unseen=unseen,
+            rule=AveragingRule.from_options(replace(options, ties=Ties.INPUT)),
+        )
+
+    none = np.zeros(len(classes.verbs), bool)
+    by_verb = ranked(scope.verb, scope.truth_verb, none, none).scores()
+    of_classes = ranked(scope.hoi, scope.truth_hoi, classes.rare, classes.unseen).means()
+    mean, ap = mean_over(by_verb.ap, by_verb.in_mean), np.where(by_verb.in_mean, by_verb.ap, np.nan)
+    return InteractionMap(mean, of_classes.map_rare, of_classes.map_non_rare, ap, verbs)
 
 
 def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
-    """Return why figures are missing: no scores, or nothing to measure.
+    """Return the reason why each missing metric is missing, by name ("negative_ap", "interaction_map").
 
-    Both figures are None without scores; ``needs`` is ``NEEDS`` or ``PAIRS_NEED``.
+    Args:
+        negative, named: results of the two metrics; None if the scores for a metric are missing.
+        needs: reasons for missing scores, ``NEEDS`` for triplets or ``PAIRS_NEED`` for pairs.
     """
     absent = {}
     if negative is None or negative.all_points is None:
-        absent["negative_ap"] = needs["negative_ap"] if negative is None else "no predicted pair does nothing"
+        absent["negative_ap"] = (
+            needs["negative_ap"] if negative is None else "every predicted pair is in the ground truth"
+        )
     if named is None or named.map is None:
-        nothing = "no ground truth has a pair that some prediction has"
+        nothing = "no predicted pair matches a pair of the ground truth"
         absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
     return absent
 
@@ -202,8 +193,8 @@ def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs:
 NO_INTERACTION_CHOICES = ("exclude", "keep")
 
 
-class OfPairs:
-    """Figures of predicted pairs before interactions are classified (IJCV paper 4); each is computed on first use."""
+class PairResults:
+    """Metrics of predicted pairs, regardless of their verbs (IJCV paper 4); each is computed on first use."""
 
     localised: Localised
 
@@ -214,22 +205,22 @@ class OfPairs:
 
     @cached_property
     def pairs_rare(self) -> PairFigures:
-        """Pair localisation over pairs of rare classes; all predictions stay."""
-        return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.rare))
+        """Pair localisation with only the ground-truth pairs of rare classes, and all predicted pairs."""
+        return pair_figures(restrict_to_classes(self.localised, self.localised.scope.task.truth.classes.rare))
 
     @cached_property
     def pairs_non_rare(self) -> PairFigures:
-        """Pair localisation over pairs of the other classes; all predictions stay."""
-        return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.non_rare))
+        """Pair localisation with only the ground-truth pairs of non-rare classes, and all predicted pairs."""
+        return pair_figures(restrict_to_classes(self.localised, self.localised.scope.task.truth.classes.non_rare))
 
     @cached_property
     def negative_ap(self) -> NegativeAp | None:
-        """Classification of pairs without an interaction (IJCV paper 4.2.1); None without interaction scores."""
+        """AP of the detection of negative pairs (IJCV paper 4.2.1); None without interaction scores."""
         return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
 
     @cached_property
     def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves of the figures as pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
+        """Curves of the metrics as pairs are removed by overlap or by score (IJCV paper 5.3)."""
         return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
 
     def _figures(self, *, sweeps: bool) -> dict[str, Any]:
@@ -244,11 +235,12 @@ class OfPairs:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PairDiagnosis(OfPairs):
-    """Diagnosis of a file of pairs alone, without triplets and verbs.
+class PairDiagnosis(PairResults):
+    """Diagnosis of a file of pairs without triplets and verbs.
 
     Attributes:
-        facts: further entries of the signature: how pairs were read.
+        localised: predicted pairs, matched with the ground truth.
+        facts: signature entries on how the pairs were read.
     """
 
     localised: Localised
@@ -260,30 +252,31 @@ class PairDiagnosis(OfPairs):
 
     @property
     def table(self) -> Interactions:
-        """Diagnosed table: a row per pair."""
+        """Diagnosed table with one row per pair."""
         return self.localised.pairs.table
 
     @property
     def scope(self) -> Scope:
-        """Pairs and ground truths that take part."""
+        """Predicted pairs and ground truths that take part in the diagnosis."""
         return self.localised.scope
 
     @property
     def signature(self) -> Signature:
-        """Signature of the figures."""
+        """Signature of the results."""
         truth = self.scope.task.truth
         options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
-        return sign(truth.facts() | self.facts | {"diagnosis": "pairs"}, options, protocols=truth.benchmark.protocols)
+        facts = truth.signature_fields() | self.facts | {"diagnosis": "pairs"}
+        return sign(facts, options, protocols=truth.benchmark.protocols)
 
     def __repr__(self) -> str:
         return f"<PairDiagnosis: {len(self.table):,} pairs, {self.scope.task.truth!r}>"
 
     def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
-        """Return all figures, with the keys of ``shoe diagnose --json``."""
+        """Return all results as a dict with the keys of ``shoe diagnose --json``; ``sweeps`` includes the sweeps."""
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """All figures, as ``shoe diagnose --json`` has them."""
+        """Return all results as the document that ``shoe diagnose --json`` writes; ``sweeps`` includes the sweeps."""
         return ModelFigures(
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),
@@ -294,20 +287,22 @@ class PairDiagnosis(OfPairs):
 
     @property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, the reason."""
-        return {"errors": "the file holds pairs, not triplets"} | why_absent(self.negative_ap, None, PAIRS_NEED)
+        """Reason for each part of the diagnosis that cannot be measured, by name of the part."""
+        return {"errors": "the file contains pairs, not triplets"} | why_absent(self.negative_ap, None, PAIRS_NEED)
 
 
 def diagnose_pairs(
     pairs: Pairs, truth: GroundTruth, *, no_interaction: str = "exclude", rules: PairRules | None = None
 ) -> PairDiagnosis:
-    """Diagnose a file of pairs alone: pair localisation, and negative AP where pairs have scores.
+    """Return the diagnosis of a file of pairs: pair localisation, and negative AP if the pairs have interaction scores.
 
-    ``no_interaction`` is ``exclude`` or ``keep``; ``rules`` are the toolbox's if absent.
+    Args:
+        no_interaction: ``exclude`` or ``keep`` ground-truth pairs whose only class is no_interaction.
+        rules: counting rules for pairs, by default those of the papers' toolbox.
 
     Raises:
-        OptionError: for an unknown choice.
-        InputError: when pairs and ground truth have no image in common.
+        OptionError: if ``no_interaction`` has another value.
+        InputError: if pairs and ground truth have no image in common.
     """
     if no_interaction not in NO_INTERACTION_CHOICES:
         raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)

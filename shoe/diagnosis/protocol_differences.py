@@ -1,12 +1,13 @@
-"""Why protocols give different figures: rules in which they differ, near duplicates, and unverified false positives.
+"""Causes of score differences between protocols: differing rules, near duplicates, unverified false positives.
 
-A model that finds one of two near-duplicate annotations misses the other; one that predicts it twice is credited twice.
+If an interaction is annotated twice with almost equal boxes, a model that predicts it once misses a ground truth,
+whereas a model that predicts it twice has two true positives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import factorial
 
 import msgspec
@@ -17,30 +18,32 @@ from numpy.typing import NDArray
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.protocol_options import STRICT_PREFIX, Interpolation, StrictOptions, settings
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices, Ints, Mask, first_of_each
+from shoe.core.arrays import Floats, Indices, Ints, Mask, first_of_each, index_in_group
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule
-from shoe.core.documents import Count, Document, Fraction, Gain, GainFields, MeanFields, narrowed
+from shoe.core.documents import Count, Document, Fraction, Gain, GainFields, MeanFields, as_base_class
 from shoe.core.interactions import Interactions
 from shoe.scoring.average_precision import ranked_lists
-from shoe.scoring.entries import ClassScores, Entries, Means, Rule
+from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
 from shoe.scoring.matching.task import Boxes, Task, overlaps
 from shoe.scoring.score import Report
 from shoe.scoring.strict import strict_entries
 
 THRESHOLDS = (0.9, 0.7, 0.5)
-"""IoUs, continuous, from which two boxes, or both boxes of two triplets of a class, are one."""
+"""Minimum continuous IoUs at which two boxes, or both boxes of two triplets of a class, are near duplicates."""
 
 
 class NearDuplicates(Document, frozen=True):
-    """Near duplicates at one threshold; of each group one stays.
+    """Number of near duplicates in the ground truth at one IoU threshold, and mAP after merging them.
+
+    Near duplicates form groups. The number of near duplicates in a group is its size minus 1.
 
     Attributes:
-        threshold: the IoU.
-        humans: number of person boxes removed, per image.
-        objects: the same for boxes of one object label.
-        triplets: number of triplets removed, per image and class.
-        images, classes: numbers of images and classes with such triplets.
-        protocols: by protocol, mAP where each group of triplets became one, on the mean of its boxes.
+        threshold: IoU threshold.
+        humans: number of near duplicates among the human boxes of the same image, over all images.
+        objects: number of near duplicates among the object boxes of the same image and object label.
+        triplets: number of near duplicates among the triplets of the same image and class.
+        images, classes: number of images and classes with near-duplicate triplets.
+        protocols: mAP by protocol after each group of triplets is merged into one triplet with the mean boxes.
     """
 
     threshold: Fraction
@@ -53,7 +56,7 @@ class NearDuplicates(Document, frozen=True):
 
 
 def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[NearDuplicates]:
-    """Merge near duplicates of the ground truth and score again, for each of ``THRESHOLDS``."""
+    """Return the number of near duplicates, and mAP after merging them, for each IoU threshold in ``THRESHOLDS``."""
     truth, table = task.truth, task.truth.interactions
     humans = _boxes(table, table.human_boxes, np.zeros(len(table), np.int64))
     objects = _boxes(table, table.object_boxes, table.object)
@@ -63,29 +66,20 @@ def near_duplicates(task: Task, protocols: Sequence[StrictOptions]) -> list[Near
         size = np.bincount(group)
         several = np.flatnonzero(size[group] > 1)
         changed = Task(task.predictions, merged(truth, group)) if len(several) else task
-        found.append(
-            NearDuplicates(
-                threshold,
-                humans=_that_go(*humans, threshold),
-                objects=_that_go(*objects, threshold),
-                triplets=len(group) - len(size),
-                images=len(np.unique(table.image[several])),
-                classes=len(np.unique(truth.hoi[several])),
-                protocols={
-                    options.protocol: MeanFields(**strict_entries(changed, options).means()._asdict())
-                    for options in protocols
-                },
-            )
-        )
+        gone = _that_go(*humans, threshold), _that_go(*objects, threshold), len(group) - len(size)
+        touched = len(np.unique(table.image[several])), len(np.unique(truth.hoi[several]))
+        means = {each.protocol: MeanFields(**strict_entries(changed, each).means()._asdict()) for each in protocols}
+        found.append(NearDuplicates(threshold, *gone, *touched, means))
     return found
 
 
 def _boxes(table: Interactions, boxes: Floats, label: Indices | Ints) -> tuple[Interactions, Indices]:
-    """Return each image's distinct boxes of a label, as triplets with that box twice; and their labels."""
-    _, first = np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)
-    rows = np.sort(first)
-    kept = table.select(rows)
-    return replace(kept, human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]
+    """Return the distinct boxes per image and label, and the label of each box.
+
+    The boxes are returned as a table of triplets, in which the human box and the object box are equal.
+    """
+    rows = np.sort(np.unique(np.column_stack([table.image, label, boxes]), axis=0, return_index=True)[1])
+    return replace(table.select(rows), human_boxes=boxes[rows], object_boxes=boxes[rows]), label[rows]
 
 
 def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> int:
@@ -93,12 +87,14 @@ def _that_go(table: Interactions, label: Indices | Ints, threshold: float) -> in
 
 
 def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indices:
-    """Group near duplicates: triplets of one image and label both of whose boxes reach an IoU, and chains of such.
+    """Return the (n,) group index, from 0, of each triplet. Near duplicates are in the same group.
 
-    ``label`` is (n,) equal within a group, and ``threshold`` a continuous IoU, 0..1.
+    Near duplicates are triplets of one image and label whose human IoU and object IoU both reach the threshold. A group
+    also contains triplets that are connected by a chain of near duplicates.
 
-    Returns:
-        (n,) a number from 0 for each triplet, equal for those of a group.
+    Args:
+        label: (n,) label of each triplet.
+        threshold: continuous IoU, 0..1.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -107,12 +103,14 @@ def groups(table: Interactions, label: Indices | Ints, threshold: float) -> Indi
     pairs = overlaps(boxes, boxes, first, np.diff(table.offsets), OverlapRule(Overlap.CONTINUOUS, threshold, True))
     pairs = pairs.select(label[pairs.truth] == label[pairs.prediction])
     links = coo_array((np.ones(len(pairs)), (pairs.truth, pairs.prediction)), shape=(len(table), len(table)))
-    group: Indices = connected_components(links, directed=False)[1]
-    return group
+    return np.asarray(connected_components(links, directed=False)[1])
 
 
 def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
-    """Merge each group into one triplet, at the place of its first, on the mean of its boxes."""
+    """Return the ground truth in which each group of triplets is replaced by its first triplet, with mean boxes.
+
+    ``group`` is the (n,) group index of each triplet.
+    """
     order = np.argsort(group, kind="stable")
     first = np.sort(order[first_of_each(group[order])])
     table, size = truth.interactions, np.bincount(group)
@@ -124,10 +122,10 @@ def merged(truth: GroundTruth, group: Indices) -> GroundTruth:
     return replace(truth, interactions=kept)
 
 
-# Of a detector's false positives, which did anybody look at? HICO's image labels tell (docs/protocols.md 1).
+# Which false positives were verified by annotators? HICO's image labels show it (docs/protocols.md 1).
 #
-# For each image, annotators said yes, no or perhaps of some classes, and of most nothing. Protocols count a prediction
-# without a match as wrong all the same, where nobody has ever looked for its class in its image, too.
+# Annotators labelled some classes of an image as yes, no or ambiguous, and did not label most classes. Protocols count
+# an unmatched prediction as wrong even if no annotator checked whether its class is in the image.
 
 VERDICTS = {
     "in_image": ImageLabel.YES,
@@ -135,12 +133,12 @@ VERDICTS = {
     "ambiguous": ImageLabel.PERHAPS,
     "never_verified": ImageLabel.UNKNOWN,
 }
-"""Of a false positive: its class is in the image (so its boxes are wrong, or it is one too many), is not, may be, or
-nobody was asked."""
+"""Image label of the class of a false positive, by verdict: the class is in the image (the boxes are wrong, or the
+prediction is a duplicate), is not in the image, is ambiguous, or was never annotated in the image."""
 
 
 class Verdicts(Document, frozen=True):
-    """Number of false positives by the image label of their class."""
+    """Number of false positives by verdict: image label that annotators gave to the class of the false positive."""
 
     in_image: Count
     verified_wrong: Count
@@ -149,13 +147,14 @@ class Verdicts(Document, frozen=True):
 
 
 class FalsePositives(Document, frozen=True):
-    """Unmatched predictions of one protocol by the image label of their class.
+    """False positives under one protocol, by the image label that annotators gave to the predicted class.
 
     Attributes:
-        all: number by verdict.
-        top: the same among each class's best predictions, as many as it has ground truths.
-        without_unknown: mAP without predictions that nobody ever verified.
-        verified_only: mAP without ambiguous ones, too.
+        all: number of all false positives by verdict.
+        top: number of false positives by verdict, among the n best-scored predictions of each class with n ground
+            truths.
+        without_unknown: mAP without the false positives whose class was never annotated in the image.
+        verified_only: mAP without these false positives, and without false positives whose class is ambiguous.
     """
 
     all: Verdicts
@@ -165,7 +164,7 @@ class FalsePositives(Document, frozen=True):
 
 
 def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str, FalsePositives]:
-    """Split the false positives of each protocol; empty where the ground truth has no image labels."""
+    """Return the false positives by image label, for each protocol by name; empty without image labels."""
     labels, found = task.truth.image_labels, {}
     if labels is None:
         return {}
@@ -186,49 +185,38 @@ def false_positives(task: Task, protocols: Sequence[StrictOptions]) -> dict[str,
 
 
 def _first(entries: Entries) -> Indices:
-    """Return the rows of each class's best entries, as many as it has ground truths."""
-    truths = entries.truths
+    """Return the rows of the n best-scored entries of each class, where n is its number of ground truths."""
     order = np.lexsort((-entries.score, entries.category))
-    ends = np.cumsum(np.bincount(entries.category, minlength=len(truths)))
-    first = np.concatenate([[0], ends])[entries.category[order]]
-    rows: Indices = order[np.arange(len(order)) - first < truths[entries.category[order]]]
-    return rows
+    place = index_in_group(np.bincount(entries.category))
+    return np.asarray(order[place < entries.truths[entries.category[order]]])
 
 
 def _verdicts(label: NDArray[np.int8], rows: Mask) -> Verdicts:
     return Verdicts(**{name: int((label[rows] == verdict).sum()) for name, verdict in VERDICTS.items()})
 
 
-# Why two exact-label protocols give different figures: one rule at a time is switched from one's to the other's.
+# Why two exact-label protocols give different scores: rules are switched one by one from the first to the second
+# protocol.
 #
-# What a rule changes depends on those that were switched before it. Its share is the mean over all orders in which the
-# rules can be switched: the Shapley value (Shapley 1953), the only attribution whose parts sum to the difference, that
-# gives nothing to a rule that never matters, and the same to rules that do the same.
+# The effect of a rule depends on the rules switched before it. The share of a rule is its mean effect over all orders
+# of switching, the Shapley value (Shapley 1953). This is the only attribution whose shares sum to the difference, that
+# gives no share to a rule without effect, and equal shares to rules with equal effects.
 
 _SAME = 5e-13
-"""AP of a class that no rule moves differs by less, from the order of sums."""
+"""Tolerance for AP differences that come only from the order of floating-point sums."""
 Watch = Callable[[Sequence[StrictOptions]], Iterable[StrictOptions]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """Figures under one set of rules; K classes.
-
-    Attributes:
-        means: mAP over all, rare and non-rare classes.
-        ap: (K,) average precision; NaN for a class outside the mean.
-    """
-
-    means: Means
-    ap: Floats
+Measured = tuple[Means, Floats]
+"""Scores under one set of rules: means, and (K,) average precision of the classes; NaN for a class outside the mean."""
 
 
 class RuleShare(GainFields, frozen=True):
-    """One rule in which two protocols differ, and its share of the difference of the means.
+    """Rule in which two protocols differ, with its share of the difference in mAP.
 
     Attributes:
-        name: name of the option, "strict.cap".
-        before, after: its value under each protocol, as text.
+        name: name of the option, such as "strict.cap".
+        before, after: value of the option under the first and under the second protocol, as text.
     """
 
     name: str
@@ -237,12 +225,12 @@ class RuleShare(GainFields, frozen=True):
 
 
 class MovedClass(Document, frozen=True, rename={"name": "class"}):
-    """A class with different AP under two protocols.
+    """Class with different average precision (AP) under two protocols.
 
     Attributes:
-        name: its verb and object.
-        before, after: its AP under each.
-        rules: share of each rule in the difference, the largest first.
+        name: verb and object of the class.
+        before, after: AP under the first and under the second protocol.
+        rules: share of each rule in the difference of AP, by name of the option, largest absolute share first.
     """
 
     name: str
@@ -252,14 +240,15 @@ class MovedClass(Document, frozen=True, rename={"name": "class"}):
 
 
 class Difference(Document, frozen=True, kw_only=True):
-    """Difference of the means of two protocols, and the rules that explain it.
+    """Difference in mAP between two protocols, and the rules that cause it.
 
     Attributes:
-        before, after: the protocols.
-        map, map_rare, map_non_rare: the differences of the means.
-        rules: rules that differ, by falling share; the shares sum to the difference.
-        classes: classes in both means with different AP, by the size of the difference.
-        left_mean, entered_mean: number of classes in the mean of one protocol alone.
+        before, after: names of the first and of the second protocol.
+        map, map_rare, map_non_rare: differences of mAP (after - before) over all, rare and non-rare classes.
+        rules: differing rules, largest absolute share first. The sum of their shares is the difference.
+        classes: classes that are in both means and differ in AP, largest absolute difference first.
+        left_mean, entered_mean: number of classes that are only in the mean of the first protocol, and only in the mean
+            of the second protocol.
     """
 
     before: str
@@ -274,17 +263,17 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 def scorings(protocols: Sequence[StrictOptions]) -> int:
-    """Return the number of sets of rules that :func:`differences` scores."""
+    """Return the number of sets of rules under which :func:`differences` computes scores."""
     return len({options for other in protocols[1:] for options in _mixtures(protocols[0], other)[1]})
 
 
 def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = iter) -> list[Difference]:
-    """Explain the difference between the first protocol and each of the others.
+    """Return the differences in mAP between the first protocol and each other protocol, with the shares of the rules.
 
-    All mixtures of two protocols' rules are scored: 2 to the power of the number of rules that differ, each once.
+    Scores are computed under all 2^d mixtures of the rules of two protocols that differ in d rules.
 
-    Returns:
-        One for each protocol but the first.
+    Args:
+        watch: function that wraps the iterable of sets of rules, to show progress.
     """
     plans = [(other, *_mixtures(protocols[0], other)) for other in protocols[1:]]
     wanted = dict.fromkeys(options for _, _, mixtures in plans for options in mixtures)
@@ -296,7 +285,10 @@ def differences(task: Task, protocols: Sequence[StrictOptions], watch: Watch = i
 
 
 def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], list[StrictOptions]]:
-    """Return the d fields that differ, and the 2^d mixtures; bit i of a mixture's index selects ``after``'s field i."""
+    """Return the names of the d options that differ, and the 2^d mixtures of the two protocols.
+
+    If bit i of the index of a mixture is set, its option i is that of ``after``, otherwise that of ``before``.
+    """
     rules = [f.name for f in fields(before) if f.name != "protocol"]
     names = [name for name in rules if getattr(before, name) != getattr(after, name)]
     neutral = replace(before, protocol="")
@@ -307,26 +299,25 @@ def _mixtures(before: StrictOptions, after: StrictOptions) -> tuple[list[str], l
 
 
 def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[StrictOptions, Measured]:
-    """Score under each set of rules; sets that rank the same entries are adjacent and share them."""
+    """Return the scores under each set of rules. Sets with equal entries are scored in sequence and share entries."""
     found: dict[StrictOptions, Measured] = {}
-    last, entries = None, None
+    last = entries = None
     for options in watch(sorted(wanted, key=lambda options: repr(_early(options)))):
         early = _early(options)
         if entries is None or early != last:
             last, entries, ranked = early, strict_entries(task, options), {}
-        rule, truths = Rule.of(options), entries.truths
+        rule, truths = AveragingRule.from_options(options), entries.truths
         if rule.ap not in ranked:
             columns = entries.category, entries.score, entries.credit
             ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
-        scores = ClassScores.of(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
-        found[options] = Measured(
-            scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
-        )
+        scores = ClassScores.from_lists(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
+        means = scores.means(entries.rare, entries.unseen)
+        found[options] = means, np.where(scores.in_mean, scores.ap, np.nan)
     return found
 
 
 def _early(options: StrictOptions) -> StrictOptions:
-    """Return the options that entries depend on: not interpolation, nor which classes are in a mean."""
+    """Return a copy in which the options that do not change entries (interpolation, averaging) have fixed values."""
     return replace(
         options, ap=Interpolation.ELEVEN, zero_tp="zero", unpredicted="zero", truthless="absent", unseen="count"
     )
@@ -335,26 +326,26 @@ def _early(options: StrictOptions) -> StrictOptions:
 def _difference(
     task: Task, before: StrictOptions, after: StrictOptions, names: Sequence[str], measured: Sequence[Measured]
 ) -> Difference:
-    values = np.array([[np.nan if mean is None else mean for mean in one.means] for one in measured])
+    values = np.array([[np.nan if mean is None else mean for mean in means] for means, _ in measured])
     texts = settings(before, quiet=True), settings(after, quiet=True)
     public = [f"{STRICT_PREFIX}{name.replace('_', '-')}" for name in names]
-    shares = zip(public, shapley(values), shapley(np.array([one.ap for one in measured])), strict=True)
+    shares = zip(public, shapley(values), shapley(np.array([ap for _, ap in measured])), strict=True)
     found = [(RuleShare(name, texts[0][name], texts[1][name], **_means(of)._asdict()), ap) for name, of, ap in shares]
     found.sort(key=lambda of: -abs(of[0].map or 0))
-    first, last = measured[0], measured[-1]
-    by = np.nan_to_num(last.ap - first.ap)
+    (first, ap_before), (last, ap_after) = measured[0], measured[-1]
+    by = np.nan_to_num(ap_after - ap_before)
     classes = []
     for k in np.argsort(-np.abs(by), kind="stable").tolist():
         if abs(by[k]) <= _SAME:
             break
         of_class = sorted(((rule.name, float(ap[k])) for rule, ap in found), key=lambda share: -abs(share[1]))
         moving = {name: share for name, share in of_class if abs(share) > _SAME}
-        classes.append(MovedClass(task.truth.classes.labels[k], float(first.ap[k]), float(last.ap[k]), moving))
-    in_first, in_last = ~np.isnan(first.ap), ~np.isnan(last.ap)
+        classes.append(MovedClass(task.truth.classes.labels[k], float(ap_before[k]), float(ap_after[k]), moving))
+    in_first, in_last = ~np.isnan(ap_before), ~np.isnan(ap_after)
     return Difference(
         before=before.protocol,
         after=after.protocol,
-        **last.means.minus(first.means)._asdict(),
+        **last.minus(first)._asdict(),
         rules=[rule for rule, _ in found],
         classes=classes,
         left_mean=int((in_first & ~in_last).sum()),
@@ -367,46 +358,42 @@ def _means(values: Floats) -> Means:
 
 
 def shapley(values: Floats) -> Floats:
-    """Attribute a difference to d switches, given the results of all 2^d combinations.
+    """Return the (d, M) Shapley values of d switches: the share of each switch in the difference of each of M metrics.
+
+    ``values`` is (2^d, M): the metrics for each combination of switches. Bit i of the index of a combination is the
+    state of switch i. The sum of the shares is the last row of ``values`` minus the first row.
 
     >>> shapley(np.array([[0.0], [1.0], [2.0], [4.0]])).ravel().tolist()
     [1.5, 2.5]
-
-    Args:
-        values: (2^d, M) M figures of each combination; bit i of its index is switch i.
-
-    Returns:
-        (d, M) shares; their sum over switches is the last row less the first.
     """
-    masks = np.arange(len(values))
-    number = len(values).bit_length() - 1
+    masks, number = np.arange(len(values)), len(values).bit_length() - 1
     on = np.array([mask.bit_count() for mask in range(len(values))], np.int64)
     orders = [factorial(k) * factorial(number - k - 1) / factorial(number) for k in range(number)]
     shares = np.zeros((number, values.shape[1]))
     for switch in range(number):
         off = masks[masks >> switch & 1 == 0]
-        weight = np.array(orders)[on[off]]
-        shares[switch] = weight @ (values[off | 1 << switch] - values[off])
+        shares[switch] = np.array(orders)[on[off]] @ (values[off | 1 << switch] - values[off])
     return shares
 
 
-# Why the figures of one file differ between protocols, and what the annotation has to do with them: all of it.
+# All causes of different scores of one file under different protocols, including those in the annotation.
 
 
 class SignedMeans(MeanFields, frozen=True):
-    """A protocol's figures and signature."""
+    """mAP under one protocol, over all, rare and non-rare classes, and signature."""
 
     signature: str
 
 
 class Explained(Document, frozen=True):
-    """Explanation of a report's exact-label figures.
+    """Explanation of different mAP values under the exact-label protocols of a report.
 
     Attributes:
-        protocols: the figures, by protocol.
-        differences: between the first protocol and each other one.
-        near_duplicates: near duplicates of the ground truth, at each threshold.
-        false_positives: false positives of each protocol by image label, where the ground truth has image labels.
+        protocols: mAP under each protocol, by name.
+        differences: differences between the first protocol and each other protocol.
+        near_duplicates: near duplicates in the ground truth, for each IoU threshold.
+        false_positives: false positives by image label, for each protocol by name; empty if the ground truth has no
+            image labels.
     """
 
     protocols: dict[str, SignedMeans]
@@ -416,16 +403,16 @@ class Explained(Document, frozen=True):
 
 
 def explain(report: Report, watch: Watch = iter) -> Explained:
-    """Explain why exact-label protocols give different figures for the same predictions.
+    """Return an explanation of the different mAP values of the same predictions under exact-label protocols.
 
     Args:
-        report: report of the protocols to compare, the first with each other one.
-        watch: wraps the iteration over the sets of rules, to show progress; see
+        report: report with the protocols to compare: the first protocol is compared with each other protocol.
+        watch: function that wraps the iterable of sets of rules, to show progress; see
             :func:`shoe.diagnosis.protocol_differences.scorings` for their number.
     """
     task, protocols = report.task, [result.options for result in report.strict_results]
     signed = {
-        r.protocol: SignedMeans(str(report.signature_of(r)), **asdict(narrowed(r, MeanFields)))
+        r.protocol: SignedMeans(str(report.signature_of(r)), **asdict(as_base_class(r, MeanFields)))
         for r in report.strict_results
     }
     return Explained(

@@ -1,4 +1,4 @@
-"""What ``shoe diagnose --json`` has of one model."""
+"""JSON document of one model in ``shoe diagnose --json``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shoe.scoring.entries import Means
 
 
 class Deltas(Document, frozen=True, kw_only=True):
-    """What fixing an error adds to mAP."""
+    """Gain in mAP from fixing an error type, over all, rare and non-rare classes."""
 
     delta_map: Gain | None = None
     delta_map_rare: Gain | None = None
@@ -24,7 +24,7 @@ class Deltas(Document, frozen=True, kw_only=True):
 
 
 class Error(Document, frozen=True, kw_only=True):
-    """One error type: how often, what it costs, and over several seeds the standard deviation of that."""
+    """Number of errors of one type, gain in mAP from fixing them (delta), and standard deviation over seeds (sd)."""
 
     count: Count
     delta_map: Gain | None = None
@@ -36,7 +36,7 @@ class Error(Document, frozen=True, kw_only=True):
 
 
 class FixedStep(Document, frozen=True, kw_only=True):
-    """mAP after this and all errors before it are fixed, and what this step adds."""
+    """mAP after this and all previous error types are fixed, and gain of this step (delta)."""
 
     error: str
     map: Fraction | None = None
@@ -48,13 +48,13 @@ class FixedStep(Document, frozen=True, kw_only=True):
 
 
 class PartDelta(Document, frozen=True):
-    """What fixing an error adds to the mAP of a part."""
+    """Gain in the mAP of a part from fixing an error type."""
 
     delta_map: Gain | None = None
 
 
 class DiagnosedPart(Document, frozen=True, kw_only=True):
-    """A part of a class split: mAP before any fix, classes in it, and what each error costs it."""
+    """Part of a class split: mAP before any fix, number of classes, and gain from fixing each error type."""
 
     map: Fraction | None = None
     classes: Count
@@ -62,14 +62,14 @@ class DiagnosedPart(Document, frozen=True, kw_only=True):
 
 
 class AllPairs(PairFigures, frozen=True, kw_only=True):
-    """Pair localisation over all pairs, those of rare classes, and the others."""
+    """Pair localisation over the ground-truth pairs of all classes, of rare classes and of non-rare classes."""
 
     rare: PairFigures
     non_rare: PairFigures
 
 
 class WordErrors(Document, frozen=True):
-    """Predictions with a wrong verb, or a wrong object, by error type and by how the words are related."""
+    """Number of predictions with a wrong verb (or object), by error type and by relation to the right word."""
 
     count: Count
     types: dict[str, Count]
@@ -77,15 +77,16 @@ class WordErrors(Document, frozen=True):
 
 
 class SemanticFigures(Document, frozen=True, kw_only=True):
-    """The diagnosis in meaning.
+    """Semantic part of a diagnosis, with words compared by meaning.
 
     Attributes:
-        signature: how the figures came about.
+        signature: signature of the semantic results.
         map, map_rare, map_non_rare: SHOE-mAP before any fix.
-        errors: what fixing each strict error adds to SHOE-mAP.
-        interaction, object_class: wrong verbs of localised pairs, and wrong objects between right boxes.
-        vocabulary_gap: what meaning adds to exact words, and where it comes from.
-        absent: for each part that could not be measured, why.
+        errors: gain in SHOE-mAP from fixing each error type of exact labels, by name.
+        interaction, object_class: wrong verbs of pairs with right boxes and object, and wrong objects of pairs with
+            right boxes.
+        vocabulary_gap: gain of SHOE-mAP over exact word matching, and its causes.
+        absent: reason for each part that could not be measured, by name.
     """
 
     signature: str
@@ -100,24 +101,25 @@ class SemanticFigures(Document, frozen=True, kw_only=True):
 
 
 class ModelFigures(Document, frozen=True, kw_only=True):
-    """The diagnosis of one model; of a file of pairs alone, without errors and mAP.
+    """Diagnosis of one model. The diagnosis of a file of pairs has no errors and no mAP.
 
     Attributes:
-        signature: how the strict figures came about.
-        images, ground_truths, predictions: how many count.
-        map, map_rare, map_non_rare: before any fix.
-        parts: with a split of the classes, by part.
-        true_positives: how many.
-        errors: by error type, and for all false positives and false negatives.
-        progression: fixes one after the other.
-        pairs: how well pairs are found, whatever their verbs.
-        negative_ap, negative_ap_diag: how well pairs that do nothing are known (docs/protocols.md 8.8).
-        interaction_map, interaction_map_rare, interaction_map_non_rare: how well the interactions of localised pairs
-            are known (docs/protocols.md 8.9).
-        semantic: the same in meaning.
-        sweeps: with ``--sweep``, what is left as pairs are thinned out.
-        absent: for each part that could not be measured, why.
-        notes: what a reader of the figures has to know, as text.
+        signature: signature of the results with exact labels.
+        images, ground_truths, predictions: number of images, ground truths and predictions evaluated.
+        map, map_rare, map_non_rare: mAP before any fix.
+        parts: results for each part of a class split, by name.
+        true_positives: number of true positives.
+        errors: results per error type, and for all false positives and all false negatives.
+        progression: mAP as error types are fixed one after another.
+        pairs: pair localisation, regardless of verbs.
+        negative_ap, negative_ap_diag: average precision of detecting predicted pairs that are not in the ground truth:
+            all-point, and as in the papers' toolbox (docs/protocols.md 8.8).
+        interaction_map, interaction_map_rare, interaction_map_non_rare: mAP of the interactions of localised pairs,
+            ranked by interaction scores only (docs/protocols.md 8.9).
+        semantic: diagnosis with words compared by meaning.
+        sweeps: threshold sweeps over pairs, with ``--sweep``.
+        absent: reason for each part that could not be measured, by name.
+        notes: notes on the results, as text.
     """
 
     signature: str
@@ -143,21 +145,22 @@ class ModelFigures(Document, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: ErrorAnalysis | None, semantic: SemanticDiagnosis | None, **others: Any) -> ModelFigures:
-        """Compute all parts of an error analysis and of its meaning, beside others that are known."""
+    def from_analysis(
+        cls, found: ErrorAnalysis | None, semantic: SemanticDiagnosis | None, **others: Any
+    ) -> ModelFigures:
+        """Return the document with the results of an error analysis and of its semantic part, if given.
+
+        ``others`` are the values of all other fields.
+        """
         errors = {} if found is None else _error_figures(found)
         return cls(**errors, semantic=None if semantic is None else _semantic_figures(semantic), **others)
 
 
 def _error_figures(found: ErrorAnalysis) -> dict[str, Any]:
-    parts = {
-        part: DiagnosedPart(
-            map=mean.map,
-            classes=mean.classes,
-            errors={name: PartDelta(delta) for name, delta in found.part_deltas[part].items()},
-        )
-        for part, mean in found.parts.items()
-    }
+    parts = {}
+    for part, mean in found.parts.items():
+        of_part = {name: PartDelta(delta) for name, delta in found.part_deltas[part].items()}
+        parts[part] = DiagnosedPart(map=mean.map, classes=mean.classes, errors=of_part)
     spreads = {name: _prefixed("sd_", spread) for name, spread in found.spreads.items()} if found.drawn else {}
     errors = {
         name: Error(count=found.counts[name], **_prefixed("delta_", delta), **spreads.get(name, {}))

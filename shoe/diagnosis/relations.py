@@ -1,7 +1,7 @@
-"""Semantic relation of a predicted word to the right one: the same meaning, more general, the opposite, ...
+"""Semantic relation of a predicted word to the word of a class: same meaning, more general, opposite, ...
 
-The relations are WordNet's between two senses. The similarity decides which words mean the same, and which are similar
-though WordNet does not connect them.
+The relations are those between two senses in WordNet. The similarity decides which words have the same meaning, and
+which words are similar although WordNet does not connect them.
 """
 
 from __future__ import annotations
@@ -28,48 +28,48 @@ from shoe.similarity.table import Basis, SimilarityTable
 Senses = NDArray[np.int32]
 
 SIMILAR_FROM = 0.5
-"""Similarity from which a word without a relation counts as similar: half of the scale, "partly similar" to raters."""
+"""Minimum similarity of the relation SIMILAR: half of the scale, which raters call "partly similar"."""
 
 _OPPOSITES = Path(__file__).parent / "data" / "antonyms.tsv"
 _SENSES = 1 << 32
 
 
 class Relation(IntEnum):
-    """Relation of a predicted word to a class's word; of several that hold, the first."""
+    """Relation of a predicted word to the word of a class; if several relations hold, the first one counts."""
 
     SAME = 0
     """The same word or sense, or a similarity of 1."""
     MORE_GENERAL = 1
-    """Its sense is a hypernym of the class's, any number of steps up: "vehicle", and "thing", for car."""
+    """The predicted sense is a direct or indirect hypernym of the sense of the class: "vehicle" or "thing" for car."""
     MORE_SPECIFIC = 2
-    """Its sense is a hyponym of the class's, any number of steps down: "taxi" for car."""
+    """The predicted sense is a direct or indirect hyponym of the sense of the class: "taxi" for car."""
     OPPOSITE = 3
-    """WordNet calls the two senses antonyms: "close" for open."""
+    """The two senses are antonyms in WordNet: "close" for open."""
     SIBLING = 4
     """Both senses have a direct hypernym in common: "truck" for car."""
     SIMILAR = 5
-    """None of these, but the similarity is at least 0.5."""
+    """None of the relations above, but a similarity of at least 0.5."""
     UNRELATED = 6
-    """None of these. Also no_interaction and any other verb, whose similarity is 0 by rule."""
+    """None of the relations above. Includes no_interaction and any other verb, whose similarity is 0 by rule."""
     UNRESOLVED = 7
-    """WordNet does not have the word."""
+    """The predicted word is not in WordNet."""
 
     @property
     def label(self) -> str:
-        """The name in figures and files, as "more_general"."""
+        """Name of the relation in plots and files, such as "more_general"."""
         return self.name.lower()
 
 
 class WordPair(Document, frozen=True):
-    """A word of a ground truth and the word that was predicted for it.
+    """Word of a class and the word that was predicted instead.
 
     Attributes:
-        label: the class's word.
-        label_sense: its sense; "" for no_interaction.
-        predicted: the predicted word.
-        sense: its sense; "" where none was looked up.
-        similarity: similarity of the two, 0..1.
-        relation: relation of the predicted word to the class's, as "more_general".
+        label: word of the class.
+        label_sense: WordNet sense of the class; "" for no_interaction.
+        predicted: predicted word.
+        sense: WordNet sense of the predicted word; "" if no sense was looked up.
+        similarity: similarity of the predicted word to the class, 0..1.
+        relation: relation of the predicted word to the word of the class, such as "more_general".
     """
 
     label: str
@@ -82,15 +82,16 @@ class WordPair(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
-    """Predicted words of one part of speech and the classes' senses; C distinct senses, W words, K classes.
+    """Relations of W predicted verbs (or objects) to the C distinct verbs (or objects) of K classes.
 
     Attributes:
-        labels: (C,) the classes' word.
-        synsets: (C,) its sense, "" for no_interaction.
-        row: (K,) index of each class among them.
-        words: (W,) the predicted words.
-        relation: (C, W) int8 ``Relation``.
-        sense: (C, W) the word's sense in that relation; -1 where no sense was looked up.
+        part: "verb" or "object".
+        labels, synsets: C words of the classes, and their WordNet senses; "" for no_interaction.
+        row: (K,) index in ``labels`` of each class.
+        words: W predicted words.
+        table: similarities of the words to the classes.
+        relation: (C, W) int8 ``Relation`` of each word to each word of a class.
+        sense: (C, W) sense of the predicted word in that relation, or -1 if no sense was looked up.
     """
 
     part: Part
@@ -102,12 +103,15 @@ class PredictedWords:
     relation: NDArray[np.int8]
     sense: Senses
 
-    def of(self, table: Interactions) -> Ints:
-        """Return (n,) index of each triplet's word; the table's vocabularies begin like this one."""
+    def relations_of(self, table: Interactions) -> Ints:
+        """Return the (n,) index in ``words`` of the verb (or object) of each triplet.
+
+        The vocabulary of ``table`` must begin with ``words``.
+        """
         return table.verb if self.part == "verb" else table.object
 
     def pair(self, row: int, word: int) -> WordPair:
-        """Return similarity and relation of a class's sense and a word."""
+        """Return similarity and relation of ``words[word]`` to ``labels[row]``."""
         sense = int(self.sense[row, word])
         return WordPair(
             label=self.labels[row],
@@ -122,22 +126,22 @@ class PredictedWords:
 def predicted_words(
     task: Task, similarities: HoiSimilarity, object_words: str
 ) -> tuple[PredictedWords, PredictedWords]:
-    """Combine similarities and relations of verbs, and of objects."""
+    """Return the predicted verbs and the predicted objects, with similarities and relations to the classes.
+
+    ``object_words`` is the rule for the senses of object phrases, an option of the semantic protocol.
+    """
     classes, predictions = task.truth.classes, task.predictions
 
-    def of(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:
-        labels: tuple[str, ...] = getattr(classes, f"{part}s")
-        synsets: tuple[str, ...] = getattr(classes, f"{part}_synsets")
+    def from_words(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:
+        labels, synsets = getattr(classes, f"{part}s"), getattr(classes, f"{part}_synsets")
         words: tuple[str, ...] = getattr(predictions, f"{part}s")
         first = np.unique(row, return_index=True)[1].tolist()
         own = tuple(synsets[k] for k in first)
         related = word_relations(table, part, own, words, object_words)
         return PredictedWords(part, tuple(labels[label[k]] for k in first), own, row, words, table, *related)
 
-    return (
-        of("verb", similarities.verbs, similarities.verb_row, classes.verb),
-        of("object", similarities.objects, similarities.object_row, classes.object),
-    )
+    verbs = from_words("verb", similarities.verbs, similarities.verb_row, classes.verb)
+    return verbs, from_words("object", similarities.objects, similarities.object_row, classes.object)
 
 
 def word_relations(
@@ -147,23 +151,26 @@ def word_relations(
     words: Sequence[str],
     object_words: str = "phrase-first",
 ) -> tuple[NDArray[np.int8], Senses]:
-    """Find the relation of each word to each class.
+    """Return the relation of each predicted word to each word of a class.
 
-    A word has the sense with the highest value for a class, even if it is 0. Only a word without any rated sense gets
-    the best relation of all of its senses.
+    The sense of a predicted word is the sense with the highest similarity to the class, even if that is 0. A word
+    without any rated sense has the first relation in ``Relation`` that holds for one of its senses.
 
-    ``class_synsets`` are C names of the classes' senses, "" for no_interaction, which has none; ``words`` are W
-    predicted words; the other arguments are those of the table.
+    Args:
+        table: (C, W) similarities of the words, with the rated senses.
+        part: "verb" or "object".
+        class_synsets: C names of the senses of the classes; "" for no_interaction.
+        words: W predicted words.
+        object_words: rule for the senses of object phrases with which ``table`` was computed.
 
     Returns:
-        (C, W) int8 ``Relation``, and (C, W) the word's sense in that relation; -1 where no sense was looked up.
+        (C, W) int8 ``Relation``, and (C, W) sense of the predicted word in that relation, or -1 if none was looked up.
     """
     candidates = [resolve(word, part, cast(ObjectWords, object_words)).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
     related = relations(ids_of(class_synsets), synsets)
-
     code = np.full(table.values.shape, Relation.UNRELATED, np.int8)
     sense = np.full(code.shape, -1, np.int32)
     known = np.flatnonzero(counts)
@@ -182,14 +189,14 @@ def word_relations(
 
 
 def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
-    """Relate senses by WordNet alone.
+    """Return the relations in WordNet of predicted senses to the senses of classes.
 
     Args:
-        classes: (C,) senses of classes; -1 for one without.
+        classes: (C,) sense of each class; -1 for a class without a sense.
         synsets: (S,) predicted senses.
 
     Returns:
-        (C, S) ``Relation`` of each predicted sense to each class's; UNRELATED where WordNet does not connect them.
+        (C, S) ``Relation`` of each predicted sense to each class; UNRELATED if WordNet does not connect the senses.
     """
     found = np.full((len(classes), len(synsets)), Relation.UNRELATED, np.int8)
     parents, parent = _listed(_direct(s) for s in synsets.tolist())
@@ -206,7 +213,7 @@ def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
 
 
 def _listed(sets: Iterable[frozenset[int]]) -> tuple[NDArray[np.int64], Senses]:
-    """Return all members of some sets: the index of the set, and the member."""
+    # All members of some sets: the index of the set, and the member.
     members = list(sets)
     owner = np.repeat(np.arange(len(members)), [len(each) for each in members])
     return owner, np.array([sense for each in members for sense in each], np.int32)
@@ -223,14 +230,14 @@ def _direct(sense: int) -> frozenset[int]:
 
 @per_lexicon(None)
 def _above(sense: int) -> frozenset[int]:
-    """Return all hypernyms of a sense; no path in WordNet 3.0 has more than 19 steps."""
+    """Return all direct and indirect hypernyms of a sense; no path in WordNet 3.0 has more than 19 steps."""
     direct = _direct(sense)
     return direct.union(*(_above(parent) for parent in direct))
 
 
 @per_lexicon(None)
 def _opposites() -> dict[int, frozenset[int]]:
-    """Return WordNet's antonyms, both ways; ``scripts/build-antonyms`` writes the file."""
+    """Return the antonyms in WordNet of each sense that has antonyms; ``scripts/build-antonyms`` writes the file."""
     found: dict[int, set[int]] = {}
     for line in _OPPOSITES.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))

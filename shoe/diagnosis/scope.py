@@ -10,30 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, falling_order
+from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, descending_order, expand
 from shoe.core.boxes import CommonCoordinates, OverlapRule, iou
 from shoe.scoring.matching.task import Boxes, Task
 from shoe.scoring.matching.task import Overlaps as Compared
 
 _PAIRS_AT_ONCE = 1 << 16
-"""Keeps the work arrays of a block in the processor's cache."""
+"""Block size that keeps work arrays in the processor's cache."""
 _PERSON = "person"
-"""The label of every human box; an object may have it too."""
+"""Label of every human box. Objects may have the same label."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """t ground truths and p predictions, both grouped by image in the truth's order of images.
+    """The t ground truths and p predictions that are diagnosed, grouped by image in the order of the ground truth.
 
-    Everywhere in this package "a truth" and "a prediction" is an index into these columns; ``truth`` and ``prediction``
-    lead back to the rows of the tables.
+    Everywhere in this package, "a truth" and "a prediction" are indices into these columns. ``truth`` and
+    ``prediction`` map these indices to rows of the tables.
 
     Attributes:
         truth: (t,) rows of the ground truth, ascending.
         prediction: (p,) rows of the predictions.
         truth_image, truth_verb, truth_object, truth_hoi: (t,) image and labels of each truth.
-        image, verb, object, hoi: (p,) image and labels of each prediction; -1 for words that are no label, or labels
-            that form no class.
+        image, verb, object, hoi: (p,) image and labels of each prediction. ``verb`` and ``object`` are -1 for a word
+            that is no label, and ``hoi`` is -1 if the labels form no class.
     """
 
     task: Task
@@ -50,7 +50,7 @@ class Scope:
 
     @property
     def images(self) -> int:
-        """Number of the truth's images, including those out of scope."""
+        """Number of images of the ground truth, including images out of scope."""
         return len(self.task.truth.interactions.images)
 
     @cached_property
@@ -60,54 +60,44 @@ class Scope:
 
     @cached_property
     def by_rank(self) -> Indices:
-        """(p,) the predictions by descending score, the first of equals first."""
-        return falling_order(self.score)
+        """(p,) indices of the predictions by descending score; equal scores keep their order."""
+        return descending_order(self.score)
 
     @property
     def rank(self) -> Indices:
-        """(p,) index of each prediction in that order."""
+        """(p,) rank of each prediction by descending score, from 0."""
         return self.rank_or_last[:-1]
 
     @cached_property
     def rank_or_last(self) -> Indices:
-        """(p + 1,) rank of each prediction; index -1, for no prediction, has the rank behind all."""
+        """(p + 1,) rank of each prediction, from 0; the last element, for index -1 (no prediction), is p."""
         rank = np.empty(len(self.by_rank) + 1, np.int64)
         rank[self.by_rank], rank[-1] = np.arange(len(self.by_rank)), len(self.by_rank)
         return rank
 
-    @cached_property
-    def _at_rank(self) -> Indices:
-        return np.append(self.by_rank, -1)
-
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
-        """Find the best-scored prediction of each truth.
+        """Return the best-scored prediction of each truth, shape (t,), or -1.
 
         Args:
-            prediction: (c,) candidates.
-            truth: (c,) the truth that each is a candidate for.
-            present: (t,) a further candidate of each truth; -1 for none.
-
-        Returns:
-            (t,) the best of all; -1 where there is none.
+            prediction, truth: (c,) candidate predictions, and the truth of each candidate.
+            present: (t,) one further candidate per truth; -1 for no candidate.
         """
         rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])
-        return self._at_rank[rank]
+        return np.append(self.by_rank, -1)[rank]
 
     @classmethod
-    def of(cls, task: Task, no_interaction: str) -> Scope:
-        """Exclude images without ground truth, and no_interaction (protocols.md 8.1).
+    def from_task(cls, task: Task, no_interaction: str) -> Scope:
+        """Return the scope of a task, without images that have no ground truth (protocols.md 8.1).
 
-        Args:
-            no_interaction: ``exclude``, with its boxes and the images that have nothing else, or ``keep``.
+        ``no_interaction`` is ``keep`` or ``exclude``. ``exclude`` removes ground truths and predictions of
+        no_interaction, and images without any other ground truth.
         """
         table, classes = task.truth.interactions, task.truth.classes
-        exclude = no_interaction == "exclude"
-        hoi = task.truth.hoi
+        exclude, hoi = no_interaction == "exclude", task.truth.hoi
         truth = np.flatnonzero(~classes.no_interaction[hoi]) if exclude else np.arange(len(table))
         truth_image = table.image[truth]
         annotated = np.bincount(truth_image, minlength=len(table.images)) > 0
-
         # An unknown image is number -1: the last, which is not annotated.
         rows = np.flatnonzero(np.append(annotated, False)[task.image])
         verb = task.verb_label[task.predictions.verb[rows]]
@@ -117,34 +107,24 @@ class Scope:
         if (np.diff(image) < 0).any():
             by_image = np.argsort(image, kind="stable")
             rows, verb, image = rows[by_image], verb[by_image], image[by_image]
-        return cls(
-            task=task,
-            truth=truth,
-            prediction=rows,
-            truth_image=truth_image.astype(np.int64),
-            truth_verb=table.verb[truth],
-            truth_object=table.object[truth],
-            truth_hoi=hoi[truth],
-            image=image,
-            verb=verb,
-            object=task.object_label[task.predictions.object[rows]],
-            hoi=task.hoi[rows],
-        )
+        of_truth = truth_image.astype(np.int64), table.verb[truth], table.object[truth], hoi[truth]
+        of_prediction = image, verb, task.object_label[task.predictions.object[rows]], task.hoi[rows]
+        return cls(task, truth, rows, *of_truth, *of_prediction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """Pairs of a prediction and a truth of its image that share a box; c pairs, by prediction, then by truth.
+    """The c pairs of a prediction and a truth of one image that share a box, sorted by prediction, then by truth.
 
     Attributes:
-        prediction, truth: (c,) places in the scope.
+        prediction, truth: (c,) scope indices.
         human: (c,) whether the human boxes overlap enough.
-        object: (c,) whether the object boxes do, and have one label.
-        pair: (c,) whether both do.
-        human_correct, object_correct: (p,) whether a prediction's box overlaps enough with *any* box of the image that
-            has its label. Where people are objects too, a human box can so be correct at an object box.
-        compared: all pairs of the task, in its order.
-        row: (c,) which of them each pair is.
+        object: (c,) whether the object boxes overlap enough and have equal labels.
+        pair: (c,) whether ``human`` and ``object`` both hold.
+        human_correct, object_correct: (p,) whether the human (object) box of each prediction overlaps enough with *any*
+            box of the image that has its label. If "person" is an object label, a human box may match an object box.
+        compared: all compared pairs of the task, with their IoUs.
+        row: (c,) index of each pair in ``compared``.
     """
 
     prediction: Indices
@@ -158,13 +138,13 @@ class Overlaps:
     row: Indices
 
     def iou(self, chosen: Indices) -> Floats:
-        """Pair IoU of some of the pairs."""
+        """Return the pair IoU (smaller of human IoU and object IoU) of the pairs with the given indices."""
         row = self.row[chosen]
         return np.minimum(self.compared.human[row], self.compared.object[row])
 
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-    """Find which predictions in scope share a box with which truths."""
+    """Return the pairs of predictions and truths in scope that share a box, under an IoU rule."""
     compared, human, object_ = scope.task.either_overlaps(coordinates, rule)
     index_of_truth = _index(scope.truth, len(scope.task.truth.interactions))
     index = _index(scope.prediction, len(scope.task.predictions))
@@ -183,7 +163,11 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
 def _correct(
     scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, with_human: Indices, with_object: Indices
 ) -> tuple[Mask, Mask]:
-    """Return (p,) which human boxes, and which object boxes, match a box of their label, human or object."""
+    """Return two (p,) masks of predictions: whose human box, and whose object box, matches any box with its label.
+
+    Human boxes and object boxes with the label "person" have the same label. ``with_human`` and ``with_object`` are
+    predictions whose human (object) box is already known to match a human (object) box.
+    """
     human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
     human_correct[with_human] = True
     object_correct[with_object] = True
@@ -193,10 +177,10 @@ def _correct(
     ours, theirs = Boxes(scope.task.predictions, coordinates), Boxes(scope.task.truth.interactions, coordinates)
     person = names.index(_PERSON)
     for t, p in _pairs(np.flatnonzero(scope.truth_object == person), scope.truth_image, scope.image):
-        on = rule.holds(iou(ours.human(scope.prediction[p]), theirs.object(scope.truth[t]), rule.overlap))
+        on = rule.is_reached(iou(ours.human(scope.prediction[p]), theirs.object(scope.truth[t]), rule.overlap))
         human_correct[p[on]] = True
     for p, t in _pairs(np.flatnonzero(scope.object == person), scope.image, scope.truth_image):
-        on = rule.holds(iou(ours.object(scope.prediction[p]), theirs.human(scope.truth[t]), rule.overlap))
+        on = rule.is_reached(iou(ours.object(scope.prediction[p]), theirs.human(scope.truth[t]), rule.overlap))
         object_correct[p[on]] = True
     return human_correct, object_correct
 
@@ -204,7 +188,12 @@ def _correct(
 def _pairs(
     people: Indices, image: NDArray[np.integer], others: NDArray[np.integer]
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yield each row with all other-side rows of its image, a bounded number at a time; ``image`` is ascending."""
+    """Yield blocks of index pairs of ``people`` with all rows of the other table in the same image.
+
+    Args:
+        people: rows of the first table.
+        image, others: image of each row of the first and of the other table, ascending.
+    """
     count = np.bincount(others, minlength=image.max(initial=-1) + 1)
     first, image = np.cumsum(count) - count, image[people]
     for start, end in blocks(count[image], _PAIRS_AT_ONCE):
@@ -213,7 +202,7 @@ def _pairs(
 
 
 def _index(rows: Indices, size: int) -> Indices:
-    """Return (size,) index of each row of a table in the scope; -1 for rows out of scope."""
+    """Return the (size,) scope index of each row of a table, or -1 for rows out of scope; ``rows`` are in scope."""
     index = np.full(size, -1, np.int64)
     index[rows] = np.arange(len(rows))
     return index

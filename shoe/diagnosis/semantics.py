@@ -1,7 +1,7 @@
-"""The semantic part of a diagnosis: relations of wrong words to right ones, cost of errors in SHOE-mAP, vocabulary gap.
+"""Semantic part of a diagnosis: relations of wrong to right words, SHOE-mAP lost by errors, vocabulary gap.
 
-It covers the images, ground truths and predictions of the error analysis, with or without no_interaction. So its
-SHOE-mAP is that of these tables, and strict and semantic deltas can be compared.
+SHOE-mAP is computed for the images, ground truths and predictions of the error analysis, with or without
+no_interaction. Gains in SHOE-mAP can therefore be compared with the gains in mAP.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.protocols import Signature, sign
-from shoe.core.arrays import Floats, Indices, Ints, first_largest
+from shoe.core.arrays import Floats, Indices, Ints, argmax_per_run
 from shoe.core.documents import Count, Document, Fraction
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import NO_PART, ErrorType, State
 from shoe.diagnosis.relations import PredictedWords, Relation, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, SharedLists, Tables, VocabularyGap, vocabulary_gap
-from shoe.lexicon.resolve import lexicon_facts
+from shoe.lexicon.resolve import lexicon_metadata
 from shoe.scoring.entries import Entries, Means
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Overlaps
@@ -28,20 +28,19 @@ from shoe.scoring.score import unfit_scores
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import Similarity
 
-# Wrong words where both boxes are right: the verb of interaction errors, the object of object-class errors.
+# Wrong words in predictions with right boxes: the verb of interaction errors, the object of object-class errors.
 #
-# An *object-class error* is a prediction whose two boxes are those of one ground truth if labels do not count, though
-# its
-# object is not that ground truth's. The decision flow asks for place and label at once, so it files such a prediction
-# as
-# an object box error, or as an association error where another box in that place has the label.
+# In an *object-class error*, both boxes of a prediction match the boxes of one ground truth, but its object differs
+# from the object of this ground truth. The decision flow compares boxes and labels together. It therefore classifies
+# such a prediction as an object box error or, if another box in the same place has the predicted label, as an
+# association error.
 
 _EXAMPLES = 5
 _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERACTION)
 
 
 class WrongWord(Document, frozen=True):
-    """A class's word, a word predicted instead, and their number."""
+    """Word of a class (label), the word that was predicted instead, and the number of predictions with this error."""
 
     label: str
     predicted: str
@@ -49,13 +48,13 @@ class WrongWord(Document, frozen=True):
 
 
 class Related(Document, frozen=True, kw_only=True):
-    """The wrong words of one semantic relation.
+    """Wrong words with one semantic relation to the right word.
 
     Attributes:
         count: number of wrong words.
-        share: share of all wrong words, above 0, at most 1.
-        similarity: mean similarity, 0..1.
-        commonest: the most frequent words, at most five.
+        share: fraction of all wrong words, above 0, at most 1.
+        similarity: mean similarity of the predicted words to the right words, 0..1.
+        commonest: most frequent pairs of right and predicted word, at most five.
     """
 
     count: Count
@@ -66,18 +65,18 @@ class Related(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongWords:
-    """m errors with a wrong word.
+    """Set of m errors with a wrong word.
 
     Attributes:
         part: "verb" or "object".
         prediction: (m,) rows of the predictions, ascending.
-        truth: (m,) row of the ground truth that each is compared with.
-        relation: (m,) int8 ``Relation``.
-        sense: (m,) sense of the predicted word; -1 where none was looked up.
-        similarity: (m,) of the predicted word to the ground truth's, 0..1.
+        truth: (m,) row of the ground truth that the prediction is compared with.
+        relation: (m,) ``Relation`` of predicted and right word, as int8.
+        sense: (m,) sense of the predicted word, or -1 if not looked up.
+        similarity: (m,) similarity of predicted and right word, 0..1.
         types: number of errors by error type.
-        by_relation: relations that occur, by name, as "more_general".
-        words: all wrong words, the most frequent first.
+        by_relation: wrong words by name of their relation to the right word, such as "more_general".
+        words: all pairs of right and predicted word, the most frequent first.
     """
 
     part: str
@@ -94,106 +93,79 @@ class WrongWords:
 def wrong_words(
     analysis: ErrorAnalysis, verbs: PredictedWords, objects: PredictedWords
 ) -> tuple[WrongWords, WrongWords]:
-    """Classify interaction errors and object-class errors by the semantic relation of the wrong word.
+    """Return the interaction errors and the object-class errors, with the relations of wrong words to right words.
 
-    Where a prediction has the boxes of several ground truths, it is compared with the one whose word is most similar to
-    its own; of equally similar ones with that of the first relation, then of the largest pair IoU, then the first.
-
-    Args:
-        verbs: similarities and relations of all verbs.
-
-    Returns:
-        Interaction errors, and object-class errors.
-    """
-    pairs = _right_boxes(analysis)
-    type_ = analysis.types[pairs.prediction]
-    same_object = analysis.task.object_label[analysis.task.predictions.object[pairs.prediction]]
-    same = same_object == analysis.task.truth.interactions.object[pairs.truth]
-    wrong_object = ~np.isin(type_, _RIGHT_OBJECT)
-    return (
-        _split(analysis, pairs.select((type_ == ErrorType.INTERACTION) & same), verbs),
-        _split(analysis, pairs.select(wrong_object), objects),
-    )
-
-
-def _right_boxes(analysis: ErrorAnalysis) -> Overlaps:
-    """Return predictions and ground truths in scope whose boxes both overlap enough, whatever their labels.
-
-    They are sorted by prediction, then by ground truth.
+    If a prediction matches the boxes of several ground truths, it is compared with the ground truth whose word is most
+    similar. Ties are broken by the order of ``Relation``, then by the largest pair IoU, then by the first row.
     """
     options = analysis.variant.strict
     pairs = analysis.task.overlaps(options.coordinates, options.rule)
-    part = (analysis.truth_status != NO_PART)[pairs.truth] & (analysis.types != NO_PART)[pairs.prediction]
-    pairs = pairs.select(part)
-    return pairs.select(np.argsort(pairs.prediction, kind="stable"))
+    in_scope = (analysis.truth_status != NO_PART)[pairs.truth] & (analysis.types != NO_PART)[pairs.prediction]
+    pairs = pairs.select(in_scope)
+    pairs = pairs.select(np.argsort(pairs.prediction, kind="stable"))  # by prediction, then by ground truth
+    type_ = analysis.types[pairs.prediction]
+    same_object = analysis.task.object_label[analysis.task.predictions.object[pairs.prediction]]
+    same = same_object == analysis.task.truth.interactions.object[pairs.truth]
+    wrong_verb, wrong_object = (type_ == ErrorType.INTERACTION) & same, ~np.isin(type_, _RIGHT_OBJECT)
+    return _split(analysis, pairs.select(wrong_verb), verbs), _split(analysis, pairs.select(wrong_object), objects)
 
 
 def _split(analysis: ErrorAnalysis, pairs: Overlaps, words: PredictedWords) -> WrongWords:
     row = words.row[analysis.task.truth.hoi[pairs.truth]]
-    word = words.of(analysis.task.predictions)[pairs.prediction]
+    word = words.relations_of(analysis.task.predictions)[pairs.prediction]
     similarity, relation = words.table.values[row, word], words.relation[row, word]
-    best = first_largest(pairs.prediction, similarity, -relation.astype(np.float64), pairs.iou)
+    best = argmax_per_run(pairs.prediction, similarity, -relation.astype(np.float64), pairs.iou)
     row, word, relation, similarity = row[best], word[best], relation[best], similarity[best]
     prediction = pairs.prediction[best]
     types = np.bincount(analysis.types[prediction], minlength=len(ErrorType)).tolist()
-    return WrongWords(
-        part=words.part,
-        prediction=prediction,
-        truth=pairs.truth[best],
-        relation=relation,
-        sense=words.sense[row, word],
-        similarity=similarity,
-        types={type_.label: types[type_] for type_ in ErrorType if types[type_]},
-        by_relation={
-            each.label: Related(
-                count=int(chosen.sum()),
-                share=float(chosen.mean()),
-                similarity=float(similarity[chosen].mean()),
-                commonest=list(_counted(words, row[chosen], word[chosen])[:_EXAMPLES]),
-            )
-            for each in Relation
-            if (chosen := relation == each).any()
-        },
-        words=_counted(words, row, word),
-    )
+    by_type = {type_.label: types[type_] for type_ in ErrorType if types[type_]}
+    by_relation = {
+        each.label: Related(
+            count=int(chosen.sum()),
+            share=float(chosen.mean()),
+            similarity=float(similarity[chosen].mean()),
+            commonest=list(_counted(words, row[chosen], word[chosen])[:_EXAMPLES]),
+        )
+        for each in Relation
+        if (chosen := relation == each).any()
+    }
+    columns = prediction, pairs.truth[best], relation, words.sense[row, word], similarity
+    return WrongWords(words.part, *columns, by_type, by_relation, _counted(words, row, word))
 
 
 def _counted(words: PredictedWords, row: Indices, word: Ints) -> tuple[WrongWord, ...]:
     labels = list(dict.fromkeys(words.labels))
     label = np.array([labels.index(own) for own in words.labels])
     times = np.bincount(label[row] * len(words.words) + word)
-    cells = np.flatnonzero(times)
-    cells = cells[np.argsort(-times[cells], kind="stable")]
+    cells = np.argsort(-times, kind="stable")[: np.count_nonzero(times)]
     return tuple(
         WrongWord(labels[cell // len(words.words)], words.words[cell % len(words.words)], count)
         for cell, count in zip(cells.tolist(), times[cells].tolist(), strict=True)
     )
 
 
-_NOTHING = Means(None, None, None)
-
-
 @dataclass(frozen=True, eq=False)
 class SemanticDiagnosis:
-    """What is wrong with predictions once words are read for their meaning.
+    """Errors of predictions when words are compared by meaning.
 
-    Each strict oracle is applied as it is, and what it leaves is scored by SHOE: a fixed prediction has the boxes and
-    the label of its ground truth, a removed one is gone, a ground truth that is not counted too. Fixes are of strict
-    errors, and lower SHOE-mAP where meaning had found what they take away:
+    Each oracle of the error analysis with exact labels is applied unchanged, and its result is scored by SHOE. A fixed
+    prediction has the boxes and the label of its ground truth. Removed predictions and removed ground truths are
+    deleted. Because oracles fix errors of exact labels, an oracle can lower SHOE-mAP:
 
-    - ``false_positive`` removes predictions in other words, right as they are to SHOE; so do oracles that remove an
-      error as the duplicate of a fixed one, or for want of a target;
-    - ``missed_gt`` and ``false_negative`` remove ground truths that only SHOE finds; what it matched with them is
-      unmatched then, and may count as a false positive.
+    - ``false_positive`` removes predictions with other words that SHOE counts as right. Other oracles may remove such
+      predictions, too, if an error has no target or duplicates a fixed prediction.
+    - ``missed_gt`` and ``false_negative`` remove ground truths that match only under SHOE. Their predictions become
+      unmatched, and may count as false positives.
 
-    And a fix does not take hold in SHOE where its rules are others: of several predictions that all mean what a ground
-    truth says, the most confident is matched, fixed or not; of ground truths with the same boxes and class, the fixed
-    predictions would be exact repeats, of which one counts.
+    Some fixes have no effect on SHOE-mAP. If several predictions have the same meaning as a ground truth, SHOE matches
+    the prediction with the highest score, fixed or not. If ground truths have equal boxes and class, their fixed
+    predictions are identical, and only one of them counts.
 
     Attributes:
-        analysis: the strict one, whose errors these are.
-        options: the semantic protocol as it was applied; its choice about no_interaction is the analysis'.
-        most: confusions that the vocabulary gap lists.
+        analysis: error analysis with exact labels, which defines the errors.
+        source: similarity of words.
+        options: options of the semantic protocol. ``no_interaction`` must be that of the analysis.
+        most: maximum number of confusions in the vocabulary gap.
     """
 
     analysis: ErrorAnalysis
@@ -203,23 +175,23 @@ class SemanticDiagnosis:
 
     @property
     def signature(self) -> Signature:
-        """Signature of the figures."""
+        """Signature of the results."""
         truth = self.analysis.task.truth
-        similarity = {"map": self.source.name, "map-sha": self.source.digest} | lexicon_facts()
-        facts = truth.facts() | self.analysis.facts | similarity | self.analysis.choices
+        similarity = {"map": self.source.name, "map-sha": self.source.digest} | lexicon_metadata()
+        facts = truth.signature_fields() | self.analysis.facts | similarity | self.analysis.choices
         return sign(facts, self.analysis.variant.strict, self.options, truth.benchmark.protocols)
 
     @cached_property
     def _tables(self) -> Tables:
-        return Tables.of(self.analysis)
+        return Tables.from_analysis(self.analysis)
 
     @cached_property
     def _similarities(self) -> HoiSimilarity:
-        return HoiSimilarity.of(self._tables.task, self.source, self.options)
+        return HoiSimilarity.from_task(self._tables.task, self.source, self.options)
 
     @cached_property
     def words(self) -> tuple[PredictedWords, PredictedWords]:
-        """Predicted verbs and objects, compared with the classes' senses."""
+        """Predicted verbs and predicted objects, with their relations to the words of the classes."""
         return predicted_words(self._tables.task, self._similarities, self.options.object_words)
 
     @cached_property
@@ -228,17 +200,17 @@ class SemanticDiagnosis:
 
     @property
     def interaction(self) -> WrongWords:
-        """Interaction errors by the relation of the predicted verb to the right one."""
+        """Interaction errors, by the relation of the predicted verb to the right verb."""
         return self._wrong[0]
 
     @property
     def object_class(self) -> WrongWords:
-        """Object-class errors by the relation of the predicted object to the right one."""
+        """Object-class errors, by the relation of the predicted object to the right object."""
         return self._wrong[1]
 
     @cached_property
     def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, the reason."""
+        """Reason for each part that cannot be measured, by name of the part."""
         unfit = unfit_scores(self.analysis.task.predictions)
         if unfit is not None:
             return {"map": unfit}
@@ -257,30 +229,28 @@ class SemanticDiagnosis:
     def means(self) -> Means:
         """SHOE-mAP before any fix, over all, rare and non-rare classes."""
         if self.absent:
-            return _NOTHING
+            return Means(None, None, None)
         scorer, matches = self._scored
         return self._lists.means(scorer.entries(matches))
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain of each strict oracle alone in SHOE-mAP, by its error's name; it may be negative."""
-        deltas = {}
-        for name, state in self.analysis.states.items() if not self.absent else ():
-            deltas[name] = self._lists.means(self._entries_after(state)).minus(self.means)
-        return deltas
+        """Gain in SHOE-mAP of each single oracle of the error analysis, by error name. A gain may be negative."""
+        states = {} if self.absent else self.analysis.states
+        return {name: self._lists.means(self._entries_after(state)).minus(self.means) for name, state in states.items()}
 
     def _entries_after(self, state: State) -> Entries:
         tables, (scorer, _) = self._tables, self._scored
         if state.counted.all() and (state.found_by == tables.found_by).all():
-            # Nothing but predictions is gone: what is known of all the others stays.
+            # Only predictions are removed: the overlaps and similarities of all other predictions can be reused.
             rows = scorer.map_rows
-            return scorer.entries(scorer.match(rows[tables.kept(state)[rows]]))
+            return scorer.entries(scorer.match(rows[tables.remaining(state)[rows]]))
         after = Scorer(tables.after(state), self._similarities, self.options)
         return after.entries(after.match(after.map_rows))
 
     @cached_property
     def vocabulary_gap(self) -> VocabularyGap | None:
-        """Explanation of the gain over exact matches of words; None where SHOE-mAP is absent."""
+        """Gain of the similarity map over exact word matching, and its causes; None if SHOE-mAP cannot be measured."""
         if self.absent:
             return None
         return vocabulary_gap(self._tables, *self._scored, self._lists, self.words, self.most)

@@ -1,7 +1,7 @@
-"""Curves of pair localisation and mAP when pairs are thinned out, by overlap or by score.
+"""Curves of pair localisation and mAP when pairs are removed by overlap or by score.
 
-The papers use them to test whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
-and 6), each with one threshold that they do not name. Boxes are compared once for a whole curve.
+The papers test in this way whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5
+and 6), with one threshold per table, which they do not report. Boxes are compared only once for a whole curve.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from shoe.scoring.entries import Means
 from shoe.scoring.matching.repeats import Suppression
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-"""Overlaps up to which a pair stays beside a better one; at 1 all stay."""
+"""Maximum overlaps of a pair with a better-scored pair; at 1, no pair is removed."""
 SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
-"""Scores from which on predictions stay; at 0 all probabilities do."""
+"""Minimum scores of predictions; at 0, no prediction with a score from 0 to 1 is removed."""
 
 
 class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
@@ -37,23 +37,23 @@ class _PairsAndMap(PairFigures, frozen=True, kw_only=True):
 
 
 class SweepPoint(_PairsAndMap, frozen=True):
-    """Figures of the pairs that remain at one threshold.
+    """Metrics of the pairs that remain at one threshold.
 
     Attributes:
-        map, map_rare, map_non_rare: mAP of the triplets that remain, under the variant of the analysis; None without
-            one.
+        map, map_rare, map_non_rare: mAP of the triplets that remain, under the variant of the error analysis; None
+            without an error analysis of triplets.
     """
 
     threshold: float
 
 
 class Sweep(Document, frozen=True):
-    """A curve.
+    """Curve of metrics over the thresholds of one criterion.
 
     Attributes:
-        by: criterion: ``nms``; ``detection``, the score of a pair's detection; or ``score``, that of a triplet, which
-            includes the interaction.
-        points: in the order of the thresholds.
+        by: criterion that removes pairs: ``nms`` for the overlap with a better-scored pair, ``detection`` for the lower
+            detection score of a pair's boxes, or ``score`` for the score of a triplet, which includes the interaction.
+        points: metrics per threshold, in the order of the thresholds.
     """
 
     by: str
@@ -61,7 +61,7 @@ class Sweep(Document, frozen=True):
 
 
 def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
-    """Compute the curves that the pairs allow, with mAP where an analysis of triplets of the same model is given."""
+    """Return the sweeps by NMS and, if pairs have scores, by score; with mAP if ``analysis`` is given."""
     made = [nms_sweep(localised, analysis=analysis)]
     if localised.pairs.triplets is not None or localised.pairs.detected:
         made.append(score_sweep(localised, analysis=analysis))
@@ -71,16 +71,19 @@ def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep,
 def nms_sweep(
     localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Suppress pairs that overlap with better ones, at several thresholds of overlap.
+    """Return the metrics after non-maximum suppression (NMS) of pairs at several overlap thresholds.
 
-    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``).
-    Pairs from triplets: triplets of one verb and object suppress each other, and the pairs of the remaining triplets
-    remain; mAP is that of the option ``strict.nms``. Pairs of a file of their own suppress each other within an object,
-    by the scores of their detection (without scores, the first ones stay).
-    ``thresholds`` are 0 to 1; ``analysis`` is of triplets of the same model, for their mAP.
+    The overlap is human IoU * sqrt(object IoU), as in CDN (protocols.md 2.2, ``shoe.scoring.matching.repeats``). If the
+    pairs come from triplets, NMS is applied to triplets of equal verb and object, and the pairs of the remaining
+    triplets remain; mAP is then that of the option ``strict.nms``. Pairs from a separate file are compared with pairs
+    of equal object label, ranked by detection score, or in file order without scores.
+
+    Args:
+        thresholds: maximum overlaps, 0 to 1.
+        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
 
     Raises:
-        OptionError: for a threshold out of range.
+        OptionError: if a threshold is out of range.
     """
     for threshold in thresholds:
         if not 0 <= threshold <= 1:
@@ -96,21 +99,24 @@ def nms_sweep(
 def score_sweep(
     localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
-    """Keep pairs whose score reaches a threshold, at several thresholds.
+    """Return the metrics of the pairs whose score is at least each threshold.
 
-    Pairs of a file of their own, and their triplets, stay by the lower score of their two detections. Triplets alone do
-    not separate detection from interaction, so they stay by their whole score, and pairs with them.
+    The score of a pair from a separate file is the lower detection score of its two boxes; a triplet has the score of
+    its pair. If pairs come from triplets, detection scores are unknown: the score of a triplet is its confidence, and a
+    pair remains if one of its triplets remains.
 
-    ``analysis`` is of triplets of the same model, for their mAP.
+    Args:
+        thresholds: minimum scores.
+        analysis: error analysis of the model's triplets, for mAP; None for no mAP.
 
     Raises:
-        InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.
+        InputError: if pairs from a separate file have no detection scores, or do not contain the pair of a triplet.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
         return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
     if not pairs.detected:
-        found, expected = "pairs without scores of detection", "h_score and o_score of each pair"
+        found, expected = "pairs without detection scores", "h_score and o_score for each pair"
         raise InputError("pairs", found=found, expected=expected)
 
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
@@ -120,7 +126,7 @@ def score_sweep(
         lost = rows[pair[rows] < 0]
         if len(lost):
             record = triplet_name((table.images, table.image.astype(np.int64)), int(lost[0]))
-            found, expected = "no pair with exactly its boxes and object", "all pairs of the triplets"
+            found, expected = "no pair with exactly the same boxes and object", "the pairs of all triplets"
             raise InputError("pairs", record=record, found=found, expected=expected)
         return _from(np.append(pairs.table.score, np.nan)[pair])
 
@@ -132,7 +138,7 @@ def _from(score: Floats) -> Callable[[float], Mask]:
 
 
 Thinned = Callable[[Interactions], Callable[[float], Mask]]
-"""Prepares a table, and then tells (n,) which of its rows stay at a threshold."""
+"""Function that prepares a table, and returns a function from a threshold to the (n,) mask of the rows that remain."""
 
 
 def _sweep(
@@ -146,8 +152,7 @@ def _sweep(
     means_of = None if analysis is None else _means_of_some(analysis)
     points = []
     for threshold in thresholds:
-        mask = kept(threshold)
-        rows = np.flatnonzero(mask)
+        rows = np.flatnonzero(mask := kept(threshold))
         first = np.full(len(pairs.table), -1, np.int64)  # row that is left of each pair, -1 if none is
         of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
         first[of_row[::-1]] = rows[::-1]  # what is written last stays
@@ -159,15 +164,17 @@ def _sweep(
 
 
 def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
-    """Prepare to score some rows of the predictions; the ground truth of each does not depend on the others."""
+    """Return a function that computes the mean AP from the predictions in an (n,) mask of rows.
+
+    Each prediction keeps its ground truth, because this does not depend on the other predictions.
+    """
     scope, types = analysis.scope, analysis.assigned.types
     right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
     truth = analysis.assigned.target[right]
 
     def means(kept_rows: Mask) -> Means:
         kept = kept_rows[scope.prediction]
-        left = kept[right]
-        found_by = scope.best_of(right[left], truth[left])
+        found_by = scope.best_of(right[kept[right]], truth[kept[right]])
         return analysis.means_after(replace(before_fixes(found_by, len(kept)), kept=kept))
 
     return means

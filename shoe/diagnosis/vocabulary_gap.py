@@ -1,16 +1,17 @@
-"""The vocabulary gap: the mAP that strict scoring loses to other words for the right thing, confusion by confusion.
+"""The vocabulary gap: mAP that is lost because predictions use other words than the classes, per pair of words.
 
-Strict mAP and SHOE-mAP differ in more than words: matching, half-right triplets, false positives, interpolation, ties.
-So SHOE-mAP is compared with itself: with similarity 1 for exact matches of words and 0 for all others, and under the
-map. That gain has three parts, which add up to it:
+Strict mAP and SHOE-mAP differ not only in words, but also in matching, half-right triplets, false positives,
+interpolation and ties. Therefore SHOE-mAP is computed twice: with similarity 1 for exact matches of words and 0 for all
+other words, and with the similarity map. The difference is the gain, which is the sum of three parts:
 
-- matching: the map matches other pairs of a prediction and a ground truth; still only exact matches get credit;
-- false positives: under the map, more unmatched predictions resemble a class and count as its false positives;
-- credit: under the map, matches get credit for the meaning of their words.
+- matching: with the map, predictions are matched with other ground truths, but only exact matches get credit;
+- false positives: with the map, more unmatched predictions resemble a class, and count as false positives of the class;
+- credit: with the map, matches get credit for the meaning of their words.
 
-The credit is divided among the matches, and between the verb and the object of each by what either adds to its
-similarity; where raters compared whole interactions, equally over the words that are not the class's own. A *confusion*
-is a predicted word for a class's word. Its share is that of its matches; the shares of all confusions add up to 1.
+The credit is divided among the matches. The credit of a match is divided between verb and object, in proportion to
+their contributions to the similarity of the match. If the map rates whole interactions, the credit is divided equally
+between the words that differ from the class. A *confusion* is a word of a class and the word predicted instead; the
+gain of a confusion is the sum over its matches.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.core.arrays import Floats, Indices, Ints, Mask, random_numbers, stable_order
-from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, converted, iou
+from shoe.core.boxes import CommonCoordinates, Coordinates, Overlap, convert_boxes, iou
 from shoe.core.documents import Box, Count, Document, Fraction, Gain
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
@@ -38,30 +39,31 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Origin, Overlaps, Task
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import WordNetSimilarity, combine
+from shoe.similarity.table import SimilarityTable
 
-# What an oracle leaves, as tables: ground truths that still count, predictions with their new words and boxes.
-#
-# A strict oracle makes a true positive of an error by giving it the class and the boxes of a ground truth. Written into
-# a
-# table, that can be scored by any measure.
+# A strict oracle turns an error into a true positive: the prediction gets the class and the boxes of a ground truth.
+# Written into a table, the corrected predictions can be scored by any metric.
 
 Column = TypeVar("Column", bound=NDArray[Any])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tables:
-    """The part of both tables that a diagnosis looks at; p predictions, t ground truths.
+    """The p predictions and t ground truths that take part in a diagnosis.
 
-    All boxes are continuous edges, so that a ground truth's can stand in a prediction's row whatever the coordinates of
-    the two files. The vocabularies of the predictions end with the labels of the dataset that they lack.
+    All boxes are converted to continuous edges, so that boxes of a ground truth can be copied into a prediction even if
+    the box conventions of the two files differ. The vocabularies of the predictions are extended by the labels of the
+    dataset that are missing in them.
 
     Attributes:
-        whole: the tables as they were read.
-        prediction: (p,) the row of each prediction in the whole table, ascending.
-        truth: (t,) the same of each ground truth.
-        row: (p,) the row, in ``task``, of each prediction of the diagnosis' scope. Ground truths are in its order.
-        verb, object: word of each of the dataset's verbs and objects in the predictions' vocabularies.
-        found_by: (t,) index in the scope of the true positive before any fix; -1 where there is none.
+        whole: complete tables, as read from the files.
+        task: tables with only the rows that take part.
+        prediction: (p,) row of each prediction in the complete table, ascending.
+        truth: (t,) row of each ground truth in the complete table.
+        row: (p,) row in ``task`` of each prediction in the scope of the diagnosis. Ground truths have the same order in
+            ``task`` and in the scope.
+        verb, object: index of each dataset verb and object in the vocabularies of the predictions.
+        found_by: (t,) scope index of each ground truth's true positive before any fix, or -1 without one.
     """
 
     whole: Task
@@ -74,40 +76,30 @@ class Tables:
     found_by: Indices
 
     @classmethod
-    def of(cls, analysis: ErrorAnalysis) -> Tables:
-        """Take from the tables the rows that take part in an analysis."""
+    def from_analysis(cls, analysis: ErrorAnalysis) -> Tables:
+        """Return the predictions and ground truths that take part in an error analysis."""
         scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
         row = np.empty(len(order), np.int64)
         row[order] = np.arange(len(order))
-        predictions = _edges(whole.predictions.select(scope.prediction[order]))
+        prediction = scope.prediction[order]
+        predictions = _edges(whole.predictions.select(prediction))
         truths = _edges(whole.truth.interactions.select(scope.truth))
         verbs, verb = _extended(predictions.verbs, whole.truth.classes.verbs)
         objects, object_ = _extended(predictions.objects, whole.truth.classes.objects)
         predictions = replace(predictions, verbs=verbs, objects=objects)
-        return cls(
-            whole=whole,
-            task=Task(
-                predictions,
-                replace(whole.truth, interactions=truths),
-                Origin(whole, scope.prediction[order], scope.truth, CommonCoordinates.EDGES),
-            ),
-            prediction=scope.prediction[order],
-            truth=scope.truth,
-            row=row,
-            verb=verb,
-            object=object_,
-            found_by=analysis.assigned.found_by,
-        )
+        origin = Origin(whole, prediction, scope.truth, CommonCoordinates.EDGES)
+        task = Task(predictions, replace(whole.truth, interactions=truths), origin)
+        return cls(whole, task, prediction, scope.truth, row, verb, object_, analysis.assigned.found_by)
 
-    def kept(self, state: State) -> Mask:
-        """Return (p,) which predictions of ``task`` a state keeps."""
+    def remaining(self, state: State) -> Mask:
+        """Return the (p,) mask of the predictions of ``task`` that are not removed in a state."""
         kept = np.zeros(len(self.row), bool)
         kept[self.row[state.kept]] = True
         return kept
 
     def after(self, state: State) -> Task:
-        """Write a state into tables; only the boxes of fixed predictions need to be compared anew."""
+        """Return the tables after the fixes of a state. Overlaps are reused except for predictions with new boxes."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
         here = np.arange(len(predictions))
         fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
@@ -121,7 +113,7 @@ class Tables:
                 verb=_with(predictions.verb, rows, self.verb[truths.verb[fixed]]),
                 object=_with(predictions.object, rows, self.object[truths.object[fixed]]),
             )
-        kept, truth = self.kept(state), self.task.truth
+        kept, truth = self.remaining(state), self.task.truth
         return Task(
             predictions if kept.all() else predictions.select(kept),
             truth if state.counted.all() else replace(truth, interactions=truths.select(state.counted)),
@@ -136,7 +128,7 @@ def _with(column: Column, rows: Indices, values: Column) -> Column:
 
 
 def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """Return a vocabulary with all labels of a dataset, and the index of each label in it."""
+    """Return ``words`` extended by the labels that are missing, and the index of each label in the result."""
     index = {word: number for number, word in enumerate(words)}
     of_label = [index.setdefault(label, len(index)) for label in labels]
     return tuple(index), np.array(of_label, np.int32)
@@ -146,20 +138,20 @@ def _edges(table: Interactions) -> Interactions:
     of = table.triplet_coordinates
     return replace(
         table,
-        human_boxes=converted(table.human_boxes, of, CommonCoordinates.EDGES),
-        object_boxes=converted(table.object_boxes, of, CommonCoordinates.EDGES),
+        human_boxes=convert_boxes(table.human_boxes, of, CommonCoordinates.EDGES),
+        object_boxes=convert_boxes(table.object_boxes, of, CommonCoordinates.EDGES),
         coordinates=np.full_like(table.coordinates, Coordinates.CONTINUOUS),
     )
 
 
 class SharedLists:
-    """Means of many entries that share most classes' lists: each different list is ranked once."""
+    """Cache of the average precision of classes, for sets of entries in which most classes have equal ranked lists."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int, bytes], float] = {}
 
     def means(self, entries: Entries) -> Means:
-        """Return mean average precision, as ``entries.means()`` does where classes with ground truth are averaged."""
+        """Return the same means as ``entries.means()``; AP is computed only for ranked lists that are not cached."""
         truths, order = entries.truths, stable_order(entries.category)
         ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
         score, credit = entries.score[order], entries.credit[order]
@@ -179,32 +171,32 @@ class SharedLists:
         return Means(*(mean_over(ap, part) for part in parts))
 
 
-# Which match explains how much of the SHOE-mAP that a map adds to exact matches of words: integrated gradients.
+# Attribution of the SHOE-mAP gain to single matches by integrated gradients (Aumann-Shapley cost sharing).
 #
-# All similarities grow together, in a straight line, from those of exact matches to the map's, and each match is given
-# what its own growth adds to the area under its class's curve on the way (Aumann and Shapley's rule of sharing a cost).
-# So the shares of all add up to the whole, matches that play the same part have the same share, and one whose
-# similarity
-# does not grow has none. Scores stay, and with them the order of a class's entries.
+# All similarities increase linearly from their exact-match values to their values in the map. The gain of a match is
+# the integral of the derivative of the AP of its class with respect to the similarity of the match. Therefore the gains
+# of all matches add up to the total, equivalent matches have equal gains, and a match whose similarity does not
+# increase has no gain. Scores, and therefore rankings, do not change on the path.
 
 _STEPS = 4
-"""Points of the way at which the gradient is taken: it is linear but for where an envelope changes hands."""
+"""Number of points on the path at which the gradient is evaluated. The gradient is linear in the position on the path,
+except at points where the envelope changes."""
 _ORDERS = 32
 _NUMBERS = 1 << 19
-"""Numbers in a work array at most, where orders of ties are drawn: 4 MB."""
+"""Maximum size of a work array of sampled tie orders: 2^19 float64 numbers, 4 MB."""
 
 
 def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
-    """Return the gain of each match in SHOE-mAP between two sets of similarities.
+    """Return the part of a gain in SHOE-mAP that is due to each match, when similarities of matches increase.
 
     Args:
-        scorer: of the predictions; under rules with a grid of recalls, shares are those of all points of the curve.
-        matches: matches of t ground truths, with the similarities at the end.
-        start: (t,) the similarities at the start, none above that at the end.
+        scorer: scorer of the predictions. For interpolation on a recall grid, gains are those of all-point AP.
+        matches: matches of the t ground truths, with the final similarities.
+        start: (t,) initial similarities of the matches, at most the final similarities.
 
     Returns:
-        (t,) gains; their sum is the difference up to the error of the integral, and of the orders of ties that are
-        drawn.
+        (t,) gain per match. The sum of the gains equals the increase in SHOE-mAP, except for the errors of numerical
+        integration and of sampled tie orders.
     """
     gains = np.zeros(len(start))
     truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
@@ -219,12 +211,17 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
             rank = _ranks(scorer, own, matches, matches.unmatched[false[of_false[k] : of_false[k + 1]]], k)
             slope = gradients(rank, start[own], matches.sigma[own], int(scorer.truths[k]), scorer.options.ap)
             gains[own] = (matches.sigma[own] - start[own]) * slope
-    total: Floats = gains / max(1, scorer.in_mean.sum())
-    return total
+    return np.asarray(gains / max(1, scorer.in_mean.sum()))
 
 
 def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
-    """Return (orders, m) ranks of a class's matches among its entries; several orders where scores tie."""
+    """Return the (orders, m) ranks of the m matches of a class in its ranking, for several orders if scores are tied.
+
+    Args:
+        truth: (m,) matched ground truths of the class.
+        false: rows of the false positives of the class.
+        number: index of the class, which seeds the random orders of tied entries.
+    """
     rows = np.concatenate([matches.prediction[truth], false])
     score = scorer.task.predictions.score[rows]
     ascending = np.sort(score)
@@ -232,8 +229,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
     equal = len(rows) - np.searchsorted(ascending, score, "left") - above
     m = len(truth)
     if equal[:m].max() == 1:
-        certain: Floats = above[None, :m] + 1.0
-        return certain
+        return np.asarray(above[None, :m] + 1.0)
     if scorer.options.ties is Ties.INPUT:
         image = np.concatenate([scorer.truth_image[truth], scorer.task.image[false]])
         row = np.concatenate([truth, len(scorer.hoi) + false])
@@ -248,44 +244,41 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
 
 
 def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
-    """Return the derivative of average precision with respect to each credit, averaged over orders and a straight path.
+    """Return the mean derivative of the average precision (AP) of a class with respect to the credit of each match.
+
+    Derivatives are averaged over the rankings in ``rank``, and over the straight line from ``start`` to ``end``.
 
     Args:
-        rank: (orders, m) 1-based ranks of a class's matches in its ranking.
-        start: (m,) their credits at the start of the path.
-        end: (m,) their credits at its end.
-        truths: ground truths of the class.
-        interpolation: ``TRAPEZOID``, the curve itself; by any other rule, its envelope.
+        rank: (orders, m) 1-based ranks of the m matches of the class, for each order of tied entries.
+        start, end: (m,) credit of each match at the start and at the end of the line.
+        truths: number of ground truths of the class.
+        interpolation: interpolation rule of AP. All rules except ``TRAPEZOID`` are replaced by ``ALL_POINTS``.
 
     Returns:
-        (m,) mean derivatives of AP (``TRAPEZOID`` or ``ALL_POINTS``).
+        (m,) mean derivatives.
     """
     order = np.argsort(rank, axis=1)
     ranks = np.take_along_axis(rank, order, axis=1)
-    steps = (np.arange(_STEPS) + 0.5)[:, None] / _STEPS
-    credit = (start + steps * (end - start))[:, order]
+    credit = (start + (np.arange(_STEPS) + 0.5)[:, None] / _STEPS * (end - start))[:, order]
     slopes = (_of_curve if interpolation is Interpolation.TRAPEZOID else _of_envelope)(ranks, credit)
     by_rank = slopes.mean(axis=0) / (truths + EPSILON)
     found = np.empty_like(by_rank)
     np.put_along_axis(found, order, by_rank, axis=1)
-    mean: Floats = found.mean(axis=0)
-    return mean
+    return np.asarray(found.mean(axis=0))
 
 
 def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
-    """Return (steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
+    """Return the (steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
 
-    Args:
-        ranks: (orders, m) ascending.
-        credit: (steps, orders, m) of the entries at these ranks.
+    ``ranks`` are (orders, m) and ascending; ``credit`` is the (steps, orders, m) credit of the entries at these ranks.
     """
     m = ranks.shape[1]
     backwards = (np.cumsum(credit, axis=2) / (ranks + EPSILON))[:, :, ::-1]
     envelope = np.maximum.accumulate(backwards, axis=2)
-    # The entry, at this rank or after it, whose precision is the envelope's.
+    # Index of the entry at or after this rank whose precision is the envelope.
     peak = np.maximum.accumulate(np.where(backwards == envelope, np.arange(m), 0), axis=2)
     peak, envelope = m - 1 - peak[:, :, ::-1], envelope[:, :, ::-1]
-    # A credit counts in the recall that it adds, and in the precision of every entry whose peak it stands before.
+    # A credit adds recall, and raises the precision of every entry whose peak is at or after its rank.
     weight = credit / np.take_along_axis(np.broadcast_to(ranks + EPSILON, peak.shape), peak, axis=2)
     row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
     onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
@@ -293,40 +286,40 @@ def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
 
 
 def _of_curve(ranks: Floats, credit: Floats) -> Floats:
-    """Return the same for the area under the straight lines between the points of the curve."""
-    # Precision at an entry and at the one before it, each half; the first entry's counts for both.
+    """Return derivatives as ``_of_envelope`` does, but of the area under the linearly interpolated curve."""
+    # Weights of the precision at an entry and at the previous entry: one half each, but 1 for the first entry.
     first = ranks == 1
     here = np.where(first, 1, 0.5) / (ranks + EPSILON)
     before = np.where(first, 0, 0.5) / (np.maximum(ranks - 1, 1) + EPSILON)
     found = np.cumsum(credit, axis=2)
     height = found * here + (found - credit) * before
-    # A credit counts in the recall that it adds, in its own precision, and in both of every entry after it.
+    # A credit adds recall, and raises the precision at its own entry and at every later entry.
     return height + _from_here_on(credit * (here + before)) - credit * before
 
 
 def _from_here_on(values: Floats) -> Floats:
-    """Return the sum of each value and those after it."""
     return np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
 
 
 MOST = 50
-"""Confusions that are listed."""
+"""Default maximum number of confusions listed."""
 _EXAMPLES = 3
 _NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 class ConfusionExample(Document, frozen=True):
-    """A match: a ground truth and the prediction that it was matched with.
+    """Match of a ground truth and a prediction, as an example of a confusion.
 
     Attributes:
-        image: its name.
-        truth, prediction: their rows.
-        true_human_box, true_object_box, human_box, object_box: as their files have them.
-        verb, object: their words.
-        similarity: of the two triplets, sigma, 0..1.
-        score: of the prediction.
-        iou: pair IoU.
-        gain: what this match alone has of the credit.
+        image: image name.
+        truth, prediction: row of the ground truth, and row of the prediction, in their files.
+        true_human_box, true_object_box: boxes of the ground truth, as in the annotation file.
+        human_box, object_box: boxes of the prediction, as in the prediction file.
+        verb, object: verb (or object) of the class, and predicted verb (or object).
+        similarity: similarity of the two triplets, 0..1.
+        score: confidence score of the prediction.
+        iou: pair IoU, the smaller of human IoU and object IoU.
+        gain: increase of mAP (0..1) from the credit of this match.
     """
 
     image: str
@@ -345,15 +338,15 @@ class ConfusionExample(Document, frozen=True):
 
 
 class Confusion(Document, frozen=True):
-    """One word predicted for another.
+    """Confusion: word of a class, and the different word that was predicted.
 
     Attributes:
         part: "verb" or "object".
-        word: which.
-        matches: in how many matches.
-        gain: what it has of the credit, in mAP (0..1).
-        share: the same as a share of the credit.
-        examples: the matches that gain most.
+        word: word of the class and predicted word.
+        matches: number of matches with this confusion.
+        gain: part of the credit that is due to this confusion, in mAP (0..1).
+        share: ``gain`` as a fraction of the total credit.
+        examples: matches with the largest gains.
     """
 
     part: Part
@@ -365,17 +358,18 @@ class Confusion(Document, frozen=True):
 
 
 class VocabularyGap(Document, frozen=True):
-    """The gain and what explains it; all figures are SHOE-mAP, fractions 0..1, or differences of it.
+    """Gain of SHOE-mAP over exact word matching, and its causes. All values are SHOE-mAP (0..1) or differences of it.
 
     Attributes:
-        gain: what the map adds to exact matches.
-        exact_map: if only a label's own word counts.
-        identity_map: if words for the label's very sense count too (``similarity=identity``).
-        map: under the map.
-        matching, false_positives, credit: the parts of the gain ``map - exact_map``.
-        verb_credit, object_credit: the parts of the credit.
-        confusions: those with the largest gains, the largest first.
-        further, further_gain: number of other confusions, and what they have of the credit together.
+        gain: gain of the similarity map over exact matching, ``map - exact_map``.
+        exact_map: SHOE-mAP if only the words of the classes count.
+        identity_map: SHOE-mAP if synonyms with the sense of the class count, too (``similarity=identity``).
+        map: SHOE-mAP with the similarity map.
+        matching, false_positives, credit: parts of the gain due to other matches, to more false positives, and to the
+            credit for similar words. The sum of the three parts is the gain.
+        verb_credit, object_credit: parts of the credit due to verbs and to objects.
+        confusions: confusions with the largest gains, in descending order.
+        further, further_gain: number of confusions not listed, and their total gain.
     """
 
     gain: Gain
@@ -400,35 +394,37 @@ def vocabulary_gap(
     words: tuple[PredictedWords, PredictedWords],
     most: int = MOST,
 ) -> VocabularyGap:
-    """Explain the gain.
+    """Return the gain of a similarity map over exact matching, divided into its causes.
 
-    At least one class has ground truth. ``scorer`` uses the map, ``matches`` are its matches for SHOE-mAP, and
-    ``lists`` are its ranked lists; ``most`` confusions are listed.
+    Args:
+        tables: predictions and ground truths of the diagnosis, with at least one ground truth.
+        scorer: scorer with the similarity map.
+        matches: matches of ``scorer`` for SHOE-mAP.
+        lists: cache of the average precision of classes.
+        words: predicted verbs and predicted objects.
+        most: maximum number of confusions in the result.
     """
 
     def map_of(scorer: Scorer, matches: Matches) -> float:
         return lists.means(scorer.entries(matches)).map or 0.0
 
-    # What repeats another prediction is no matter of credit: the map says it, or words of no class would be all one.
+    # Duplicates (`near`) are those of the map, because exact matching would treat all words outside the classes as
+    # equal.
     exact = Scorer(scorer.task, exact_matches(scorer.task, scorer.similarities), scorer.options, scorer.near)
     options = scorer.options
     if options.compare == "interactions":
         options = replace(options, compare="components", combine="geometric")
-    identity = scorer.under(HoiSimilarity.of(scorer.task, WordNetSimilarity("identity"), options))
-    start = _sigma(exact, matches)
-    alone = Scorer(scorer.task, exact.similarities, scorer.options, _NOTHING)
-    other = alone.match(matches.unmatched).false_positive_of
-    ladder = [
-        map_of(exact, exact.match(exact.map_rows)),
-        map_of(exact, replace(matches, sigma=start, false_positive_of=other)),
-        map_of(exact, replace(matches, sigma=start)),
-        map_of(scorer, matches),
-    ]
+    identity = scorer.under(HoiSimilarity.from_task(scorer.task, WordNetSimilarity("identity"), options))
+    truth = np.flatnonzero(matches.prediction >= 0)
+    rows, predicted, start = matches.prediction[truth], scorer.task.predictions, np.zeros(len(matches.sigma))
+    start[truth] = exact.similarities.sigma(exact.hoi[truth], predicted.verb[rows], predicted.object[rows])
+    other = Scorer(scorer.task, exact.similarities, scorer.options, _NOTHING).match(matches.unmatched).false_positive_of
+    exactly = replace(matches, sigma=start)
+    steps = exact.match(exact.map_rows), replace(exactly, false_positive_of=other), exactly
+    ladder = [*(map_of(exact, step) for step in steps), map_of(scorer, matches)]
     matching, false_positives, credit = np.diff(ladder).tolist()
-
     gains = shares_of(scorer, matches, start)
-    # All confusions bear the error of the integral and of drawn orders of ties: about a thousandth.
-    gains *= max(credit, 0.0) / (gains.sum() or 1.0)
+    gains *= max(credit, 0.0) / (gains.sum() or 1.0)  # integration and sampled tie orders leave an error of about 0.1 %
     parts = _gains_by_word(scorer, exact.similarities, matches, words, gains)
     verb_credit, object_credit = (float(part.gain.sum()) for part in parts)
     ranked = sorted(
@@ -467,42 +463,32 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return similarities of 1 for exact matches of words, else 0; of whole interactions both words must match."""
+    """Return a copy of ``similarities`` in which the similarity is 1 for equal words and 0 for different words.
+
+    If the map rates whole interactions, the similarity of an interaction is 1 if both verb and object are equal.
+    """
     classes = task.truth.classes
-    values = []
-    for row, label, of_word in (
-        (similarities.verb_row, classes.verb, task.verb_label),
-        (similarities.object_row, classes.object, task.object_label),
-    ):
+
+    def exact(table: SimilarityTable, row: Indices, label: Ints, of_word: Ints) -> SimilarityTable:
         of_row = np.zeros(row.max() + 1, np.int64)
         of_row[row] = label
-        values.append((of_row[:, None] == of_word).astype(np.float64))
-    return replace(
-        similarities,
-        verbs=replace(similarities.verbs, values=values[0]),
-        objects=replace(similarities.objects, values=values[1]),
-        how=similarities.how if similarities.whole is None else "geometric",
-        whole=None,
-    )
+        return replace(table, values=(of_row[:, None] == of_word).astype(np.float64))
 
-
-def _sigma(scorer: Scorer, matches: Matches) -> Floats:
-    """Return (t,) similarities of matches under a scorer that might have made other matches."""
-    truth = np.flatnonzero(matches.prediction >= 0)
-    rows, words = matches.prediction[truth], scorer.task.predictions
-    sigma = np.zeros(len(matches.sigma))
-    sigma[truth] = scorer.similarities.sigma(scorer.hoi[truth], words.verb[rows], words.object[rows])
-    return sigma
+    verbs = exact(similarities.verbs, similarities.verb_row, classes.verb, task.verb_label)
+    objects = exact(similarities.objects, similarities.object_row, classes.object, task.object_label)
+    how = similarities.how if similarities.whole is None else "geometric"
+    return replace(similarities, verbs=verbs, objects=objects, how=how, whole=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GainsByWord:
-    """The h matches whose verb, or object, is credited.
+    """Gains of the h matches that get credit for a similar verb (or object).
 
     Attributes:
-        truth: (h,) the match's ground truth.
-        cell: (h,) row and column of the confusion in the words' table, as one number, ascending.
-        gain: (h,) what the match has by this word, descending within a confusion.
+        words: predicted verbs (or objects).
+        truth: (h,) ground truth of each match.
+        cell: (h,) flat index of the confusion (word of the class, predicted word) in the table of ``words``, ascending.
+        gain: (h,) gain of the match due to this confusion, descending within a confusion.
     """
 
     words: PredictedWords
@@ -511,7 +497,6 @@ class _GainsByWord:
     gain: Floats
 
     def totals(self) -> list[tuple[int, float]]:
-        """Sum the gains of each confusion."""
         cells = np.flatnonzero(np.bincount(self.cell))
         return list(zip(cells.tolist(), np.bincount(self.cell, self.gain)[cells].tolist(), strict=True))
 
@@ -519,27 +504,31 @@ class _GainsByWord:
 def _gains_by_word(
     scorer: Scorer, exact: HoiSimilarity, matches: Matches, words: tuple[PredictedWords, PredictedWords], gains: Floats
 ) -> list[_GainsByWord]:
-    """Divide the gain of each match between its verb and object, by what each adds to the similarity."""
+    """Return the gains of matches due to verbs and due to objects.
+
+    The gain of a match is divided in proportion to the contributions of verb and object to its similarity. ``exact``
+    are the similarities for exact matches of words, and ``gains`` the (t,) gains of the matches of the ground truths.
+    """
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]
-    cells = [(part.row[hoi], part.of(scorer.task.predictions)[rows]) for part in words]
+    cells = [(part.row[hoi], part.relations_of(scorer.task.predictions)[rows]) for part in words]
     before = [of_part.values[at] for of_part, at in zip((exact.verbs, exact.objects), cells, strict=True)]
     if scorer.similarities.whole is None:
         after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
     else:
         after = [np.ones(len(truth))] * 2
-    # What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley).
+    # Shapley value of verb and object: mean of the increase if the word changes first and if it changes last.
     sigma = partial(combine, how=exact.how, weight=exact.weight)
     none, both = sigma(*before), sigma(*after)
     verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
     growth = (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
-    made = []
+    by_word = []
     for part, (row, word), own in zip(words, cells, growth, strict=True):
         cell, gain = row * len(part.words) + word, gains[truth] * own / (growth[0] + growth[1])
         order = np.lexsort((-gain, cell))
         order = order[gain[order] > 0]
-        made.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
-    return made
+        by_word.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
+    return by_word
 
 
 def _example(
@@ -549,7 +538,7 @@ def _example(
     truths, predictions = task.truth.interactions, task.predictions
     at, by = slice(truth, truth + 1), slice(row, row + 1)
     hoi = int(task.truth.classes.of[truths.verb[truth], truths.object[truth]])
-    verb, object_ = (part.pair(int(part.row[hoi]), int(part.of(predictions)[row])) for part in words)
+    verb, object_ = (part.pair(int(part.row[hoi]), int(part.relations_of(predictions)[row])) for part in words)
     human = iou(truths.human_boxes[at], predictions.human_boxes[by], Overlap.CONTINUOUS)
     thing = iou(truths.object_boxes[at], predictions.object_boxes[by], Overlap.CONTINUOUS)
     source, source_row = tables.whole.predictions, int(tables.prediction[row])

@@ -8,16 +8,16 @@ import re
 from shoe.core.errors import OptionError, quote
 from shoe.engines.base import SERIAL, Engine
 
-HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
+HELP = "serial, processes[:N], ray (cluster at RAY_ADDRESS or a new local cluster), ray:HOST:PORT, ray://HOST:PORT."
 _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Return the engine with a name, as :data:`HELP` lists them; nothing is started yet.
+    """Return the engine of a name such as "processes:4" (names: :data:`HELP`); nothing is started yet.
 
     Raises:
         OptionError: for an unknown engine.
-        MissingExtraError: if Ray is requested, and not installed.
+        MissingExtraError: if Ray is requested but not installed.
     """
     name, colon, argument = text.partition(":")
     if name == "serial" and not colon:

@@ -15,29 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Mask
-from shoe.core.errors import InputError, OptionError, ShoeError, many, quote
-from shoe.lexicon.store import Lexicon, lexicon, using
+from shoe.core.errors import InputError, OptionError, ShoeError, pluralize, quote
+from shoe.lexicon.store import Lexicon, lexicon, use_lexicon
 
 S = TypeVar("S")
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 Work = Callable[[S, K], R]
 """Function of the shared data and one key, at module level, so that workers can import it. It may be called twice for a
-key, so it must write the same each time."""
+key, so it must write the same output each time."""
 
 DEATHS = 3
-"""Number of workers that may die while they work on the same key, until the run ends with an error."""
+"""Number of workers that die while they work on the same key, after which the run ends with an error."""
 
 
 class Engine(Protocol):
-    """Executor that applies a function to many keys."""
+    """Interface of executors that apply a function to many keys."""
 
     name: str
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """Yield each key with the result of ``work(shared, key)``, once and in any order.
 
-        An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are repeated.
+        An exception in ``work`` is raised here and ends the iteration. If a worker dies, its keys are processed again.
 
         Args:
             work: function to call.
@@ -50,12 +50,12 @@ class Engine(Protocol):
 
 
 class Serial:
-    """Engine that works on one key after the other in this process."""
+    """Engine that processes one key after the other in this process."""
 
     name = "serial"
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """See :meth:`shoe.engines.base.Engine.map`."""
+        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
         for key in keys:
             yield key, work(shared, key)
 
@@ -64,10 +64,9 @@ SERIAL = Serial()
 
 
 def repeated_deaths(keys: int, why: str) -> ShoeError:
-    """Return the error for workers that die repeatedly while ``keys`` keys are not done."""
-    return ShoeError(
-        f"{DEATHS} workers died one after the other ({why}), {many(keys, 'piece')} of work undone: is there memory?"
-    )
+    """Return the error for workers that die repeatedly while ``keys`` keys are unfinished."""
+    unfinished = f"{pluralize(keys, 'piece')} of work unfinished"
+    return ShoeError(f"{DEATHS} workers died one after the other ({why}), {unfinished}: check the available memory")
 
 
 MOST = 100_000
@@ -75,7 +74,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of ``count`` parts of a job, numbered from 1; the hash of an item's content decides on its part."""
+    """One of ``count`` parts of a job, numbered from 1; the hash of an item's content decides which part it is in."""
 
     number: int
     count: int
@@ -87,7 +86,7 @@ class Shard:
         number, count = (int(match[1]), int(match[2])) if match else (0, 0)
         if not 1 <= number <= count <= MOST:
             raise OptionError(
-                f"--shard: found {quote(text)}, expected one part of several, as 3/16 (1/16 is the first)"
+                f"--shard: found {quote(text)}, expected one part of several, such as 3/16 (1/16 is the first)"
             )
         return cls(number, count)
 
@@ -100,12 +99,12 @@ class Shard:
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
-        """Return (n,) whether an item with one of (n,) content hashes belongs to this shard."""
+        """Return (n,) whether each item belongs to this shard, from the (n,) hashes of the items' contents."""
         mask: Mask = hashes % np.uint64(self.count) == np.uint64(self.number - 1)
         return mask
 
     def holds_one(self, digest: bytes) -> bool:
-        """Return whether the item with a content digest belongs to this shard."""
+        """Return whether the item whose content has this digest belongs to this shard."""
         return int.from_bytes(digest[:8], "big") % self.count == self.number - 1
 
 
@@ -120,7 +119,7 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[S, K, R]):
-    """Function, shared data and active lexicon, as they are sent to every worker.
+    """Function, shared data and active lexicon that every worker receives.
 
     Attributes:
         work: function of the shared data and a key.
@@ -133,8 +132,8 @@ class Job(Generic[S, K, R]):
     lexicon: Lexicon = field(default_factory=lexicon)
 
     def do(self, key: K) -> R:
-        """Return the result of the work for a key."""
-        with using(self.lexicon):
+        """Return ``work(shared, key)``, computed with the lexicon of the job."""
+        with use_lexicon(self.lexicon):
             return self.work(self.shared, key)
 
 
@@ -159,8 +158,8 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
         file.write(start.to_bytes(8, "little"))
         file.flush()
     except OSError as error:
-        found, expected = error.strerror or str(error), "room for what workers share"
-        raise InputError(gettempdir(), found=found, expected=expected, hint="TMPDIR names another folder") from None
+        found, expected = error.strerror or str(error), "disk space for the shared data of workers"
+        raise InputError(gettempdir(), found=found, expected=expected, hint="set TMPDIR to another folder") from None
     return file
 
 

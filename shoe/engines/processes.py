@@ -1,4 +1,4 @@
-"""Engine ``processes``: worker processes on this machine, started for a job, that exit when their parent exits."""
+"""Engine ``processes``: worker processes on this machine, started for a job; they exit with their parent."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import IO, Any
 from shoe.engines.base import DEATHS, Job, K, R, S, Work, read_job, repeated_deaths, write_job
 
 _TASKS = 64
-"""Keys per process, after which a new process replaces it, to free memory that libraries do not release."""
+"""Number of keys per process; then a new process replaces it, to free memory that libraries do not release."""
 _SPAWN = get_context("spawn")
 
 
 class Processes:
-    """Engine with ``workers`` processes, started by "spawn" and replaced after a number of keys."""
+    """Engine with ``workers`` processes, started by "spawn" and replaced after ``_TASKS`` keys."""
 
     name = "processes"
 
@@ -30,7 +30,7 @@ class Processes:
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """See :meth:`shoe.engines.base.Engine.map`."""
+        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
         waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:
@@ -65,7 +65,7 @@ class Processes:
 
 
 class _Worker:
-    """A process that works on the last of ``sent`` keys, which is ``key``."""
+    """A worker process; ``key`` is the key it works on, and ``sent`` the number of keys sent to it so far."""
 
     def __init__(self, job: IO[bytes], key: Any) -> None:
         self.connection, child_end = _SPAWN.Pipe()

@@ -15,7 +15,7 @@ from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError
 from shoe.engines.base import DEATHS, Job, K, R, S, Work, repeated_deaths
-from shoe.engines.ray_connection import Connection, check_address, connected
+from shoe.engines.ray_connection import Connection, check_address, connect
 
 SILENCE = 30.0
 """Seconds without a heartbeat after which a worker exits."""
@@ -53,7 +53,7 @@ class Lease:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file or folder, as far as this machine knows."""
+    """Return whether a process has locked a file or folder; locks of other machines may be invisible."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -75,7 +75,7 @@ _POLL = 0.5
 class Ray:
     """Engine of Ray tasks with one core and one thread each; the shared data is put into Ray's object store once.
 
-    ``address`` is as for :func:`~shoe.engines.ray_connection.connected`.
+    ``address`` is as for :func:`~shoe.engines.ray_connection.connect`.
     """
 
     name = "ray"
@@ -90,8 +90,8 @@ class Ray:
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """See :meth:`shoe.engines.base.Engine.map`."""
-        with connected(self.address) as connection:
+        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
+        with connect(self.address) as connection:
             ray = connection.ray
             job = [ray.put(Job(work, shared))]  # in a list, because Ray would replace the reference by its value
             task = ray.remote(num_cpus=1, max_retries=DEATHS - 1)(_run).options(name=f"shoe {work.__name__}")
@@ -118,7 +118,7 @@ _latest: tuple[Any, Any] = None, None
 
 
 def _run(reference: list[Any], key: Hashable) -> Any:
-    """Return the result for a key. The worker process caches the latest job, because loading it takes time."""
+    """Return the result for a key. The worker process caches the latest job, because loading a job takes time."""
     global _latest
     if _latest[0] != reference[0]:
         import ray
@@ -147,13 +147,12 @@ class Cluster:
         resources = self.connection.ray.cluster_resources()
         gpus = resources.get("GPU", 0.0)
         if self.gpus > gpus:
-            expected = "as many for each worker"
-            raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected {expected}")
+            raise OptionError(f"--gpus {self.gpus:g}: found a cluster with {gpus:g} GPUs, expected at least that many")
         slots = gpus / self.gpus if is_local and self.gpus else resources.get("CPU", 0.0)
         return max(1, min(most, int(slots / self.models)))
 
     def start(self, kind: type[Any], *args: Any, is_local: bool = False, concurrency: int = 1) -> Any:
-        """Start a worker of a class on any machine, and return its Ray handle; Ray does not restart or retry it."""
+        """Start an object of class ``kind`` as a worker on any machine, and return its Ray handle, without restarts."""
         gpus = self.gpus if is_local else 0.0
         options = {"num_cpus": 0.0 if gpus else 1.0, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         actor = self.connection.ray.remote(max_restarts=0, max_task_retries=0, max_concurrency=concurrency, **options)

@@ -1,4 +1,4 @@
-"""Connection to a running Ray cluster, or to a new one on this machine.
+"""Connection to a running Ray cluster, or to a new cluster on this machine.
 
 A thread checks that the cluster answers: Ray itself would wait a minute or forever, and then exit the program.
 """
@@ -25,9 +25,9 @@ from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _CONNECT_TIMEOUT, _HEALTH_TIMEOUT = 10.0, 20.0
-"""Seconds for the machine of the head to accept a connection, and for the head to report its health."""
+"""Seconds allowed for the head's machine to accept a connection, and for the head to report its health."""
 _OWN_LOST_AFTER, _LOST_AFTER = 3.0, 20.0
-"""Seconds without an answer until a cluster counts as lost: one started here, which cannot come back, and others."""
+"""Seconds without an answer after which a cluster counts as lost: a cluster started here, and any other cluster."""
 _WATCH_PERIOD, _WATCH_TIMEOUT = 1.0, 5.0
 
 
@@ -35,7 +35,7 @@ class Connection:
     """Connection of this process to a Ray cluster; ``ray`` is the connected module."""
 
     def __init__(self, ray: Any, addresses: Mapping[str, str], lost_after: float) -> None:
-        """Watch the named addresses; after ``lost_after`` seconds without a connection the cluster counts as lost."""
+        """Watch ``addresses`` (by name); after ``lost_after`` seconds without a connection, the cluster is lost."""
         self.ray, self._addresses, self._lost_after = ray, addresses, lost_after
         self._missing, self._since, self._closed = "", 0.0, Event()
         if addresses:
@@ -47,7 +47,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the first part of the cluster that accepts no connection now; "" if all parts do."""
+        """Return the name of the first part of the cluster that refuses a connection, or "" if all parts accept."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -65,7 +65,7 @@ class Connection:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Use this connection in nested :func:`connected` calls, and print each message of Ray as one line."""
+        """Use this connection in nested :func:`connect` calls, and print each message of Ray as one line."""
         global _current
         worker: Any = import_module("ray._private.worker")
         before = worker.print_to_stdstream
@@ -87,8 +87,8 @@ _current: Connection | None = None
 
 
 @contextmanager
-def connected(address: str = "") -> Iterator[Connection]:
-    """Connect to a Ray cluster, or start one with the cores of this machine, which ends with the context.
+def connect(address: str = "") -> Iterator[Connection]:
+    """Connect to a Ray cluster, or start a cluster on all cores of this machine, which ends with the context.
 
     A cluster that is started here listens only on the loopback address, and requires a token. An existing connection of
     Ray is reused.
@@ -98,7 +98,7 @@ def connected(address: str = "") -> Iterator[Connection]:
 
     Raises:
         MissingExtraError: if Ray is not installed.
-        ShoeError: if there is no cluster at the address, or it has another version of shoe.
+        ShoeError: if there is no cluster at the address, or the cluster has another version of shoe.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
     is_own, is_client = address in ("", "local"), address.startswith("ray://")
@@ -144,22 +144,26 @@ def connected(address: str = "") -> Iterator[Connection]:
 
 
 def _init(ray: Any, address: str, *, is_own: bool) -> None:
-    variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
-    more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
-    init = partial(
-        ray.init,
-        "local" if is_own else address,
-        runtime_env={"env_vars": variables},
-        log_to_driver=False,
-        logging_level="error",
-        **more,
-    )
+    init = partial(ray.init, log_to_driver=False, logging_level="error")
+    inherited: dict[str, str] = {}
+    if is_own:
+        # Its processes inherit these variables: workers of a runtime environment would take twice as long to start.
+        inherited = _ONE_THREAD | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        init = partial(init, "local", include_dashboard=False, num_cpus=len(os.sched_getaffinity(0)))
+    else:
+        init = partial(init, address, runtime_env={"env_vars": _ONE_THREAD})
     logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # _lost has one line for its warnings
     logging.getLogger("ray.util.client.logsclient").disabled = True  # because Ray sets its level
+    before = {name: os.environ[name] for name in inherited if name in os.environ}
+    os.environ.update(inherited)
     try:
         init()
     except ConnectionAbortedError:  # the server for Ray Client sometimes fails to start the first time
         init()
+    finally:
+        for name in inherited:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def _addresses(ray: Any) -> dict[str, str]:
@@ -171,7 +175,7 @@ def _addresses(ray: Any) -> dict[str, str]:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Ignore Ctrl-C: a second one would leave processes behind that the first one is about to end."""
+    """Ignore Ctrl-C in this context: a second Ctrl-C would leave processes behind that the first is about to end."""
     if current_thread() is not main_thread():  # only the main thread is interrupted
         yield
         return
@@ -183,7 +187,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 class _StartedProcesses:
-    """Processes of a cluster that is started here; the agents of a killed raylet have to be killed separately."""
+    """Processes of a local cluster started by shoe; the agents of a killed raylet have to be killed separately."""
 
     def __init__(self) -> None:
         self._psutil: Any = import_module("psutil")  # Ray depends on it
@@ -229,7 +233,7 @@ def check_address(address: str) -> None:
     else:
         errors, code = done.stderr, done.returncode
     if code and ("token" in errors.casefold() or "unauthenticated" in errors.casefold()):
-        why = "it has another token than RAY_AUTH_TOKEN here (or the file of RAY_AUTH_TOKEN_PATH), or one is missing"
+        why = "its token differs from RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) on this machine, or a token is missing"
         raise _no_cluster(address, why)
     if code:
         raise _no_cluster(address, f"it does not answer as the head of a cluster within {_HEALTH_TIMEOUT:g} s")
@@ -237,14 +241,18 @@ def check_address(address: str) -> None:
 
 def _no_cluster(address: str, why: str) -> ShoeError:
     where = (
-        f"found {quote(address)}, where there is no cluster to work with" if address else "Ray cannot be started here"
+        f"found {quote(address)}, where there is no cluster to work with"
+        if address
+        else "Ray cannot be started on this machine"
     )
     return OptionError(f"--engine ray: {where}: {printable(' '.join(why.split()), 300)}")
 
 
 def _lost(why: str) -> ShoeError:
-    rest = "what was kept stays, and the same command goes on from there"
-    return ShoeError(f"--engine ray: the cluster is gone ({printable(' '.join(why.split()), 300)}): {rest}")
+    advice = "saved results are kept; run the same command to resume"
+    return ShoeError(
+        f"--engine ray: connection to the cluster lost ({printable(' '.join(why.split()), 300)}): {advice}"
+    )
 
 
 def _version() -> str:
@@ -257,7 +265,7 @@ def _check_version(ray: Any) -> None:
         found = ray.get(ray.remote(num_cpus=0)(_version).remote())
     except ray.exceptions.RayError as error:
         cause = printable(str(error).strip().rpartition("\n")[2], 200)
-        expected = f"shoe {__version__} on its machines: install it there, or name it in a runtime_env"
-        raise ShoeError(f"--engine ray: found a cluster without shoe ({cause}), expected {expected}") from None
+        expected = f"shoe {__version__} on its machines: install it there, or list it in a Ray runtime_env"
+        raise ShoeError(f"--engine ray: shoe is not installed on the cluster ({cause}), expected {expected}") from None
     if found != __version__:
-        raise ShoeError(f"--engine ray: found a cluster with shoe {found}, expected {__version__}, as here")
+        raise ShoeError(f"--engine ray: found shoe {found} on the cluster, expected {__version__}, as on this machine")

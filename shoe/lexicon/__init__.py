@@ -1,4 +1,4 @@
-"""Words to concepts, from a compiled lexicon: WordNet 3.0 or another one."""
+"""Look-up of the concepts that words may mean, in a compiled lexicon: WordNet 3.0 or another lexicon."""
 
 ENVIRONMENT = "SHOE_LEXICON"
-"""Names the file of the lexicon that a process begins with, and so do those that it starts."""
+"""Environment variable with the path of the lexicon that a process and its child processes use at the start."""

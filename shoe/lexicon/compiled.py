@@ -1,7 +1,8 @@
-"""A lexicon: lemmas, senses, hypernyms and inflection, compiled into one file that loads in milliseconds.
+"""Compiled lexicon: lemmas, senses, hypernyms and inflection, in one file that loads in milliseconds.
 
-A synset is a number: the nouns first, then the verbs, in the order of the source. The file is mapped into memory and
-read on use; lemmas are found by hash bucket. ``scripts/build-lexicon`` writes WordNet's, ``shoe lexicon build`` others.
+The ID of a synset is an integer: noun synsets come first, then verb synsets, each in the order of the source. The file
+is memory-mapped; lemmas are found by hash bucket. ``scripts/build-lexicon`` compiles WordNet, ``shoe lexicon build``
+other lexicons.
 """
 
 from __future__ import annotations
@@ -20,16 +21,14 @@ from numpy.typing import NDArray
 
 from shoe.lexicon.text import substitutions
 
-# Names of senses (``ride.v.01``) as 64-bit keys, computed for tens of thousands of names at once.
-#
-# Keys of all names of WordNet 3.0 differ (a test says so), so that equal keys mean equal names.
+# Names of senses (``ride.v.01``) as 64-bit keys, computed for tens of thousands of names at once. The keys of all names
+# of WordNet 3.0 are distinct (checked by a test), so equal keys mean equal names.
 
 Keys = NDArray[np.uint64]
 
 _WORD = 8
-_SHORT = 2 * _WORD
 LONGEST_NAME = 128
-"""Bytes of the longest name."""
+"""Length of the longest name in bytes."""
 # Odd multipliers, one per 8 bytes of a name, and one for the final mix: odd multiples of 2**64 / golden ratio.
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15 * odd % 2**64 for odd in range(1, 2 * (LONGEST_NAME // _WORD + 1), 2)], np.uint64
@@ -41,23 +40,22 @@ _MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None]
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
-    """Compute the keys of names that stand inside a file.
+    """Return the 64-bit keys of names inside the content of a file.
 
     Args:
-        starts: (n,) where each name begins.
-        lengths: (n,) bytes of each name, at most 128; what is longer is cut (no synset name is).
+        text: content that contains the names.
+        starts: (n,) byte offset of each name.
+        lengths: (n,) length of each name in bytes; longer names are cut at 128 bytes (no synset name is that long).
 
     Returns:
         (n,) keys.
     """
     lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
-    # Most names are short, and a name costs as much as the longest of those that are taken together.
-    short = lengths <= _SHORT
+    # Most names are short, and the cost of a name is that of the longest name in its batch.
+    short = lengths <= 2 * _WORD
     padded = text + bytes(LONGEST_NAME)
-    for rows in (np.flatnonzero(short), np.flatnonzero(~short)):
-        if not len(rows):
-            continue
+    for rows in filter(len, (np.flatnonzero(short), np.flatnonzero(~short))):
         width = -(-max(int(lengths[rows].max()), 1) // _WORD) * _WORD
         # One window per byte of the file, overlapping, and one after it, as an empty name may end it.
         windows: NDArray[np.void] = np.ndarray(len(text) + 1, f"V{width}", padded, strides=(1,))
@@ -75,17 +73,17 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
 
 
 def keys_of(names: Sequence[str]) -> Keys:
-    """Compute the keys of names, (n,), equal to what :func:`keys_in` gives for the same names."""
+    """Return the (n,) 64-bit keys of n names; see :func:`keys_in`."""
     encoded = [name.encode() for name in names]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     return keys_in(b"".join(encoded), np.cumsum(lengths) - lengths, lengths)
 
 
 class KeyTable:
-    """A hash table of fixed, distinct keys that finds thousands at once, several times faster than a binary search."""
+    """Hash table of fixed, distinct keys; thousands of keys are looked up at once, faster than by binary search."""
 
     def __init__(self, keys: Keys) -> None:
-        """Put (n,) keys into slots; a key whose slot is taken goes to the next table."""
+        """Insert (n,) keys into slots; if a slot is occupied, the key is inserted into the next table."""
         self._keys = keys
         self._tables: list[NDArray[np.int32]] = []
         left = np.arange(len(keys), dtype=np.int32)
@@ -97,7 +95,7 @@ class KeyTable:
             self._tables.append(table)
 
     def find(self, wanted: Keys) -> NDArray[np.int32]:
-        """Return (m,) index of each wanted key among the n; -1 where it is not among them."""
+        """Return the (m,) index of each of the m keys ``wanted``; -1 for a key that is not in the table."""
         found = np.full(len(wanted), -1, np.int32)
         left = np.arange(len(wanted))
         for level, table in enumerate(self._tables):
@@ -108,8 +106,7 @@ class KeyTable:
         return found
 
     def _slots(self, keys: Keys, level: int) -> NDArray[np.int64]:
-        slots: NDArray[np.int64] = (keys * _MULTIPLIERS[level] >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
-        return slots
+        return np.asarray(keys * _MULTIPLIERS[level] >> np.uint64(64 - _SLOT_BITS), np.int64)
 
 
 Pos = Literal["n", "v"]
@@ -120,31 +117,30 @@ _PARTS: tuple[Pos, Pos] = ("n", "v")
 class Lexicon:
     """Lemmas, senses, hypernyms and inflection of nouns and verbs.
 
-    Lemmas are lower-case with underscores ("hot_dog"). Synset numbers run from 0 to ``len(lexicon) - 1``.
+    Lemmas are lower-case with underscores ("hot_dog"). Synset IDs are the integers from 0 to ``len(lexicon) - 1``.
 
     Attributes:
         label: short name for signatures and messages.
         title: full name with version.
-        language: code of two or three letters.
-        about: source, licence, and what was left out.
-        digest: 8 hex digits of the content.
+        language: language code of two or three letters.
+        about: source, licence, and number of records of the source that were left out.
+        digest: 8 hex digits of a hash of the content.
         spaced: whether blanks separate words in this language.
-        passed_over: words without a meaning of their own, as articles.
-        concepts: the lexicon that numbers the concepts: itself, or WordNet 3.0 for other words for its synsets.
-        nouns: number of noun synsets, and of the first verb synset.
+        passed_over: function words that are skipped in look-ups, such as articles.
+        concepts: lexicon that defines the synsets: this lexicon, or WordNet 3.0 if this lexicon only adds words to
+            WordNet's synsets.
+        nouns: number of noun synsets, which is also the ID of the first verb synset.
         keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.compiled`.
         caches: results of functions decorated with :func:`per_lexicon`.
     """
 
     def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
-        """Open the content of a compiled file; a file of words alone uses WordNet's concepts."""
+        """Open the content of a compiled file; if the file defines no synsets, it uses the synsets of ``wordnet``."""
         self.content = content
         start = 16 + int.from_bytes(content[8:16], "little")
         header = msgspec.json.decode(content[16:start])
-        arrays = {
-            name: np.frombuffer(content, dtype, length, start + offset)
-            for name, dtype, offset, length in header["arrays"]
-        }
+        table = header["arrays"]
+        arrays = {name: np.frombuffer(content, dtype, size, start + offset) for name, dtype, offset, size in table}
         self.digest: str = header["digest"]
         self.label: str = header.get("name", "wordnet-3.0")
         self.title: str = header.get("title", "WordNet 3.0")
@@ -160,20 +156,13 @@ class Lexicon:
         self._kinds: dict[str, Callable[[int], str]] = {}
         self.arrays: dict[str, NDArray[Any]] = arrays
         self.nouns = int(arrays["nouns"][0])
-        self._bucket = arrays["bucket"].data
-        self._text = arrays["lemma_text"].data
-        self._text_end = _ends(arrays["lemma_length"])
-        self._sense = arrays["sense"]
-        self._sense_end = _ends(arrays["sense_length"])
-        self._tag_count = arrays["tag_count"]
-        self._member = arrays["member"]
-        self._member_end = _ends(arrays["member_length"])
-        self._hypernym = arrays["hypernym"]
-        self._hypernym_end = _ends(arrays["hypernym_length"])
-        self._doing = arrays["doing"].data
-        self._doing_verb = arrays["doing_verb"].data
-        self._definition = arrays["definition"].data
-        self._definition_sense = arrays["definition_sense"].data
+        self._bucket, self._tag_count = arrays["bucket"].data, arrays["tag_count"]
+        self._text, self._text_end = arrays["lemma_text"].data, _ends(arrays["lemma_length"])
+        self._sense, self._sense_end = arrays["sense"], _ends(arrays["sense_length"])
+        self._member, self._member_end = arrays["member"], _ends(arrays["member_length"])
+        self._hypernym, self._hypernym_end = arrays["hypernym"], _ends(arrays["hypernym_length"])
+        self._doing, self._doing_verb = arrays["doing"].data, arrays["doing_verb"].data
+        self._definition, self._definition_sense = arrays["definition"].data, arrays["definition_sense"].data
         self._lexname = arrays["lexname"]
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
@@ -183,27 +172,26 @@ class Lexicon:
 
     @property
     def is_wordnet(self) -> bool:
-        """Whether the concepts are those of WordNet 3.0, with its names, definitions and relations."""
+        """Whether the synsets are those of WordNet 3.0."""
         return "name_text" not in self.arrays
 
     def __len__(self) -> int:
         return len(self._lexname)
 
     def has(self, lemma: str, pos: Pos) -> bool:
-        """Return whether the lexicon has a lemma as that part of speech."""
+        """Return whether a lemma has a sense with the given part of speech."""
         group = 2 * self._find(lemma) + (pos == "v")
         return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
 
     def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return the synsets of a lemma, most frequent sense first; empty if WordNet has none."""
+        """Return the synset IDs of a lemma, most frequent sense first; empty if the lemma is unknown."""
         number = self._find(lemma)
-        return self._sense[:0] if number < 0 else self._sense[self._group(number, pos)]
+        return self._sense[slice(0) if number < 0 else self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return, per sense of a lemma, how often WordNet's tagged texts use it."""
+        """Return how often WordNet's tagged texts use each sense of a lemma, in the order of :meth:`senses`."""
         number = self._find(lemma)
-        counts = self._tag_count[:0] if number < 0 else self._tag_count[self._group(number, pos)]
-        return counts.astype(np.int32)
+        return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 
     def adjective_first(self, lemma: str) -> bool:
         """Return whether a lemma is an adjective at least as often as a noun in WordNet's tagged texts ("brown")."""
@@ -211,15 +199,15 @@ class Lexicon:
         return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
 
     def pos(self, synset: int) -> Pos:
-        """Part of speech of a synset."""
+        """Return the part of speech of a synset: "n" or "v"."""
         return "n" if synset < self.nouns else "v"
 
     def lemmas(self, synset: int) -> list[str]:
-        """Return the lemmas of a synset in WordNet's order, lower-case."""
+        """Return the lower-case lemmas of a synset, in the order of the source."""
         return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
 
     def hypernyms(self, synset: int) -> NDArray[np.int32]:
-        """Return the direct hypernyms of a synset; for an instance (a person, a place), its classes."""
+        """Return the IDs of the direct hypernyms of a synset; for an instance (a person, a place), of its classes."""
         return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
 
     def verbs_of(self, noun: str) -> list[str]:
@@ -229,36 +217,35 @@ class Lexicon:
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the verb synsets whose definition contains an expression or a noun, in canonical words."""
+        """Return the IDs of verb synsets whose definition, in canonical words, is ``phrase`` or contains this noun."""
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
         return [self._definition_sense[place] for place in found]
 
     def lexname(self, synset: int) -> str:
-        """Lexicographer file of a synset, as "noun.animal"."""
+        """Return the name of the lexicographer file (the topic) of a synset, such as "noun.animal"."""
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:
-        """Return the name of a synset: its id in the source; in WordNet "ride.v.01" (lemma, part of speech, number)."""
+        """Return the name of a synset: "ride.v.01" (lemma, part of speech, number) for WordNet, else the source ID."""
         if synset not in self._names and self.concepts is not self:
             self._names[synset] = self.concepts.name(synset)
         elif synset not in self._names and not self.is_wordnet:
             self._names[synset] = self._texts("name")(synset)
         elif synset not in self._names:
-            pos = self.pos(synset)
-            first = int(self._member[self._member_end[synset]])
+            pos, first = self.pos(synset), int(self._member[self._member_end[synset]])
             number = self._sense[self._group(first, pos)].tolist().index(synset) + 1
             self._names[synset] = f"{self._lemma(first)}.{pos}.{number:02d}"
         return self._names[synset]
 
     def example(self, pos: Pos = "v") -> str:
-        """Return some name of a synset, for messages."""
+        """Return the name of an example synset with the given part of speech, for messages."""
         if self.is_wordnet:
             return "ride.v.01" if pos == "v" else "horse.n.01"
         return self.name(min(self.nouns, len(self) - 1) if pos == "v" else 0)
 
     def synset(self, name: str) -> int:
-        """Return the synset of a name, in WordNet by any of its lemmas ("ride.v.01"); -1 if there is none."""
+        """Return the ID of a synset from its name, in WordNet with any of its lemmas; -1 for an unknown name."""
         if self.concepts is not self:
             return self.concepts.synset(name)
         if not self.is_wordnet:
@@ -272,44 +259,43 @@ class Lexicon:
         return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
 
     def gloss(self, synset: int) -> str | None:
-        """Definition of a synset; None where the file has no definitions, as WordNet's has none."""
+        """Return the definition of a synset; None if the file contains no definitions, as in the case of WordNet."""
         return self._texts("gloss")(synset) if "gloss_text" in self.arrays else None
 
     def links(self, synset: int) -> list[str]:
-        """Return the ids of a synset in other lexicons, each with its kind ("ili:i35545")."""
+        """Return the IDs of a synset in other lexicons, each with a prefix that names the type of ID ("ili:i35545")."""
         return self._texts("link")(synset).split() if "link_text" in self.arrays else []
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:
-        """Return every lemma that a word can be a form of, by WordNet's morphy or the rules of the file.
+        """Return all lemmas of which a word can be an inflected form, by WordNet's morphy or the file's suffix rules.
 
-        The word itself comes first, then its irregular bases; suffix rules apply only to words without irregular bases.
+        The word itself comes first if it is a lemma. Suffix rules apply only to words that are not irregular forms.
         """
         if not word:
             return []
         bases = self.exceptions[pos].get(word)
-        if bases is None and self._endings is None:
-            bases = substitutions(word, pos)
-        elif bases is None and self._endings is not None:
-            bases = [word.removesuffix(old) + new for old, new in self._endings[pos] if word.endswith(old)]
-        return [form for form in dict.fromkeys([word, *(bases or ())]) if self.has(form, pos)]
+        if bases is None:
+            ends = self._endings
+            own = [word.removesuffix(old) + new for old, new in ends[pos] if word.endswith(old)] if ends else []
+            bases = substitutions(word, pos) if ends is None else own
+        return [form for form in dict.fromkeys([word, *bases]) if self.has(form, pos)]
 
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
-        """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
+        """Base forms of each irregular form, per part of speech: {"v": {"rode": ["ride"], ...}, ...}."""
         lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
         return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
 
     @cached_property
     def key_table(self) -> KeyTable:
-        """Table of the keys of synset names."""
+        """Hash table of the keys of synset names."""
         return KeyTable(self.keys)
 
     def _texts(self, kind: str) -> Callable[[int], str]:
-        found = self._kinds.get(kind)
-        if found is None:
+        if kind not in self._kinds:
             text, ends = self.arrays[f"{kind}_text"].data, _ends(self.arrays[f"{kind}_length"])
-            found = self._kinds[kind] = lambda synset: str(text[ends[synset] : ends[synset + 1]], "utf-8")
-        return found
+            self._kinds[kind] = lambda synset: str(text[ends[synset] : ends[synset + 1]], "utf-8")
+        return self._kinds[kind]
 
     def _find(self, lemma: str) -> int:
         wanted = lemma.encode("utf-8", "replace")
@@ -329,12 +315,12 @@ class Lexicon:
 
 
 def definition_key(phrase: str) -> int:
-    """Return the 64-bit key of an expression in WordNet's definitions."""
+    """Return the 64-bit key under which an expression or noun is indexed for :meth:`Lexicon.defined`."""
     return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _ends(lengths: NDArray[np.uint8]) -> memoryview:
-    """Turn group lengths into boundaries: group i lies from ends[i] to ends[i + 1]."""
+    """Return the boundaries of consecutive groups with the given lengths: group i is ends[i] to ends[i + 1]."""
     ends = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=ends[1:])
     return ends.data

@@ -1,15 +1,15 @@
 """Constructions: meanings of a verb with its preposition or noun, as "stepping off" (leave) or "drying with" (use).
 
-Each row of ``data/constructions.tsv`` is one; all of its parts must be present. Verbs are lemmas, senses of which the
-verb is a kind, or senses of nouns that verbs of motion are named for ("skateboard"). Nouns are senses of which one of
-the words is a kind. Prepositions are words, or spatial relations ("on" of "on top of"). "*" stands for any or none.
+Each row of ``data/constructions.tsv`` defines a construction by its verbs, nouns and prepositions; a predicate must
+match all three columns. A verb is a lemma, a verb sense (matches its hyponyms), or a noun sense (matches verbs of
+motion derived from such nouns: "skateboard"). A noun is a sense and matches its hyponyms. A preposition is a word or a
+spatial relation ("on" for "on top of"). "*" matches anything, also a missing word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,17 +18,20 @@ from shoe.lexicon import text
 from shoe.lexicon.expressions import WEIGHTS, Sense, bases
 from shoe.lexicon.store import lexicon, per_lexicon
 
-# Where an interaction takes place: how far the preposition of a verb says what that of a class says.
+# Spatial relations: agreement between the preposition of a verb and that of a class.
 
 
 def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
-    """Compare the spatial relations of classes and verbs: "standing near" has half the meaning of stand_under.
+    """Return the agreement between the spatial relations of predicted verbs and of class verbs.
+
+    For example, "standing near" agrees by 0.5 with stand_under.
 
     Args:
-        verbs: W predicted verbs; of alternatives the closest counts.
+        classes: verbs of C classes.
+        verbs: W predicted verbs; of several alternatives, the alternative with the highest agreement counts.
 
     Returns:
-        (C, W) weights 0..1; 1 where either has no spatial preposition.
+        (C, W) weights 0..1; 1 if the class or the predicted verb has no spatial preposition.
     """
     of_class = [relation(label) for label in classes]
     weights = np.ones((len(classes), len(verbs)))
@@ -41,24 +44,20 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
 
 
 def done_with(classes: Sequence[str]) -> Mask:
-    """Return (C,) whether a class uses its object as a tool, as cut_with does."""
+    """Return a (C,) mask of class verbs that use their object as a tool, such as cut_with."""
     return np.array([text.tokens(label)[-1:] == ["with"] for label in classes], bool)
 
 
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
-    """Return the first spatial relation after a verb: "on" for "sitting on top of", "" for none."""
+    """Return the first spatial relation after the verb of a phrase: "on" for "sitting on top of"; "" without one."""
     words, relations = text.tokens(text.plain(verb[: text.LONGEST_LABEL])), _relations()
-    for start in range(1, len(words)):
-        for end in (start + 3, start + 2, start + 1):
-            found = relations.get("_".join(words[start:end]))
-            if found:
-                return found
-    return ""
+    spans = ("_".join(words[start : start + size]) for start in range(1, len(words)) for size in (3, 2, 1))
+    return next((relations[span] for span in spans if relations.get(span)), "")
 
 
 SPATIAL = frozenset(["on", "in", "under", "at", "near"])
-"""The spatial relations, by the word that says it most plainly."""
+"""Spatial relations, each named by its most common preposition."""
 
 
 @cache
@@ -72,19 +71,14 @@ def _weights() -> dict[frozenset[str], float]:
     return {frozenset((one, other)): float(weight) for one, other, weight, _ in rows}
 
 
-# Of a noun only the first senses tell what it is: every other word could be a tool in one of them.
-_NOUN_SENSES = 3
-
-
-class _Construction(NamedTuple):
-    verbs: list[str]
-    nouns: list[str]
-    prepositions: list[str]
-    senses: list[Sense]
+_NOUN_SENSES = 3  # only the first count: almost any noun could be a tool in a rare sense
 
 
 def constructions(words: Sequence[str]) -> list[Sense]:
-    """Find the constructions of a predicate in lower case; one that begins with a preposition has the verb "be"."""
+    """Return the senses of the constructions that match a predicate, given as lower-case words.
+
+    If the first word is a preposition, the verb is "be".
+    """
     if not words:
         return []
     if words[0] in text.PREPOSITIONS:
@@ -93,16 +87,20 @@ def constructions(words: Sequence[str]) -> list[Sense]:
     after = {place, *(word for word in words[1:] if word not in SPATIAL)}
     return [
         sense
-        for one in _constructions()
-        if one.prepositions == ["*"] or after.intersection(one.prepositions)
-        if one.verbs == ["*"] or any(_is_verb(words[0], verb) for verb in one.verbs)
-        if one.nouns == ["*"] or any(is_kind(word, noun) for word in words[1:] for noun in one.nouns)
-        for sense in one.senses
+        for verbs, nouns, prepositions, senses in _constructions()
+        if prepositions == ["*"] or after.intersection(prepositions)
+        if verbs == ["*"] or any(_is_verb(words[0], verb) for verb in verbs)
+        if nouns == ["*"] or any(is_kind(word, noun) for word in words[1:] for noun in nouns)
+        for sense in senses
     ]
 
 
 def _is_verb(word: str, verb: str) -> bool:
-    """Return whether a word is a form of a verb, a kind of it in its first sense, or named for a noun's sense."""
+    """Return whether a word matches a verb of a construction.
+
+    ``verb`` is a lemma (the word is a form of it), a verb sense (the word's first sense is equal or a hyponym), or a
+    noun sense (the word is a verb of motion with a lemma that is such a noun).
+    """
     lemmas, store = bases(word, "verb"), lexicon()
     if "." not in verb:
         return verb in lemmas
@@ -114,7 +112,7 @@ def _is_verb(word: str, verb: str) -> bool:
 
 
 def is_kind(word: str, noun: str) -> bool:
-    """Return whether one of a noun's first senses is a kind of a sense."""
+    """Return whether one of the first three senses of the noun ``word`` is the sense ``noun`` or a hyponym of it."""
     store = lexicon()
     found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]
     return any(store.synset(noun) in _above(sense) for senses in found for sense in senses)
@@ -126,10 +124,11 @@ def _above(sense: int) -> frozenset[int]:
 
 
 @per_lexicon(None)
-def _constructions() -> list[_Construction]:
+def _constructions() -> list[tuple[list[str], list[str], list[str], list[Sense]]]:
+    """Return the verbs, nouns, prepositions and resulting senses of each construction in the table."""
     synset, found = lexicon().synset, []
     for verbs, nouns, prepositions, names, how, why in text.table_rows("constructions.tsv"):
-        senses = [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[how]) for name in names.split()]
+        senses = [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[how], own=False) for name in names.split()]
         known = [sense for sense in senses if sense.synset >= 0]
-        found.append(_Construction(verbs.split(), nouns.split(), prepositions.split(), known))
+        found.append((verbs.split(), nouns.split(), prepositions.split(), known))
     return found

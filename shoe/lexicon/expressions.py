@@ -1,4 +1,4 @@
-"""Look-up of one expression of one or several words in WordNet and the aliases, in every spelling."""
+"""Look-up of the senses of a word or expression in the lexicon and the table of aliases, in every spelling."""
 
 from __future__ import annotations
 
@@ -14,37 +14,50 @@ Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
 
 LONGEST_EXPRESSION = 5
-"""Words of the longest expression that is looked up."""
+"""Number of words of the longest expression that is looked up."""
 
 _NO_JOINTS = str.maketrans("", "", "_-")
 
 KIND = 0.75
-"""What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
+"""Weight of a sense if the word names only a kind, a make or a part of the sense; raters give such pairs 3 of 4."""
 
-WEIGHTS = {"same": 1, "kind": KIND, "half": 0.5}
-"""What the senses in the lexicon's tables count by how they relate to the word."""
+WEIGHTS = {"own": 1, "same": 1, "kind": KIND, "half": 0.5}
+"""Weight of a sense for each relation between word and sense in the tables of ``data/``."""
 
 RARE = 0.8
-"""What a sense counts that a word hardly ever has, unless the best of all is asked for."""
+"""Weight of a rare sense of a word under `sense=likely`."""
 
-# A lemma is well known if WordNet's tagged texts use it so often; a sense of so small a share of its uses then is rare.
+# A lemma with _KNOWN_USES uses in WordNet's tagged texts has rare senses: those with at most _RARE_SHARE of these uses.
 _KNOWN_USES = 5
 _RARE_SHARE = 0.05
 
 
 class Sense(NamedTuple):
-    """A synset that an expression may mean, the lemma and the rule that led to it, and its weight 0..1."""
+    """Synset that an expression may mean.
+
+    Attributes:
+        synset: ID of the synset.
+        lemma: lemma by which the synset was found.
+        reason: rule that led to the synset, in a few words.
+        weight: weight 0..1; below 1 if the expression matches the sense only partially.
+        own: whether the sense belongs to a lemma of the expression, in any spelling. Senses from other aliases,
+            definitions and constructions are added by shoe.
+    """
 
     synset: int
     lemma: str
     reason: str
     weight: float = 1
+    own: bool = True
 
 
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
-    """Return the senses of an expression: those of its aliases, then WordNet's of each spelling and base form.
+    """Return the senses of an expression: first from the table of aliases, then from the lexicon, in all spellings.
 
-    ``spelled``, the expression as written with underscores for blanks, is tried before other spellings.
+    Args:
+        words: words of the expression, in lower case.
+        part: "verb" or "object".
+        spelled: expression as written, with underscores for blanks; it is looked up before other spellings.
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
@@ -53,13 +66,11 @@ def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
 
 @per_lexicon(10_000)
 def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]:
-    found = _found(list(words), part, spelled)
-    if found:
+    if found := _found(list(words), part, spelled):
         return tuple(found)
     variants = [[word, *american(word)] for word in words]
     for variant in list(product(*variants))[1:9]:
-        found = _found(list(variant), part, "")
-        if found:
+        if found := _found(list(variant), part, ""):
             spelling = f'American spelling "{" ".join(variant)}"'
             return tuple(s._replace(reason=f"{spelling}, {s.reason}") for s in found)
     return ()
@@ -69,8 +80,8 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
 def bases(word: str, part: Part) -> tuple[str, ...]:
     """Return the lemmas that a single word may be a form of.
 
-    These are morphy's, without verbs that English inflects otherwise ("hoping" is no form of hop, "bed" none of be),
-    and with doubled consonants and spellings that morphy does not know ("blogging", "practising").
+    The lemmas are those of WordNet's morphy, without verbs whose regular inflection differs ("hoping" is not a form of
+    hop). Forms that morphy does not recognise ("blogging", "practising") are also resolved.
     """
     store = lexicon()
     found = store.base_forms(word, POS[part])
@@ -86,28 +97,31 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
 def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
     store, written = lexicon(), spelled or "_".join(words)
     senses = [
-        Sense(store.synset(name), lemma, f"alias: {why}", weight)
+        Sense(store.synset(name), lemma, f"alias: {why}", WEIGHTS[relation], relation == "own")
         for lemma in _alias_keys(words, part)
-        for name, weight, why in _aliases(part).get(lemma, [])
+        for name, relation, why in _aliases(part).get(lemma, [])
         if store.synset(name) >= 0
     ]
     for lemma in _lemmas(words, part, spelled):
-        reason = f'base form of "{" ".join(words)}"'
-        if lemma == written:
-            reason = "as written"
-        elif lemma.translate(_NO_JOINTS) == "".join(words):
-            reason = f'spelled "{lemma}"'
+        same = lemma.translate(_NO_JOINTS) == "".join(words)
+        reason = f'spelled "{lemma}"' if same else f'base form of "{" ".join(words)}"'
+        reason = "as written" if lemma == written else reason
         senses += [Sense(synset, lemma, reason) for synset in store.senses(lemma, POS[part]).tolist()]
     return distinct(senses)
 
 
 def distinct(senses: Iterable[Sense]) -> list[Sense]:
-    """Return each sense once, at its first place, with its largest weight; common senses come before rare ones."""
+    """Return one sense per synset, in the order of first appearance of the synsets.
+
+    Of several senses with the same synset, the sense with the highest weight is kept; on a tie, not a rare sense. It is
+    own if any of them is.
+    """
     best: dict[int, Sense] = {}
     for sense in senses:
         other = best.setdefault(sense.synset, sense)
-        if other is not sense and _counts(sense) > _counts(other):
-            best[sense.synset] = sense
+        if other is not sense:
+            kept = sense if _counts(sense) > _counts(other) else other
+            best[sense.synset] = kept._replace(own=sense.own or other.own)
     return list(best.values())
 
 
@@ -116,7 +130,7 @@ def _counts(sense: Sense) -> tuple[float, bool]:
 
 
 def is_rare(lemma: str, synset: int) -> bool:
-    """Return whether WordNet's tagged texts use a lemma, but hardly ever in this sense ("squeeze" as hug)."""
+    """Return whether at most 5 % of a lemma's uses, of 5 or more, in texts have this sense ("squeeze" as hug)."""
     return synset in _rare_senses(lemma, lexicon().pos(synset))
 
 
@@ -128,7 +142,7 @@ def _rare_senses(lemma: str, pos: Pos) -> frozenset[int]:
 
 
 def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
-    """Return WordNet's lemmas for an expression in any spelling, inflected on its head."""
+    """Return the lexicon's lemmas for an expression in any spelling, also for an inflected head."""
     store, pos = lexicon(), POS[part]
     if len(words) == 1:
         lemmas = [spelled, *bases(spelled, part), *bases(words[0], part)]
@@ -142,22 +156,21 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
 
 
 def with_head(words: list[str], head: str, part: Part) -> list[str]:
-    """Replace the head of an expression by another form: the last word of a noun, the first of a verb."""
+    """Return an expression with ``head`` instead of its head: the last word of an object, the first word of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
 
 def _alias_keys(words: list[str], part: Part) -> list[str]:
-    inflected = _alias_forms(part)
-    head = words[-1] if part == "object" else words[0]
+    inflected, head = _alias_forms(part), words[-1 if part == "object" else 0]
     forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
     return list(dict.fromkeys(inflected[form] for form in forms if form in inflected))
 
 
 @cache
-def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
-    """Return, for each alias, its synsets: name, weight and reason."""
+def _aliases(part: Part) -> dict[str, list[tuple[str, str, str]]]:
+    """Return the (synset name, relation, reason) of each synset of each alias."""
     return {
-        word: [(name, WEIGHTS[relation], why) for name in names.split()]
+        word: [(name, relation, why) for name in names.split()]
         for where, word, names, relation, why in table_rows("aliases.tsv")
         if where == part
     }
@@ -167,8 +180,7 @@ def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
 def _alias_forms(part: Part) -> dict[str, str]:
     head, forms_of = (-1, noun_forms) if part == "object" else (0, verb_forms)
     split = [(alias, alias.split("_")) for alias in _aliases(part)]
-    # Of compounds that are verbs the end is inflected: "blow-dried", "high-fives".
-    verbs = split if head == 0 else []
+    verbs = split if head == 0 else []  # of compounds the end is inflected: "blow-dried", "high-fives"
     ends = {"_".join([*words[:-1], form]): alias for alias, words in verbs for form in verb_forms(words[-1])}
     forms = {"_".join(with_head(words, form, part)): alias for alias, words in split for form in forms_of(words[head])}
     return ends | forms

@@ -1,7 +1,7 @@
-"""From a predicted word to the labels and WordNet synsets that it may mean, each with the reason.
+"""Labels and WordNet synsets that a predicted word may mean, each with the rule that led to it.
 
-The rules are SHOE's (section 4 of its paper's supplement), with the choices that it leaves open: the whole expression
-first, then for objects the pooled senses of its nouns, for verbs the head verb without its particle.
+The rules follow SHOE (section 4 of the paper's supplement). Where the paper leaves it open, the whole expression comes
+first, then for an object the pooled senses of its nouns, and for a verb the head verb without its particle.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -23,25 +23,24 @@ from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, POS, Part, Sense,
 from shoe.lexicon.store import lexicon, per_lexicon, wordnet
 from shoe.lexicon.text import noun_forms, verb_forms
 
-# Which label of a dataset a predicted word *is*: the same words in another case, spelling of blanks or inflection.
+# Labels that equal a predicted word except for case, spelling of blanks or inflection.
 
-# Plurals that neither a rule nor WordNet's exception list gives.
-_IRREGULAR_PLURALS = {"person": ["people"]}
+_IRREGULAR_PLURALS = {"person": ["people"]}  # neither a rule nor WordNet's exception list gives them
 
 
 def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDArray[np.int32]:
-    """Find the label that each word is an inflection of; synonyms do not count.
+    """Return the index of the label that each predicted word equals, apart from inflection; synonyms do not count.
 
-    "Riding", "is riding" and "rode" are ride, "sitting on" is sit_on, "TVs" is tv, "a ski" is skis; "sitting" is not
-    sit_on, "sofa" is not couch. Of a word's alternatives the first that is a label counts.
+    "Riding", "is riding" and "rode" match ride, "sitting on" matches sit_on, "TVs" tv, "a ski" skis; "sitting" does not
+    match sit_on, nor "sofa" couch. Of several alternatives in a word, the first alternative with a label counts.
 
     Args:
-        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives of one.
+        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` separates alternatives.
         labels: L labels of the dataset.
         part: "verb" or "object".
 
     Returns:
-        (W,) index of the label, -1 for a word that is no label. An exact match comes before an inflection.
+        (W,) index of the label of each word, -1 without a matching label. Exact matches are preferred to inflections.
     """
     known = _known(tuple(labels), part)
     found = [[_match(reading, known, part) for reading in text.alternatives(word)] for word in words]
@@ -52,7 +51,7 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
 def _known(labels: tuple[str, ...], part: Part) -> dict[str, int]:
     known: dict[str, int] = {}
     for number, label in enumerate(labels):
-        known.setdefault(_joined(text.tokens(text.plain(label))), number)
+        known.setdefault("".join(text.tokens(text.plain(label))), number)
     for number, label in enumerate(labels):
         for form in _forms(text.tokens(text.plain(label)), part):
             known.setdefault(form, number)
@@ -63,24 +62,18 @@ def _match(word: str, known: dict[str, int], part: Part) -> int:
     if len(word) > text.LONGEST_LABEL:
         return -1
     words = text.tokens(text.plain(word))
-    exact = known.get(_joined(words), -1)
+    exact = known.get("".join(words), -1)
     if exact >= 0 or not words:
         return exact
     dropped = text.ARTICLES if part == "object" else text.ARTICLES | text.AUXILIARIES
-    start = 0
-    while start < len(words) - 1 and words[start] in dropped:
-        start += 1
-    kept = words[start:]
-    found = known.get(_joined(kept), -1)
-    if found >= 0:
-        return found
-    bases = lexicon().exceptions[POS[part]].get(kept[-1 if part == "object" else 0], [])
-    forms = (_joined(with_head(kept, base, part)) for base in bases)
+    kept = list(dropwhile(dropped.__contains__, words)) or words[-1:]
+    irregular = lexicon().exceptions[POS[part]].get(kept[-1 if part == "object" else 0], [])
+    forms = ["".join(kept), *("".join(with_head(kept, base, part)) for base in irregular)]
     return next((known[form] for form in forms if form in known), -1)
 
 
 def _forms(label: list[str], part: Part) -> list[str]:
-    """Return the regular inflections of a label: of the first word of a verb, of the last word of an object."""
+    """Return the regular inflections of a label: of the first word of a verb, or the last word of an object."""
     if not label or text.says_no_interaction(label):
         return []
     if part == "verb":
@@ -88,29 +81,26 @@ def _forms(label: list[str], part: Part) -> list[str]:
     else:
         last = label[-1]
         forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
-    return [_joined(with_head(label, form, part)) for form in forms]
+    return ["".join(with_head(label, form, part)) for form in forms]
 
 
-def _joined(words: list[str]) -> str:
-    return "".join(words)
-
-
-# Words in languages other than English: what a lexicon has of them, without the grammar that English has here.
+# Words in languages other than English: looked up without grammar rules.
 
 ENGLISH = "en"
 
 
 def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
-    """List the senses of a whole expression, else those of the longest known expressions in it.
+    """Return the senses of a whole expression, or if it is unknown, of the longest known expressions in it.
 
-    The senses of all expressions of an object are pooled, as in SHOE's paper; of a verb the first one counts. Words
-    without meaning (articles, auxiliaries) are skipped unless they are part of an expression.
+    For an object, the senses of all known expressions are pooled, as in SHOE's paper; for a verb, only the first known
+    expression counts. Function words (articles, auxiliaries) are skipped unless they are part of an expression.
+    ``spelled`` is the whole expression with underscores for blanks.
     """
     store = lexicon()
     whole = _of(spelled, part)
     if whole or not words:
         return whole
-    units = [part for word in words for part in _parts(word)] if store.spaced else list("".join(words))
+    units = [_without_elision(word) for word in words] if store.spaced else list("".join(words))
     joint = "_" if store.spaced else ""
     found: list[Sense] = []
     start = 0
@@ -127,14 +117,14 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
     return distinct(found)
 
 
-def _parts(word: str) -> list[str]:
-    """Split an elided word without meaning off a word: "s'asseoir"."""
-    first, mark, rest = word.partition("'")
-    return [rest] if mark and rest and first in lexicon().passed_over else [word]
+def _without_elision(word: str) -> str:
+    """Return a word without an elided function word: "asseoir" for "s'asseoir"."""
+    first, _, rest = word.partition("'")
+    return rest if rest and first in lexicon().passed_over else word
 
 
 def _of(written: str, part: Part) -> list[Sense]:
-    """Return the senses of one expression and of its base forms; it is inflected as a whole, or on its first word."""
+    """Return the senses of an expression and of its base forms; its first word or the whole may be inflected."""
     store, pos = lexicon(), POS[part]
     first, blank, rest = written.partition("_")
     forms = [*store.base_forms(written, pos), *(base + blank + rest for base in store.base_forms(first, pos) if blank)]
@@ -145,33 +135,36 @@ def _of(written: str, part: Part) -> list[Sense]:
     ]
 
 
-# WordNet's definitions of verbs as ways of saying the verb: "look over carefully" is inspect.
+# WordNet's definitions of verbs as paraphrases: "look over carefully" is inspect.
 #
-# A predicate is looked up whole, without articles and adverbs, and by each noun in it: what is done with the tongue is
-# what definitions that mention the tongue say.
+# A predicate is looked up as a whole, without articles and adverbs, and by each of its nouns: "tongue" finds the verbs
+# whose definitions mention the tongue.
 
 LONGEST_DEFINITION = 5
-"""Words of the longest expression that is kept, articles and possessives not counted."""
+"""Number of words of the longest indexed definition, without articles and possessives."""
 
 EQUAL_PREPOSITIONS = dict(pair.split("=") for pair in text.WORD_CLASSES["equal_prepositions"])
-"""Prepositions that say the same after a verb, to the one that WordNet's verbs have: "climb aboard", "climb on"."""
+"""Preposition in WordNet's verbs ("climb on") for each equivalent preposition ("climb aboard")."""
 
 _SKIPPED = text.DETERMINERS | text.WORD_CLASSES["placeholders"]
 _EMPTY = _SKIPPED | text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | text.AUXILIARIES | text.NEGATIONS
 
 
 def singular(word: str) -> str:
-    """Remove a plural's -s, in definitions and in what is looked up in them alike."""
+    """Return a word without a final -s; applied to definitions and to words looked up in definitions."""
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def is_content(word: str) -> bool:
-    """Whether a word in a definition may be a noun that tells which verb it defines."""
+    """Return whether a word in a definition may be a noun that identifies the defined verb."""
     return word not in _EMPTY and not word.endswith(("ing", "ly"))
 
 
 def canonical(words: Sequence[str]) -> list[str]:
-    """Remove words in which a definition and its use may differ: "put one's lips onto" is put, on, lip."""
+    """Return the words of a predicate, verb first, in the form in which definitions are indexed.
+
+    Articles, adverbs, plural endings and a final preposition are removed; equivalent prepositions become equal.
+    """
     kept = [EQUAL_PREPOSITIONS.get(word, word) for word in words[1:] if word not in _SKIPPED]
     kept = [singular(word) for word in kept if not word.endswith("ly")]
     # A preposition at the end waits for its object, which is not part of the expression.
@@ -181,7 +174,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Find the verb senses whose definition equals a predicate in any form of its verb; then those sharing a noun."""
+    """Return the verb senses whose definition equals a predicate, then those whose definition contains its noun."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -189,16 +182,18 @@ def defined_by(words: Sequence[str]) -> list[Sense]:
         describes = after and after not in _EMPTY and store.adjective_first(word)  # "a good brushing"
         if is_content(word) and not describes:
             reasons[singular(word)] = f'"{word}" in its definition'
-    return [Sense(s, store.lemmas(s)[0], why) for phrase, why in reasons.items() for s in store.defined(phrase)]
+    return [
+        Sense(s, store.lemmas(s)[0], why, own=False) for phrase, why in reasons.items() for s in store.defined(phrase)
+    ]
 
 
-# What a predicted verb may mean: expressions, particles, light verbs, compounds and definitions of WordNet.
+# Senses of a predicted verb: expressions, particles, light verbs, compounds and definitions of WordNet.
 
 _PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
 _LIGHT = text.WORD_CLASSES["light_verbs"]
-# These tell something of their own beside what their noun does: "sending a text" is texting, and sending.
+# Verbs that keep their own meaning besides that of their noun: "sending a text" is texting, and sending.
 _DELIVERING = text.WORD_CLASSES["delivering_verbs"]
-# Particles that change what a verb means; "on" says where, as other prepositions do.
+# Particles that change the meaning of a verb; "on" states a place, as other prepositions do.
 _ADVERBIAL = text.PARTICLES - {"on"}
 # A verb with such a particle is meant as the idiom ("pick up") if tagged texts use it more often than this.
 _IDIOM_USES = 20
@@ -207,20 +202,16 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """List the senses of a verb of one or several words, best first; ``spelled`` is the verb as written."""
+    """Return the senses of a predicted verb, best first; ``spelled`` is the verb with underscores for blanks."""
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
-    whole = find(words, "verb", spelled) if _essential(kept) != words or len(words) > 2 else []
-    if whole:
+    if (_essential(kept) != words or len(words) > 2) and (whole := find(words, "verb", spelled)):
         return whole
-    compound: list[Sense] = []
-    if "-" in spelled:
-        compound, kept = _compound(kept, spelled)
+    compound, kept = _compound(kept, spelled) if "-" in spelled else ([], kept)
     content, purpose = _purpose(_essential(kept))
-    found = _of_noun(kept, _LIGHT)
-    known = bool(found)
-    if not known:
+    found, known = _of_noun(kept, _LIGHT), True
+    if not found:
         found, known = _expression(content, spelled if content == words else "")
         found += _of_noun(kept, _DELIVERING)
     if len(content) > 1 and not known and bases(content[0], "verb"):
@@ -228,16 +219,16 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     adverbial = find(kept[:2], "verb") if len(kept) > 1 and is_adverb(kept[1]) else []  # "looking closely at"
     found = [*adverbial, *found, *constructions(content), *purpose]
     if found:
-        # What a compound has of its own is a kind of what its head says: "bottle-feeding" of feeding.
+        # A compound is a kind of its head: "bottle-feeding" of feeding.
         return [*compound, *(sense._replace(weight=sense.weight * KIND) for sense in found)] if compound else found
     later = (because(find([word], "verb"), f'verb in "{" ".join(content)}"') for word in content[1:])
     return next((senses for senses in later if senses), [])
 
 
 def without_auxiliaries(words: list[str]) -> list[str]:
-    """Remove auxiliaries and adverbs before the verb: "is slowly picking up a" becomes "picking up a".
+    """Return the words without auxiliaries and adverbs before the verb: "picking up a" for "is slowly picking up a".
 
-    An auxiliary without a verb after it is the verb itself: "being on", "having in her hand".
+    If no verb follows an auxiliary, the auxiliary is the verb: "being on", "having in her hand".
     """
     start, verb = 0, 0
     while start < len(words) - 1 and (words[start] in text.AUXILIARIES | text.FILLERS or is_adverb(words[start])):
@@ -248,10 +239,9 @@ def without_auxiliaries(words: list[str]) -> list[str]:
 
 
 def _begins_a_verb(word: str) -> bool:
-    """Return whether a word can follow an auxiliary as a verb; verbs unknown to WordNet are recognised by endings."""
-    if word in text.PREPOSITIONS | text.DETERMINERS:
-        return False
-    return bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
+    """Return whether a word is a verb form or ends in -ing or -ed, and is no preposition or determiner."""
+    verb = bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
+    return verb and word not in text.PREPOSITIONS | text.DETERMINERS
 
 
 def is_adverb(word: str) -> bool:
@@ -264,9 +254,10 @@ def _essential(words: list[str]) -> list[str]:
 
 
 def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
-    """Return the senses of a compound at the start of some words, and the words from its head on.
+    """Return the senses of an inflected hyphenated verb at the start of ``words``, and the words from its head on.
 
-    WordNet has deep-fry; "hand-feeding a" becomes feeding a. A compound in its base form is found like any expression.
+    For "hand-feeding a", the words from the head on are "feeding a". Without such a verb: [] and all words. ``spelled``
+    is the verb as written.
     """
     for parts in map(text.tokens, spelled.split("_")):
         heads = [head for head in bases(parts[-1], "verb") if head != parts[-1]] if len(parts) > 1 else []
@@ -278,17 +269,15 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
 
 
 def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
-    """Return the verb of a light verb's noun: "taking a close look at" is looking, "taking for a run" running."""
+    """Return the senses of the verb in the noun of a light verb: of "look" for "taking a close look at"; else []."""
     if len(words) < 3 or not light.intersection(bases(words[0], "verb")):
         return []
     start = 2 if words[1] == "for" else 1
     end = next((k for k in range(start, len(words)) if words[k] in text.PREPOSITIONS), len(words))
-    counted = words[start] in text.DETERMINERS if start < end else False
-    if end - start < 1 + counted or not (counted or end < len(words)):
+    counted = start < end and words[start] in text.DETERMINERS
+    if end - start < 1 + counted or not (counted or end < len(words)) or find(_essential(words[:end]), "verb"):
         return []
-    if find(_essential(words[:end]), "verb"):
-        return []
-    # Without an article only what is no plural: "maintenance", not "leaves".
+    # Without an article, only singular nouns: "maintenance", not "leaves".
     nouns = bases(words[end - 1], "object") if counted else [words[end - 1]]
     verbs = dict.fromkeys(verb for noun in nouns for verb in lexicon().verbs_of(noun))
     why = f'"{words[end - 1]}" of "{" ".join(words)}"'
@@ -297,7 +286,10 @@ def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
 
 
 def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
-    """Return the words without their purpose, and the senses of the purpose with its weight: "bending to pick up"."""
+    """Return the words without the purpose after "to", and the senses of the purpose, with a weight below 1.
+
+    For "bending to pick up": ["bending"], and the senses of "pick up". Without a purpose: all words, and [].
+    """
     for place in (place for place in range(1, len(words) - 1) if words[place] == "to"):
         verb, uses = words[place + 1], lexicon().tag_count
         if verb in bases(verb, "verb") and uses(verb, "v").sum() > uses(verb, "n").sum():
@@ -308,9 +300,13 @@ def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
 
 
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
-    """Return the longest known expression from the first word on, and whether only a preposition is left.
+    """Return the senses of the longest known expression at the start of ``words``.
 
-    Words after a verb may not belong to its meaning ("wiping out", "flying high"): the senses of the verb alone follow.
+    Words after a verb may not belong to its meaning ("wiping out", "flying high"). In this case, the senses of the verb
+    alone follow.
+
+    Returns:
+        The senses, and whether the expression covers all words except prepositions.
     """
     for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
         senses = find(words[:end], "verb", spelled if end == len(words) else "")
@@ -329,7 +325,7 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
 
 
 def _may_be_literal(words: list[str], lemma: str) -> bool:
-    """Return whether a verb with a particle that WordNet has may be meant literally: "wiping out the oven"."""
+    """Return whether a verb with a particle, in WordNet as ``lemma``, may be meant literally: "wiping out the oven"."""
     if len(words) < 2 or lemma in _PHRASAL or _LIGHT.intersection(bases(words[0], "verb")):
         return False
     if words[-1] in _ADVERBIAL or lexicon().adjective_first(words[-1]):
@@ -338,15 +334,14 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Put a text before the reasons of some senses."""
+    """Return the senses with ``why`` put before the reason of each sense."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 
-# What stands before "of" in these says how many or how much, not what.
-_MEASURES = text.WORD_CLASSES["measures"]
-# Words that only describe; also nouns in WordNet, one of them a class ("orange cat" is no fruit).
+_MEASURES = text.WORD_CLASSES["measures"]  # nouns before "of" that state an amount
+# Words that only describe a noun, although they are also nouns in WordNet ("orange cat" is no fruit).
 _DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
 _NOUN_USES = 5
@@ -355,13 +350,16 @@ _TABLES = Path(__file__).parent / "data"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A synset that a word may mean.
+    """Synset that a word may mean.
 
     Attributes:
-        synset: its number in the lexicon.
-        lemma: the lemma that led to it.
-        reason: the rule that led to it, in a few words.
-        weight: share of the sense's meaning that the word has: 1, or less where it names a kind or a part of it.
+        synset: ID of the synset.
+        name: name of the synset.
+        lemma: lemma by which the synset was found.
+        reason: rule that led to the synset, in a few words.
+        weight: 1, or a weight below 1 if the word names only a kind or a part of the sense.
+        own: whether the sense belongs to a lemma of the word; false for senses that shoe adds (other aliases,
+            definitions and constructions), which do not count for a label of the dataset or with ``partial=full``.
     """
 
     synset: int
@@ -369,11 +367,12 @@ class Candidate:
     lemma: str
     reason: str
     weight: float = 1
+    own: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Candidate synsets of a word in order of preference; none if the lexicon does not know it."""
+    """Candidate synsets of a verb or object, best first; () for a word that is not in the lexicon."""
 
     word: str
     part: Part
@@ -381,22 +380,22 @@ class Resolution:
 
 
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
-    """Find the synsets that a predicted verb or object may mean.
+    """Return the synsets that a predicted verb or object may mean, best first.
 
     >>> [candidate.name for candidate in resolve("hot dogs", "object").candidates]
     ['hotdog.n.01', 'hotdog.n.02', 'frank.n.02']
 
-    "no interaction" has no synset, and neither has a negated verb.
+    "no interaction" and negated verbs have no synset.
 
     Args:
-        word: predicted word in any case, inflected, with underscores, hyphens or blanks, with particle or modifiers; of
-            alternatives ("laptop / desk") the candidates of each, in order.
+        word: predicted word in any case and inflection, with underscores, hyphens or blanks, and with particle or
+            modifiers. For alternatives ("laptop / desk"), the candidates of all alternatives are returned in order.
         part: "verb" or "object".
-        object_words: rule for an object of several words: "phrase-first" (the whole, else its nouns pooled), "pooled"
-            (each word, as in SHOE's paper), "head" (the last word), "phrase" (the whole or nothing).
+        object_words: rule for an object of several words: "phrase-first" (senses of the whole, else of all nouns),
+            "pooled" (senses of every word, as in SHOE's paper), "head" (last word), "phrase" (whole expression only).
 
     Raises:
-        OptionError: if ``object_words`` is none of these.
+        OptionError: for an unknown ``object_words``.
     """
     if object_words not in get_args(ObjectWords):
         raise unknown_name("object-words", object_words, get_args(ObjectWords))
@@ -405,14 +404,11 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
 
 @per_lexicon(10_000)
 def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
-    readings = text.alternatives(word)
-    senses = distinct(sense for reading in readings for sense in _senses(reading, part, object_words))
-    name = lexicon().name
-    counts = ("" if sense.weight == 1 else f", counts {sense.weight:g}" for sense in senses)
-    candidates = (
-        Candidate(s.synset, name(s.synset), s.lemma, s.reason + count, s.weight)
-        for s, count in zip(senses, counts, strict=True)
-    )
+    senses = distinct(sense for each in text.alternatives(word) for sense in _senses(each, part, object_words))
+    candidates = []
+    for synset, lemma, reason, weight, own in senses:
+        why = reason if weight == 1 else f"{reason}, counts {weight:g}"
+        candidates.append(Candidate(synset, lexicon().name(synset), lemma, why, weight, own))
     return Resolution(word, part, tuple(candidates))
 
 
@@ -429,16 +425,15 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
     return found if found or split == reading else _senses(split, part, object_words)
 
 
-def lexicon_facts() -> dict[str, str]:
-    """Return the lexicon's entries in signatures: its name, unless it is WordNet, and its digest."""
-    used = lexicon()
-    named = {} if used is wordnet() else {"lexicon": used.label}
+def lexicon_metadata() -> dict[str, str]:
+    """Return the entries of the active lexicon in metric signatures: digest, and name unless it is WordNet 3.0."""
+    named = {} if lexicon() is wordnet() else {"lexicon": lexicon().label}
     return named | {"lexicon-sha": lexicon_digest()}
 
 
 @per_lexicon(None)
 def lexicon_digest() -> str:
-    """Return 8 hex digits of the lexicon and the tables, which decide what a word resolves to."""
+    """Return 8 hex digits of a hash of the active lexicon and the tables in ``data/``, which affect :func:`resolve`."""
     digest = hashlib.sha256(lexicon().digest.encode())
     for path in sorted([*_TABLES.glob("*.tsv"), _TABLES / "word_classes.txt"]):
         digest.update(path.read_bytes())
@@ -459,27 +454,28 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if how == "phrase":
         return whole
     owners = [_owner(word) for word in phrase]
-    if whole:
-        # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
-        literal = find(phrase[1:], "object") if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
-        senses = [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
-        return senses if "of" not in phrase and owners == phrase else [*senses, *_pooled(words, owners)]
-    return _pooled(words, owners)
+    # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
+    literal = find(phrase[1:], "object") if whole and len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
+    senses = [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
+    if whole and "of" not in phrase and owners == phrase:
+        return senses
+    return senses + [s for rank, group in enumerate(_noun_groups(owners)) for s in _nouns(words, group, rank == 0)]
 
 
 def _owner(word: str) -> str:
-    """Remove the possessive ending of an owner: "horse" of "horse's reins"."""
+    """Return a noun without its possessive ending ("horse" for "horse's"), except a person; other words unchanged."""
     owner, store = word.removesuffix("'s"), lexicon()
     senses = [store.senses(base, "n").tolist()[0] for base in bases(owner, "object")] if owner != word else []
     return owner if senses and store.lexname(senses[0]) != "noun.person" else word
 
 
-def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
-    return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
-
-
 def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
-    """Pool the senses of the longest known expressions of a noun group, from its head leftwards, without modifiers."""
+    """Yield the senses of a noun group, which is read from its head to the left.
+
+    The longest known expression is used each time; modifiers are skipped.
+
+    ``words`` is the whole object. Only senses of the head of the ``main`` group have the full weight.
+    """
     end = len(group)
     while end > 0:
         for start in range(max(0, end - LONGEST_EXPRESSION), end):
@@ -497,7 +493,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
 
 
 def describes(words: list[str]) -> bool:
-    """Return whether words before a noun describe it rather than name it."""
+    """Return whether words before a noun only describe the noun ("parked" in "parked car")."""
     if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
         return True
     if len(words) > 1:
@@ -510,24 +506,21 @@ def describes(words: list[str]) -> bool:
 
 
 def _without_joined(words: list[str], spelled: str) -> list[str]:
-    """Remove a modifier that hyphens join to a preposition: "carry-on" of "carry-on bag"."""
+    """Return the words without hyphenated modifiers that contain a preposition: "bag" for "carry-on bag"."""
     *before, last = spelled.split("_") if "-" in spelled else [""]
     joined = [parts for parts in map(text.tokens, before) if len(parts) == 1 or text.PREPOSITIONS.isdisjoint(parts)]
     return [*(word for parts in joined for word in parts), *text.tokens(last)] if before else words
 
 
 def without_determiners(words: list[str]) -> list[str]:
-    """Remove articles, possessives and numbers before a noun; a last word stays."""
-    start = 0
-    while start < len(words) - 1 and (words[start] in text.DETERMINERS or words[start].isdigit()):
-        start += 1
-    return words[start:]
+    """Return the words without leading articles, possessives and numbers; at least the last word is kept."""
+    return list(dropwhile(lambda word: word in text.DETERMINERS or word.isdigit(), words)) or words[-1:]
 
 
 def _noun_groups(phrase: list[str]) -> list[list[str]]:
-    """Split a noun phrase at "of", without measures and without nouns of other prepositions.
+    """Split a noun phrase at "of" into groups, without measures and without words after other prepositions.
 
-    "bowl of soup on a table" is bowl, soup; "slice of pizza" is pizza.
+    "bowl of soup on a table" is [["bowl"], ["soup"]]; "slice of pizza" is [["pizza"]].
     """
     groups: list[list[str]] = [[]]
     for index, word in enumerate(phrase):

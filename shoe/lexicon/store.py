@@ -1,4 +1,4 @@
-"""The lexicon in use: WordNet 3.0, which is shipped, or another one."""
+"""Active lexicon of the process: the shipped WordNet 3.0 or another lexicon."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _in_use: Lexicon | None = None
 
 
 def lexicon() -> Lexicon:
-    """Return the lexicon in use: WordNet 3.0, unless the environment or :func:`using` says otherwise."""
+    """Return the active lexicon: WordNet 3.0, unless SHOE_LEXICON or :func:`use_lexicon` selects another lexicon."""
     global _in_use
     if _in_use is None:
         named = os.environ.get(ENVIRONMENT)
@@ -42,7 +42,7 @@ def lexicon() -> Lexicon:
 
 @cache
 def wordnet() -> Lexicon:
-    """Load the lexicon that is shipped with the package, once."""
+    """Return the shipped lexicon of WordNet 3.0, loaded on first use."""
     return load_lexicon(_FILE)
 
 
@@ -50,29 +50,29 @@ def load_lexicon(path: str | Path) -> Lexicon:
     """Load a compiled lexicon.
 
     Raises:
-        InputError: for another kind of file, or a changed one: the digest in signatures must stand for the content.
+        InputError: if the file is no compiled lexicon, or its content does not match its checksum.
     """
     try:
         with open(path, "rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        found = "another kind of file"
+        found = "a file with other content"
         if content[: len(MAGIC)] == MAGIC:
             if path != _FILE and content[-_SEAL:] != hashlib.sha256(memoryview(content)[:-_SEAL]).digest():
                 raise ValueError
             return Lexicon(content, None if path == _FILE else wordnet())
     except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
         found = error.strerror or "" if isinstance(error, OSError) else "a file that is cut off or was changed"
-    raise InputError(path, found=found, expected="a compiled lexicon", hint="shoe lexicon build makes one")
+    raise InputError(path, found=found, expected="a compiled lexicon", hint="run `shoe lexicon build` to make one")
 
 
 def sealed(content: bytes) -> bytes:
-    """Append a checksum to a compiled lexicon, which shows whether it was cut off or changed."""
+    """Return a compiled lexicon with a SHA-256 checksum appended, which detects truncation and changes."""
     return content + hashlib.sha256(content).digest()
 
 
-def _pickled(of: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
-    """Reduce a lexicon for another process, which may lack its file; a shipped one is loaded there by name."""
-    return (wordnet, ()) if of is wordnet() else (_unpickled, (np.frombuffer(of.content, np.uint8),))
+def _pickled(store: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
+    """Reduce a lexicon for pickling: the shipped lexicon to a call that loads it, other lexicons to their content."""
+    return (wordnet, ()) if store is wordnet() else (_unpickled, (np.frombuffer(store.content, np.uint8),))
 
 
 def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
@@ -83,11 +83,10 @@ copyreg.pickle(Lexicon, _pickled)
 
 
 @contextmanager
-def using(used: Lexicon) -> Iterator[Lexicon]:
-    """Look words up in a lexicon in all of this process, inside a ``with`` block."""
+def use_lexicon(used: Lexicon) -> Iterator[Lexicon]:
+    """Make ``used`` the active lexicon of this process inside a ``with`` block."""
     global _in_use
-    before = _in_use
-    _in_use = used
+    before, _in_use = _in_use, used
     try:
         yield used
     finally:
@@ -95,11 +94,11 @@ def using(used: Lexicon) -> Iterator[Lexicon]:
 
 
 def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-    """Cache the last results of a function separately for each lexicon; all results for None."""
+    """Return a decorator that caches the last ``maxsize`` results (None: all) of a function for each lexicon."""
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(function)
-        def kept(*arguments: _P.args, **named: _P.kwargs) -> _R:
+        def cached(*arguments: _P.args, **named: _P.kwargs) -> _R:
             caches = lexicon().caches
             try:
                 found = caches[function]
@@ -107,34 +106,32 @@ def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P
                 found = caches[function] = lru_cache(maxsize)(function)
             return cast("_R", found(*arguments, **named))
 
-        return kept
+        return cached
 
     return decorate
 
 
 def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function that reads English so that it uses WordNet whatever lexicon is in use."""
+    """Decorate a function so that WordNet is the active lexicon during its calls; for functions that parse English."""
 
     @wraps(function)
     def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
         if lexicon() is wordnet():
             return function(*arguments, **named)
-        with using(wordnet()):
+        with use_lexicon(wordnet()):
             return function(*arguments, **named)
 
     return read
 
 
-# Names of senses as files have them ("ride.v.01"), and their ids in the compiled lexicon.
-#
-# Inside the package a sense is an id; names are for files, messages and reports.
+# Senses are IDs inside the package; their names ("ride.v.01") are for files, messages and reports.
 
 
 def ids_of(names: Iterable[str]) -> Ints:
-    """Look up names of senses by any of their lemmas: first names all at once, others one by one.
+    """Return the IDs of senses from their names; every lemma of a sense gives a name ("ride.v.01").
 
     Returns:
-        (n,) ids in the compiled lexicon; -1 for other texts, as "".
+        (n,) IDs in the active lexicon; -1 for an unknown name or "".
 
     Example:
         >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
@@ -150,28 +147,33 @@ def ids_of(names: Iterable[str]) -> Ints:
 
 @per_lexicon(64)
 def listed_ids(names: tuple[str, ...]) -> Ints:
-    """Return (n,) ids of names that are looked up again and again, as a dataset's classes; see :func:`ids_of`."""
+    """Return the (n,) IDs of senses from their names, cached: for repeated lists of names; see :func:`ids_of`."""
     return ids_of(names)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Look up tens of thousands of names at once, which stand in a text from (n,) starts to (n,) ends.
+    """Return the IDs of senses whose names are byte ranges of a text; fast for tens of thousands of names.
+
+    Args:
+        text: content of a file.
+        starts: (n,) first byte of each name.
+        ends: (n,) byte after each name.
 
     Returns:
-        (n,) ids in the compiled lexicon; -1 for what is not WordNet's first name of a sense.
+        (n,) IDs in the active lexicon; -1 for text that is not the first name (:func:`names_of`) of a sense.
     """
     return lexicon().key_table.find(keys_in(text, starts, ends - starts))
 
 
 def names_of(ids: NDArray[np.integer] | Sequence[int]) -> list[str]:
-    """Return the names of senses, each by the lemma that WordNet lists first; "" for -1."""
+    """Return the names of senses from their IDs, with the lemma that WordNet lists first; "" for ID -1."""
     listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     name = {sense: lexicon().name(sense) if sense >= 0 else "" for sense in set(listed)}
     return [name[sense] for sense in listed]
 
 
 def name_ranks(ids: Ints) -> Indices:
-    """Return (n,) numbers that sort and compare as the senses' names do."""
+    """Return the (n,) ranks, from 0, of senses in the alphabetical order of their names; equal IDs have equal ranks."""
     distinct = np.flatnonzero(np.bincount(ids, minlength=1))
     rank = np.zeros(len(lexicon()), np.int64)
     rank[sorted(distinct.tolist(), key=lexicon().name)] = np.arange(len(distinct))

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Literal
 
 LONGEST_LABEL = 200
-"""Characters of a label that are looked at; a longer one is no word."""
+"""Longest label in characters; longer texts are not looked up."""
 ALTERNATIVES = " / "
-"""Stands between the readings of one verb or object, the best first: "sipping from / taking from"."""
+"""Separator of alternatives in a predicted verb or object, as in "sipping from / taking from"; the best comes first."""
 _MOST_ALTERNATIVES = 3
 
 _DATA = Path(__file__).parent / "data"
 
 
 def table_rows(name: str) -> list[list[str]]:
-    """Read the rows of a tab-separated table in ``data/``, without its header."""
+    """Return the fields of each row of a tab-separated table in ``data/``, without the header; ``name`` is its file."""
     return [line.split("\t") for line in (_DATA / name).read_text("utf-8").splitlines()[1:]]
 
 
@@ -47,7 +47,7 @@ _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
 
 
 def alternatives(word: str) -> list[str]:
-    """Return the alternatives in a verb or object, the best first, at most three; most words have only themselves."""
+    """Return the alternatives in a predicted verb or object, best first, at most three; [word] without a separator."""
     return word.split(ALTERNATIVES)[:_MOST_ALTERNATIVES]
 
 
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 
 
 def spelled(text: str) -> str:
-    """Return plain text as WordNet spells a lemma: underscores for blanks, hyphens, dots and quotes kept."""
+    """Return text with runs of blanks and underscores replaced by one underscore, as in WordNet's lemmas."""
     return _SEPARATORS.sub("_", text.strip())
 
 
@@ -70,12 +70,12 @@ def at_capitals(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Split plain text into words at blanks, underscores, hyphens and punctuation."""
+    """Split text into words at blanks, underscores, hyphens and punctuation, except ' . / & inside a word ("man's")."""
     return _TOKEN.findall(text)
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether words begin with the datasets' "no interaction", which is no verb."""
+    """Return whether the words start with "no interaction", the datasets' label for no action."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
@@ -104,12 +104,12 @@ _AMERICAN = [
 
 
 def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
-    """Return the results of morphy's suffix rules for a form, whether or not such words exist."""
+    """Return the possible base forms of an inflected form by morphy's suffix rules, whether or not such words exist."""
     return [form.removesuffix(old) + new for old, new in _SUBSTITUTIONS[pos] if form.endswith(old)]
 
 
 def undoubled(form: str) -> str:
-    """Return the base of an -ing or -ed form with a doubled consonant ("blogging": "blog"), "" for other words."""
+    """Return the base of an -ing or -ed form with a doubled consonant ("blogging": "blog"); "" for other words."""
     stem = form.removesuffix("ing").removesuffix("ed")
     doubled = stem != form and len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS
     return stem[:-1] if doubled else ""
@@ -118,14 +118,14 @@ def undoubled(form: str) -> str:
 def verb_forms(base: str) -> list[str]:
     """Return the regular forms of a verb: the base, -s, -ing and -ed, with the spelling changes of English.
 
-    Both spellings are included where usage differs ("travelling", "traveling"). Irregular forms are in WordNet's lists.
+    British and American spellings are included ("travelling", "traveling"). Irregular forms are in WordNet's lists.
     """
     past = [base + "d"]
     if base.endswith("ie"):
         stems = [base[:-2] + "y"]
     elif base.endswith("e") and len(base) > 2:
         stems = [base if base.endswith(("ee", "oe", "ye")) else base[:-1]]
-    elif _ends_in(base, "y"):
+    elif _ends_in_y(base):
         stems, past = [base], [base[:-1] + "ied"]
     else:
         stems = _doubled(base)
@@ -135,29 +135,25 @@ def verb_forms(base: str) -> list[str]:
 
 def noun_forms(base: str) -> list[str]:
     """Return a noun and its regular plurals ("knife": "knife", "knifes", "knives")."""
-    forms = [base, *_s_forms(base)]
-    if base.endswith("fe"):
-        forms.append(base[:-2] + "ves")
-    elif base.endswith("f"):
-        forms.append(base[:-1] + "ves")
-    return forms
+    ves = [base.removesuffix("e")[:-1] + "ves"] if base.endswith(("f", "fe")) else []
+    return [base, *_s_forms(base), *ves]
 
 
 def _s_forms(base: str) -> list[str]:
-    """Return a word with the ending -s of a plural or a third person."""
+    """Return the possible forms of a word with the ending -s of a plural or of a verb in the third person."""
     if base.endswith(("s", "x", "z", "ch", "sh")):
         return [base + "es"]
-    if _ends_in(base, "y"):
+    if _ends_in_y(base):
         return [base[:-1] + "ies"]
     return [base + "s", base + "es"] if base.endswith("o") else [base + "s"]
 
 
-def _ends_in(base: str, letter: str) -> bool:
-    return len(base) > 1 and base.endswith(letter) and base[-2] not in _VOWELS
+def _ends_in_y(base: str) -> bool:
+    return len(base) > 1 and base.endswith("y") and base[-2] not in _VOWELS
 
 
 def _doubled(base: str) -> list[str]:
-    """Return the stems before -ing and -ed: the final consonant doubles after one short vowel ("sit", "quiz")."""
+    """Return the possible stems before -ing and -ed, doubled after a vowel: ["sitt"], ["travel", "travell"]."""
     plain = base.replace("qu", "qw")
     if len(plain) < 3 or plain[-1] in "aeiouwxy" or plain[-2] not in _VOWELS or plain[-3] in _VOWELS:
         return [base]
@@ -168,7 +164,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return possible American spellings of a word, whether or not they exist; () if none differs."""
+    """Return possible American spellings that differ from a word, whether or not such words exist."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

@@ -1,4 +1,4 @@
-"""WordNet's own files, read for the definitions that the compiled lexicon leaves out."""
+"""Definitions from WordNet's original files; the compiled lexicon does not contain them."""
 
 from __future__ import annotations
 
@@ -18,50 +18,48 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 class MissingWordNetError(MissingExtraError):
-    """WordNet's files are not in place."""
+    """Error for missing WordNet files."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, task: str) -> None:
         ShoeError.__init__(
-            self, f"{what} needs WordNet's files: run scripts/setup-wordnet or python -m nltk.downloader wordnet"
+            self, f"{task} needs WordNet's files: run `scripts/setup-wordnet` or `python -m nltk.downloader wordnet`"
         )
 
 
-def glosses(names: list[str], what: str) -> dict[str, str]:
-    """Return the definition of each synset, from the lexicon or from WordNet's files.
+def glosses(names: list[str], task: str) -> dict[str, str]:
+    """Return {name: definition} of synsets, from the active lexicon or from WordNet's files.
 
-    WordNet's files are looked for where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where
-    ``scripts/setup-wordnet`` puts the files of a checkout.
+    WordNet's files are searched in nltk's data folders (``NLTK_DATA`` and the usual folders; also as a zip file), and
+    in the folder in which ``scripts/setup-wordnet`` puts them.
 
     Args:
-        names: names of nouns and verbs, as "ride.v.01".
-        what: the user's request, which begins the message if definitions are missing.
+        names: names of noun and verb synsets, such as "ride.v.01".
+        task: task that needs the files; the subject of the message if files are missing.
 
     Raises:
-        MissingWordNetError: if WordNet's files are not there.
-        InputError: if they are not those of WordNet 3.0.
+        MissingWordNetError: if WordNet's files are not found.
+        InputError: if the files found are not those of WordNet 3.0.
     """
     store = lexicon()
     if not store.is_wordnet:
         return {name: store.gloss(store.synset(name)) or "" for name in names}
-    lines = synset_lines(what)
-    # What stands behind the bar, without its examples.
-    texts = {name: lines[store.synset(name)].decode().split("|")[1] for name in names}
+    lines = synset_lines(task)
+    texts = {name: lines[store.synset(name)].decode().split("|")[1] for name in names}  # with quoted examples
     return {name: _QUOTED.sub("", text).strip().strip("; ") for name, text in texts.items()}
 
 
-def synset_lines(what: str) -> list[bytes]:
-    """Return the line of every synset in WordNet's data files, in the lexicon's order; see :func:`glosses`."""
+def synset_lines(task: str) -> list[bytes]:
+    """Return the lines of WordNet's data files, one per synset in the order of synset IDs; see :func:`glosses`."""
     folder = next(folders(), None)
     if folder is None:
-        raise MissingWordNetError(what)
+        raise MissingWordNetError(task)
     return _lines(folder)
 
 
 @cache
 def _lines(folder: Path | zipfile.Path) -> list[bytes]:
     files = [(folder / name).read_bytes().splitlines() for name in ("data.noun", "data.verb")]
-    # The licence at the head of each file is indented.
-    lines = [line for file in files for line in file if not line.startswith(b"  ")]
+    lines = [line for file in files for line in file if not line.startswith(b"  ")]  # the licence is indented
     if len(lines) != len(wordnet()):
         expected = f"WordNet 3.0, which has {len(wordnet())}"
         raise InputError(str(folder), found=f"{len(lines)} nouns and verbs", expected=expected)
@@ -69,7 +67,7 @@ def _lines(folder: Path | zipfile.Path) -> list[bytes]:
 
 
 def folders() -> Iterator[Path | zipfile.Path]:
-    """Yield the folders of WordNet's files, the preferred one first."""
+    """Yield the existing folders (or zip files) with WordNet's files, the preferred folder first."""
     prefix = Path(sys.prefix)
     named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
     usual = [Path.home(), prefix, prefix / "share", prefix / "lib"]

@@ -1,4 +1,4 @@
-"""Requests in batches: start batches, wait for them, record their answers, and repeat requests without an answer."""
+"""Send requests in batches: start batches, wait for the results, record answers, and repeat unanswered requests."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ _LOOKS = 30
 _MAYBE_BEGUN = (408, 409)
 """HTTP statuses below 500 after which a batch may still have been started."""
 _T = TypeVar("_T")
-_ODD = "odd", "not what the Batch API answers (is base_url right?)"
+_ODD = "odd", "not a response of the Batch API (is base_url right?)"
 
 
 class StoppedError(Exception):
-    """Signal that the run ends, and that a failed request is not repeated."""
+    """Signal that the run ends, so that a failed request is not repeated."""
 
 
 class BatchState(NamedTuple):
-    """State of a batch; fields that the endpoint does not return as the API defines them are empty or 0.
+    """State of a batch; fields that are missing or invalid in the endpoint's response are empty or 0.
 
     Attributes:
+        status: status in OpenAI's Batch API, such as "in_progress" or "completed".
         files: IDs of the output and error files.
         done, total: number of finished requests, and of all requests.
         problems: (code, message) of each error.
@@ -56,7 +57,7 @@ class BatchState(NamedTuple):
 
 
 def _batch_state(place: Endpoint, batch: Any) -> BatchState:
-    """Return the state in a response of the SDK, whose attributes may be missing or of other types."""
+    """Return the state of a batch from a response of the SDK; attributes of the response may be missing or invalid."""
     files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
     done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
     errors = _field(batch, list, "errors", "data")
@@ -66,14 +67,14 @@ def _batch_state(place: Endpoint, batch: Any) -> BatchState:
 
 
 def _field(value: Any, kind: type[_T], *path: str) -> _T:
-    """Return a nested attribute of type ``kind``, or an empty value of this type."""
+    """Return the nested attribute value.a.b for ``path`` ("a", "b"), or ``kind()`` if it is not of type ``kind``."""
     for name in path:
         value = getattr(value, name, None)
     return value if isinstance(value, kind) else kind()
 
 
 def _id(place: Endpoint, response: Any) -> str:
-    """Return the ID in a response; raise Transient if it has no ID, like a web page, or if the ID holds a secret."""
+    """Return the ID in a response; raise Transient if the response has no ID or the ID contains a secret."""
     name = _field(response, str, "id")
     if not name or name != place.shown(name):
         raise Transient(*_ODD)
@@ -81,7 +82,7 @@ def _id(place: Endpoint, response: Any) -> str:
 
 
 class BatchApi:
-    """OpenAI's Batch API at one endpoint, through its SDK."""
+    """Client of the Batch API of one endpoint, which uses the openai SDK."""
 
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
@@ -99,7 +100,7 @@ class BatchApi:
 
     @property
     def folder(self) -> Path:
-        """Folder for temporary files."""
+        """Folder of the client's temporary files, deleted by :meth:`close`."""
         return Path(self._folder.name)
 
     def upload(self, name: str, path: Path) -> str:
@@ -112,10 +113,15 @@ class BatchApi:
         return self._call(send)
 
     def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
-        """Start a batch, with its digest in the metadata, and return its ID.
+        """Start a batch, and return its ID.
 
-        If the response to an earlier attempt was lost, the batch is looked up first, because it may have been started.
-        ``once`` is the idempotency key, and ``others`` are the IDs of known earlier batches with the same requests.
+        If the response to an earlier attempt was lost, the batch may be running: it is looked up by its digest first.
+
+        Args:
+            file: ID of the uploaded file of requests.
+            digest: hash of the requests, stored in the metadata of the batch.
+            once: idempotency key.
+            others: IDs of earlier batches, which may have the same requests and are ignored.
         """
         import openai
 
@@ -144,10 +150,10 @@ class BatchApi:
         return self._call(create)
 
     def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return the IDs of the newest batches by their digest; empty if the endpoint cannot list batches.
+        """Return the IDs of the newest batches started by shoe, by digest; empty if the endpoint cannot list batches.
 
-        The list may lag behind, so it is fetched repeatedly, for up to ``LISTS_LAG`` seconds, until it shows the
-        ``wanted`` digests. Batches in ``others`` are left out.
+        A new batch may be missing in the list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG``
+        seconds, until it contains all ``wanted`` digests. Batches with IDs in ``others`` are left out.
         """
         return self._call(lambda: self._begun(others, wanted))
 
@@ -176,7 +182,7 @@ class BatchApi:
         }
 
     def look(self, batch: str) -> BatchState | None:
-        """Return the state of a batch; None if the endpoint answers ``DENIED_IN_A_ROW`` times that it is unknown."""
+        """Return the state of a batch; None after ``DENIED_IN_A_ROW`` responses that there is no such batch."""
         import openai
 
         unknown = 0
@@ -198,7 +204,10 @@ class BatchApi:
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download a file and yield its lines; no lines if the file no longer exists. Only a line feed ends a line."""
+        """Download a file, given its ID, and yield its lines; yield nothing if the endpoint no longer has the file.
+
+        Only a line feed ends a line.
+        """
         import openai
 
         path = self.folder / "downloaded"
@@ -229,7 +238,7 @@ class BatchApi:
                 is_out = self._answered is not None and monotonic() - self._answered < self._limits.outage
                 tries = self._limits.tries
                 if attempt >= tries and not is_out:
-                    raise ShoeError(f"{self._place}: it does not answer after {tries} tries: {last}") from None
+                    raise ShoeError(f"{self._place}: no answer after {tries} tries: {last}") from None
                 wait = backoff(attempt, last)
             self._sleep(wait)
         raise AssertionError
@@ -271,7 +280,7 @@ class BatchPass:
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Create a pass with at most ``requests_per_batch`` requests per batch, and ``batches`` batches at once."""
+        """Create a pass with ``requests_per_batch`` requests per batch, and ``batches`` running batches, at most."""
         self._place, self._chat, self._recorder = place, chat, recorder
         self._tries_allowed, self._most_requests, self._most_batches = limits.tries, requests_per_batch, batches
         self._structured = chat.response_format is not None
@@ -286,7 +295,7 @@ class BatchPass:
     def run(self, requests: Iterator[Request]) -> None:
         """Send all requests; raise ShoeError if no further request can succeed.
 
-        If the run is stopped, running batches continue at the endpoint.
+        If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers.
         """
         self._supply = Supply(requests)
         try:
@@ -294,13 +303,13 @@ class BatchPass:
                 self._resume()
                 self._run()
         except OSError as error:
-            found, expected = error.strerror or str(error), "room for a batch's files (TMPDIR says where)"
+            found, expected = error.strerror or str(error), "a temporary folder with enough space (set TMPDIR)"
             raise InputError(self._api.folder, found=found, expected=expected) from None
         finally:
             for started in self._running:
                 name = self._place.shown(str(started.batch))
-                goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
-                _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
+                running = f"batch {name} continues at the endpoint with {len(started.requests)} requests"
+                _log.warning("%s: %s: run the same command again to fetch its answers", self._place, running)
 
     def _run(self) -> None:
         between = _FIRST_LOOK
@@ -319,7 +328,7 @@ class BatchPass:
                 between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
 
     def _resume(self) -> None:
-        """Resume the batches of earlier runs that contain a question of this run."""
+        """Resume those batches of earlier runs that contain a question of this run."""
         unsure = [started for started in self._open.values() if started.batch is None]
         wanted = [started.digest for started in unsure if started.file is not None]
         begun = self._api.begun(self._ended, wanted) if unsure else {}
@@ -339,7 +348,7 @@ class BatchPass:
         self._supply.release(started)
 
     def _begin(self) -> bool:
-        """Start one more batch; return False if no request may be made now."""
+        """Start one more batch and return True; if no request may be sent now, return False."""
         path, requests, digest = self._api.folder / "requests.jsonl", {}, blake2b(digest_size=16)
         with path.open("wb") as stream:
             for name, request, text in self._next_requests():
@@ -355,7 +364,7 @@ class BatchPass:
         return True
 
     def _next_requests(self) -> Iterator[tuple[str, Request, bytes]]:
-        """Yield custom ID, request and line for each request of one more batch, and reserve the budget for it."""
+        """Yield (custom ID, request, JSON line) for each request of one more batch, after reserving its budget."""
         count = size = 0
         while (
             count < self._most_requests and self._budget_left and not self._queue_full and not self._recorder.stopping
@@ -397,7 +406,10 @@ class BatchPass:
         self._running.append(started)
 
     def _look(self, started: Started) -> bool:
-        """Return whether a batch has ended; then its answers are recorded, and its other requests will be repeated."""
+        """Fetch the state of a batch, and return whether it has ended.
+
+        If it has ended, its answers are recorded, and its requests without an answer are repeated later.
+        """
         batch = self._api.look(started.batch or "")
         if batch is not None and batch.status not in _OVER:
             self._progress(batch)
@@ -413,14 +425,14 @@ class BatchPass:
         self._queue_full = False
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
         for name, reason in missing.items():
-            if request := started.asked(name):
+            if request := started.open_request(name):
                 if name not in failed:
                     self._recorder.failure(request, reason)
                 self._tries[name] += not (excused or reason == _NO_FORMAT)
                 if self._tries[name] < self._tries_allowed:
                     self._supply.ask_again(request)
         if batch is not None and batch.status == "cancelled":
-            raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; what it had answered is kept")
+            raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; its answers so far are saved")
         if hopeless and len(missing) == len(started.requests):
             raise hopeless
         return True
@@ -428,12 +440,16 @@ class BatchPass:
     def _keep_lines(
         self, started: Started, batch: BatchState, missing: dict[str, str]
     ) -> tuple[ShoeError | None, set[str]]:
-        """Record the results of a batch for the questions of this run, in order.
+        """Record the answers and failures of a batch that are for questions of this run.
 
-        Requests with an answer are removed from ``missing``. The others get a more specific reason there.
+        Args:
+            batch: state of the ended batch, with its files.
+            missing: reason for the missing answer, by custom ID, initially for all requests. Requests with an answer
+                are removed; failed requests get a more specific reason.
 
         Returns:
-            The first error, if any, after which a request cannot succeed; and the custom IDs of recorded failures.
+            The first error after which a request cannot succeed, or None; and the custom IDs whose failure was
+            recorded.
         """
         hopeless, failed = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
@@ -444,7 +460,7 @@ class BatchPass:
                 del missing[name]
                 if request := started.request(name):
                     self._recorder.answer(request, result)
-                elif request := started.asked(name):
+                elif request := started.open_request(name):
                     self._supply.ask_again(request)
                 continue
             if isinstance(result, NoResponseFormatError):
@@ -453,14 +469,17 @@ class BatchPass:
             else:
                 missing[name] = result.kind if isinstance(result, Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
-            if request := started.asked(name):
+            if request := started.open_request(name):
                 usage = result.usage if isinstance(result, Transient) else None
                 self._recorder.failure(request, missing[name], usage=usage)
                 failed.add(name)
         return hopeless, failed
 
     def _is_excused(self, started: Started, batch: BatchState) -> bool:
-        """Return whether a failed batch may be sent again, later or without ``response_format``; otherwise raise."""
+        """Return True if a failed batch may be sent again without counting as a try; otherwise raise ShoeError.
+
+        It may be sent again if the endpoint's queue was full, or if it rejected ``response_format``.
+        """
         message = next((message for _, message in batch.problems if message), "no reason given")
         if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
             # The queue of the endpoint is full until another batch ends.
@@ -471,12 +490,14 @@ class BatchPass:
         )
         if not isinstance(failed, NoResponseFormatError) or not self._structured:
             reason = self._place.shown(message)
-            raise ShoeError(f"{self._place}: batch {batch.id} failed: {reason} (requests_per_batch sets its size)")
+            raise ShoeError(
+                f"{self._place}: batch {batch.id} failed: {reason} (if it is too large, set requests_per_batch lower)"
+            )
         self._structured = False
         return True
 
     def _progress(self, batch: BatchState) -> None:
-        """Log the progress of a batch after each tenth of its requests."""
+        """Log the status of a batch if it has changed, and its progress after each tenth of its requests."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._shown.get(batch.id) != state:
             self._shown[batch.id] = state
@@ -484,7 +505,7 @@ class BatchPass:
             _log.warning("%s: %s", self._place, line)
 
     def _is_over(self) -> bool:
-        """Return whether the run is to end, except while the last batch within the budget is sent."""
+        """Return whether the run is to end now; False while the last batch within the budget is being sent."""
         return self._recorder.stopping and not self._sends_last
 
     def _sleep(self, seconds: float) -> None:

@@ -1,9 +1,9 @@
-"""State of batches, which may last for several runs of the process, and the parser of their results.
+"""State of batches, which may continue over several runs of the process, and the parser of their results.
 
-The ledger holds these events per batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id,
+The ledger contains these events per batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id,
 attempt, keys], ...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started",
-"digest", "batch"}``; ``{"event": "ended", "digest"}`` after its last answer was recorded. If there is no "started"
-event, the batch is looked up at the endpoint by its digest.
+"digest", "batch"}``; ``{"event": "ended", "digest"}`` after the batch's last answer was recorded. If there is no
+"started" event, the batch is looked up at the endpoint by its digest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Name = tuple[bytes, int]
 
 
 def names_of(request: Request) -> list[Name]:
-    """Return key and attempt of each question of a request."""
+    """Return (key, attempt) of each question of a request."""
     return [(key, request.attempt) for key in request.keys]
 
 
@@ -55,7 +55,7 @@ class _Ended(msgspec.Struct, tag_field="event", tag="ended"):
 
 
 Event = _Prepared | _Uploaded | _Begun | _Ended
-"""Event of a batch in a ledger; see the module."""
+"""Event of a batch in a ledger; see the module's docstring."""
 
 
 @dataclass(slots=True)
@@ -63,11 +63,11 @@ class Started:
     """A batch that is running, or may be running.
 
     Attributes:
-        digest: hash of the lines of its requests.
-        requests: questions per custom ID, in the order of the request.
+        digest: hash of the batch's requests.
+        requests: (key, attempt) of each question, by custom ID of the request.
         file: ID of the uploaded file, if known.
         batch: ID of the batch, if known.
-        found: questions of the batch that this run asks, each with a request for this question alone.
+        found: questions of the batch that also belong to this run; per question, a request with only this question.
         beside: whether another batch was ever running at the same time.
     """
 
@@ -80,23 +80,23 @@ class Started:
 
     @property
     def found_all(self) -> bool:
-        """Whether all questions of the batch were found among the requests of this run."""
+        """Whether all questions in the requests read so far belong to this run."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
-    def asked(self, custom_id: str) -> Request | None:
-        """Return a request for those questions of a batch request that this run asks; None if it asks none of them."""
+    def open_request(self, custom_id: str) -> Request | None:
+        """Return a request with the questions of ``custom_id`` that belong to this run; None if no question does."""
         return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
     def request(self, custom_id: str) -> Request | None:
-        """Return a request of the batch; None if this run does not ask all its questions.
+        """Return the request with a custom ID; None if not all its questions belong to this run.
 
-        The answer cannot be parsed for a part of its questions, because their IDs in the answer may differ.
+        The answer cannot be parsed for only some of the questions, because the IDs in the answer may then differ.
         """
-        return self.asked(custom_id) if all(name in self.found for name in self.requests[custom_id]) else None
+        return self.open_request(custom_id) if all(name in self.found for name in self.requests[custom_id]) else None
 
 
 class Supply:
-    """Requests that are still to be sent, without the questions that are in a batch already."""
+    """Queue of the requests that are still to be sent, without the questions that are already in a running batch."""
 
     def __init__(self, requests: Iterator[Request]) -> None:
         self._requests = requests
@@ -105,30 +105,30 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request, or None; requests that are repeated come last, and only if ``again``."""
+        """Return the next request, or None; ``again`` allows repeated requests, which come after all new requests."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
     def put_back(self, request: Request) -> None:
-        """Put a request back in front."""
+        """Put a request back to the front of the queue."""
         self._waiting.appendleft(request)
 
     def ask_again(self, request: Request) -> None:
-        """Add a request that is to be repeated."""
+        """Queue a request to be sent again."""
         self._again.append(request)
 
     def hold(self, started: Started) -> None:
-        """Leave out the questions of a batch from now on, and collect them in its ``found``."""
+        """From now on, leave out the questions of a batch, and collect them in ``started.found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
-        """Do not leave out the questions of a batch any more."""
+        """No longer leave out the questions of a batch."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Read ahead in the requests until enough questions of batches were found."""
+        """Read requests ahead, to fill ``found`` of the batches, until ``enough()`` is True or none are left."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 
@@ -149,7 +149,7 @@ class Supply:
 
 
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
-    """Return the batches of earlier runs: running batches by digest, and the IDs of ended batches."""
+    """Return the batches in the events of earlier runs: running batches by digest, and the IDs of ended batches."""
     running: dict[str, Started] = {}
     ended: set[str] = set()
     for event in events:
@@ -185,7 +185,10 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 
 
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
-    """Parse a line of an output or error file; return its custom ID ("" if it has none) and the result."""
+    """Parse a line of an output or error file; return the custom ID ("" if the line is invalid) and the result.
+
+    The result is the answer as JSON, or the exception that describes the failure.
+    """
     try:
         line = msgspec.json.decode(text, type=_Line, strict=False)
     except (ValueError, RecursionError):

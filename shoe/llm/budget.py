@@ -1,4 +1,4 @@
-"""Costs of requests, from reported or estimated tokens, and the budget of a run over all its models."""
+"""Costs of requests, from reported or estimated tokens, and the budget of a run, shared by all its models."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8
 """Estimated tokens per question of an answer."""
 TOKENS_AROUND = 256
-"""Upper bound on the tokens of a chat template and of a schema for answers."""
+"""Upper bound of the tokens of a chat template and of a JSON schema for answers."""
 ANSWER_TOKENS = 64
-"""Expected tokens of an answer without a limit, besides ``ANSWER_TOKENS_PER_QUESTION``."""
+"""Expected tokens of an answer without a token limit, in addition to ``ANSWER_TOKENS_PER_QUESTION`` per question."""
 ANSWER_TOKENS_PER_QUESTION = 16
 _MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
@@ -41,21 +41,21 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Usage(NamedTuple):
-    """Tokens of one request; ``cached`` is the number of input tokens that were cached at the endpoint."""
+    """Number of input and output tokens of a request; ``cached`` counts the input tokens cached at the endpoint."""
 
     input: int
     output: int
     cached: int = 0
 
     def cost(self, price: Price) -> float:
-        """Return the cost of the tokens."""
+        """Return the cost of the tokens, in the currency of the price."""
         cached_price = price.input if price.cached_input is None else price.cached_input
         total = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
         return total / _MILLION
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens that an answer reports under any of the usual names; None if it reports none."""
+    """Return the tokens reported in a raw answer, under any of the usual field names; None if none are reported."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -69,15 +69,15 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
 
 
 def bound_of(sampling: Mapping[str, Any]) -> int | None:
-    """Return the largest number of tokens per answer in sampling parameters; None if they set no limit."""
+    """Return the token limit per answer in sampling parameters; None if they set no limit."""
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
 def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
-    """Return an upper bound on the tokens of a request whose texts have ``size`` bytes.
+    """Return an upper bound of the tokens of a request with some questions, whose texts have ``size`` bytes.
 
-    A text has at most as many tokens as bytes. If the sampling parameters do not limit answers, the answer is only
-    estimated: a model that reasons at length exceeds the estimate.
+    A text has at most as many tokens as bytes. If the sampling parameters do not limit answers, the tokens of the
+    answer are only estimated; a reasoning model may exceed the estimate.
     """
     bound = bound_of(sampling)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
@@ -85,23 +85,23 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
-    """Estimate the tokens of a request whose answer does not report them."""
+    """Estimate the tokens of a request whose answer does not report tokens, from its characters and questions."""
     return Usage(ceil(characters * LIKELY_TOKENS_PER_CHAR), LIKELY_ANSWER_TOKENS * questions)
 
 
 @dataclass
 class Budget:
-    """Budget of one or more runs, shared by threads.
+    """Budget of a run, shared by threads.
 
     The largest expected cost of each request in flight is reserved. So ``max_cost`` is exceeded only if requests in
-    flight cost more than was reserved for them.
+    flight cost more than their reserved cost.
 
     Attributes:
         max_cost: largest cost, in the currency of the prices; None for no limit.
         max_requests: largest number of attempts, retries included; None for no limit.
         requests: number of attempts so far.
         spent: cost so far, estimated for answers that report no tokens.
-        reason: reason for which the run ends early; None while it may go on.
+        reason: reason for the early end of the run; None while further requests are allowed.
     """
 
     max_cost: float | None = None
@@ -114,11 +114,11 @@ class Budget:
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def reserve(self, cost: float) -> bool | None:
-        """Reserve one request with its largest cost.
+        """Reserve one request with its largest possible cost.
 
         Returns:
-            Whether the budget suffices. False ends the run. None if the budget may suffice once a request in flight is
-            answered.
+            True if the budget suffices; False if it does not, which ends the run; None if it may suffice after a
+            request in flight is answered.
         """
         with self._lock:
             if self.reason is not None:
@@ -143,11 +143,10 @@ class Budget:
             self.spent += cost
 
     def lease(self, requests: int, cost: float) -> Budget | None:
-        """Reserve a part of the budget, for a number of attempts and their cost, until :meth:`take_back`.
+        """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
 
         Returns:
-            A budget with at most these limits. None if the run is to end, or if the budget may suffice after another
-            :meth:`take_back`.
+            A new budget with at most these limits; None if nothing is left at present, or if the run is being stopped.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests
@@ -166,7 +165,7 @@ class Budget:
             return part
 
     def take_back(self, part: Budget) -> None:
-        """Return a part of the budget that was leased, and count the requests and cost that it has used."""
+        """Return a leased part to this budget, and add its used requests and cost."""
         with self._lock:
             self._in_flight -= 1
             self.requests += part.requests - (part.max_requests or 0)
@@ -174,13 +173,13 @@ class Budget:
             self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
-        """End the run: start no more requests. An interruption by the user overrides other reasons."""
+        """End the run: no further requests are allowed. The reason "interrupted" replaces an earlier reason."""
         with self._lock:
             self.reason = reason if reason == "interrupted" else self.reason or reason
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is to end."""
+        """Whether the run is ending, so that no further requests are allowed."""
         return self.reason is not None
 
 

@@ -1,4 +1,4 @@
-"""Concurrent requests to a chat endpoint. A request is created only when it can be sent, to limit memory."""
+"""Send concurrent requests to a chat endpoint. To limit memory, a request is created only when it can be sent."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 class _NoMoreError(Exception):
-    """Signal that the pass ends, and that the request is not sent."""
+    """Signal that the pass ends, so that the present request is not sent."""
 
 
 class Pass:
-    """One pass over requests to one model."""
+    """One pass over the requests to one model at an endpoint."""
 
     def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
         self._place, self._chat, self._limits, self._recorder = place, chat, limits, recorder
@@ -80,7 +80,10 @@ class Pass:
                 self._gate.stop()
 
     async def _ask(self, request: Request) -> None:
-        """Send a request, already admitted by the gate, until there is an answer, and record the answer."""
+        """Send a request, with repetitions until it is answered or finally fails, and record the result.
+
+        The gate has already admitted the request.
+        """
         pending = _Pending(request)
         try:
             raw = await self._until_answered(pending)
@@ -103,7 +106,7 @@ class Pass:
             return
         tries = f"{self._limits.tries} {'try' if self._limits.tries == 1 else 'tries'}"
         if not self._reached:
-            raise ShoeError(f"{self._place}: it does not answer after {tries}: {last}")
+            raise ShoeError(f"{self._place}: no answer after {tries}: {last}")
         if self._given_up >= GIVEN_UP_IN_A_ROW:
             raise ShoeError(
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
@@ -218,7 +221,13 @@ class Pass:
 
 @dataclass(eq=False, slots=True)
 class _Pending:
-    """A request, whether the gate has admitted it, its number of hollow answers, and its number of counted tries."""
+    """A request that is being sent.
+
+    Attributes:
+        inside: whether the gate has admitted the request.
+        hollow: number of responses without content.
+        tries: number of failed attempts, except attempts during an outage.
+    """
 
     request: Request
     inside: bool = True

@@ -14,30 +14,30 @@ from urllib.request import getproxies
 from shoe.core.errors import OptionError, printable, quote
 
 _SHORTEST = 8
-"""Length in characters of the shortest secret; shorter text ("none", "x") is no key, and occurs in many words."""
+"""Smallest number of characters of a secret; shorter text ("none", "x") is no key, and is a part of many words."""
 _IN_ADDRESS = re.compile(r"(?<=://)[^/\s\"'<>]*@")
 _SHOWN = "[key]"
 
 
 class Secrets:
-    """Secrets that are removed from text in all their forms: plain, escaped, in hexadecimal and in base64."""
+    """Secrets to be removed from texts, in all their forms: plain, escaped, in hexadecimal and in base64."""
 
     def __init__(self, *keys: str) -> None:
-        """Collect the secrets: some keys, and the credentials of proxies in environment variables."""
+        """Collect secrets: the given keys, and the credentials of proxies in environment variables."""
         words = [word for word in (*keys, *_proxy_credentials()) if len(word) >= _SHORTEST]
         forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
     def hidden(self, text: str) -> str:
-        """Return text without secrets."""
+        """Return the text with all secrets replaced by "[key]"."""
         return self._pattern.sub(_SHOWN, text) if self._pattern else text
 
     def shown(self, text: str) -> str:
-        """Return text without secrets and without credentials in addresses."""
+        """Return the text with all secrets, and all credentials in URLs, replaced by "[key]"."""
         return _IN_ADDRESS.sub(f"{_SHOWN}@", self.hidden(text))
 
     def cleaned(self, value: Any) -> Any:
-        """Return JSON without secrets in its strings and names."""
+        """Return parsed JSON with all secrets in its strings and names replaced by "[key]"."""
         match value:
             case str():
                 return self.hidden(value)
@@ -59,7 +59,7 @@ def _proxy_credentials() -> Iterator[str]:
 
 
 def _forms(word: str) -> Iterator[str]:
-    """Yield a pattern per form of a secret; in base64 a secret has three forms, which depend on its position."""
+    """Yield a regular expression per form of a secret; base64 has three forms, depending on the secret's position."""
     yield "".join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
     data = word.encode()
     yield data.hex()
@@ -69,7 +69,7 @@ def _forms(word: str) -> Iterator[str]:
 
 
 def _escaped(char: str) -> str:
-    """Return a pattern of a character: plain, after backslashes, percent-encoded, or as an HTML or JSON escape."""
+    """Return a regular expression of a character: plain, after backslashes, percent-encoded, or HTML or JSON escape."""
     in_address = "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in char.encode())
     return (
         rf"(?:\\{{0,8}}{re.escape(char)}|{in_address}|&#0{{0,4}}{ord(char)};|(?:&#x|\\{{1,8}}u)0{{0,4}}{ord(char):x};?)"
@@ -86,10 +86,10 @@ class Endpoint:
     """An OpenAI-compatible endpoint.
 
     Attributes:
-        who: name of the endpoint's user in messages ("rater 'qwen'").
-        base_url: address, without a slash at the end.
-        key_variable: name of the environment variable with the key; empty if no key is needed.
-        key: key, or "" before it is read.
+        who: user of the endpoint, the prefix of messages ("rater 'qwen'").
+        base_url: URL of the endpoint, without a slash at the end.
+        key_variable: name of the environment variable with the API key; empty if no key is needed.
+        key: API key; "" before :meth:`open`.
         secrets: the key and other secrets, which are removed from messages and ledgers.
     """
 
@@ -104,43 +104,47 @@ class Endpoint:
         object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
-        """Return a copy with the key; raise OptionError if the key is missing or invalid."""
+        """Return a copy with the API key from the environment; raise OptionError if the key is missing or invalid."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
-            found = "odd characters" if key else "nothing"
-            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected a key")
+            found = "unprintable or non-ASCII characters" if key else "nothing"
+            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected an API key")
         return replace(self, key=key)
 
     def shown(self, text: str) -> str:
-        """Return text of the endpoint as one line for a message, without secrets."""
+        """Return a text from the endpoint as one line for a message, without secrets."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
         return f"{self.who}: {self.base_url}"
 
 
-def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
-    """Return the endpoint at an address, without reading the key; raise OptionError if the address is invalid.
+def address(context: str, base_url: str, api_key_env: str) -> Endpoint:
+    """Return the endpoint at a URL, without reading the API key; raise OptionError if the URL is invalid.
 
-    A key is sent only if ``api_key_env`` names its variable; the official endpoint defaults to OPENAI_API_KEY.
+    A key is sent only if ``api_key_env`` names its environment variable, or if the endpoint is OpenAI's, for which
+    OPENAI_API_KEY is the default. ``context`` is the prefix of messages.
     """
     url = base_url.rstrip("/")
     if problem := _problem(url):
-        raise OptionError(f"{who}: base_url: found {problem}, expected one like {OFFICIAL}")
-    return Endpoint(who, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+        raise OptionError(f"{context}: base_url: found {problem}, expected a URL such as {OFFICIAL}")
+    return Endpoint(context, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
 
 
 def named(variable: str) -> str:
-    """Return the name of an environment variable for a message; a name not in capitals may be the key itself."""
+    """Return the name of an environment variable for a message, or a substitute if it is not in capitals.
+
+    Such a name may be the API key itself, entered in the wrong field.
+    """
     return f"environment variable {variable}" if variable.isupper() else "the environment variable in api_key_env"
 
 
 def _problem(url: str) -> str | None:
-    """Describe why an address is invalid, without any password; None if it is valid."""
+    """Describe why a URL is invalid, without showing a password; return None if the URL is valid."""
     if "@" in unquote(url):
         return "a user name or password in it"
     if any(character.isspace() for character in unquote(url)):
-        return "a blank in it"
+        return "a space in it"
     try:
         parts = urlsplit(url)
         port = parts.port

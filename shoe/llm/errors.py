@@ -1,4 +1,4 @@
-"""Classification of an endpoint's responses: an answer to keep, an error to retry, or one that ends the run."""
+"""Classify an endpoint's responses: an answer to store, an error to retry, or an error that ends the run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from shoe.llm.endpoint import Endpoint, named
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Error codes by which an endpoint refuses one question; "invalid_prompt" is OpenAI's code for a flagged prompt."""
 DENIED_IN_A_ROW = 3
-"""Number of denials in a row, by an endpoint that has answered before, after which no request is made any more."""
+"""Number of rejected requests in a row after which an endpoint that has answered before gets no further request."""
 LONGEST_PAUSE = 300.0
-"""Longest pause in seconds that an endpoint can request by Retry-After."""
+"""Longest pause, in seconds, that an endpoint can request with the Retry-After header."""
 HOLLOW = ("empty", "cut", "hollow")
 """Kinds of successful responses without any content."""
 _TRANSIENT = {408, 409, 425, 429}
@@ -37,12 +37,12 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
     """Failure of one attempt after which the same request may succeed.
 
     Attributes:
-        kind: "429", "500", "timeout", "dropped", "empty", ...
+        kind: kind of the failure: "429", "500", "timeout", "dropped", "empty", ...
         detail: the endpoint's error message, without secrets.
         retry_after: seconds to wait, as requested by the endpoint.
-        overload: whether fewer requests at once would help.
-        reached: whether the endpoint itself answered; False, for example, for a web page.
-        usage: tokens that the response reports in spite of the failure.
+        overload: whether fewer concurrent requests may avoid the failure.
+        reached: whether the endpoint itself responded; False if, for example, the response is a web page.
+        usage: tokens reported in the failed response, or None.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
 
 
 class _StatusError(ShoeError):
-    """Response with an HTTP status after which the same request is not made again."""
+    """Error for a response with an HTTP status after which the same request is not repeated."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -65,25 +65,31 @@ class _StatusError(ShoeError):
 
 
 class RejectedError(_StatusError):
-    """Error for a request that the endpoint always rejects; it may accept other requests."""
+    """Error for a request that the endpoint always rejects, although it may accept other requests."""
 
 
 class HopelessError(_StatusError):
-    """Error of an endpoint that rejects all requests; it may be temporary if the endpoint accepted some before."""
+    """Error for an endpoint that rejects all requests; may be temporary if it has accepted requests before."""
 
 
 class NoResponseFormatError(Exception):
-    """Error of an endpoint that does not support ``response_format``, or not this form of it."""
+    """Error for an endpoint that does not support ``response_format``, or does not support its JSON schema."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Return the answer in a response; ``headers`` have case-insensitive names.
+    """Return the answer in a response, or raise the error that describes the response.
+
+    Args:
+        model: name of the model, for messages.
+        status: HTTP status.
+        headers: response headers, a mapping with case-insensitive names.
 
     Returns:
-        JSON of a chat completion, or of an error by which a content filter refuses the question.
+        JSON, without secrets, of a chat completion or of an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later, also for a successful response without text.
+        Transient: if the same request may succeed later. A response of status 200 without text counts as such a
+            failure.
         NoResponseFormatError: if the request may succeed without ``response_format``.
         ShoeError: if the request can never succeed.
     """
@@ -110,7 +116,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
 
 
 def _is_hollow(raw: Mapping[str, Any]) -> bool:
-    """Return whether the first choice has no text and no refusal, and did not reach the token limit."""
+    """Return whether a response's first choice has no text and no refusal, and did not reach the token limit."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -125,7 +131,7 @@ def _is_hollow(raw: Mapping[str, Any]) -> bool:
 
 
 def _content(body: bytes) -> Any:
-    """Return parsed JSON; None if it is invalid or nested too deeply for a line of the ledger."""
+    """Return the parsed JSON of a response; None if it is invalid, or nested too deeply for a line of the ledger."""
     try:
         content = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -134,7 +140,7 @@ def _content(body: bytes) -> Any:
 
 
 def is_shallow(value: Any, levels: int = 250) -> bool:
-    """Return whether JSON has at most ``levels`` levels: deeper values reach Python's recursion limit."""
+    """Return whether parsed JSON has at most ``levels`` nested levels; more would reach Python's recursion limit."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return levels >= 0 and all(is_shallow(item, levels - 1) for item in items)
 
@@ -142,7 +148,7 @@ def is_shallow(value: Any, levels: int = 250) -> bool:
 def http_error(
     place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
 ) -> Transient | ShoeError | NoResponseFormatError:
-    """Return the exception for an error response; arguments as for :func:`answer`."""
+    """Return (not raise) the exception for an error response; arguments are as for :func:`answer`."""
     message, code = words_of(body)
     words = place.shown(message)
     reason = f": {words}" if words else ""
@@ -160,7 +166,7 @@ def http_error(
         return HopelessError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)", status)
     if 300 <= status < 400:
         target = place.shown(headers.get("Location", "another address"))
-        where = f"it points to {target}, where the key is not sent (change base_url?)"
+        where = f"it redirects to {target}, which shoe does not follow (is base_url right?)"
         return HopelessError(f"{place}: HTTP {status}: {where}", status)
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
@@ -169,7 +175,7 @@ def http_error(
 
 
 def words_of(body: bytes) -> tuple[str, str]:
-    """Return message and code of an error response; the complete body is the message if it is not JSON."""
+    """Return (message, code) of an error response; if the body is not JSON, the message is the complete body."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:
@@ -190,7 +196,10 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from ``retry-after-ms`` or from ``Retry-After`` in seconds or as a date."""
+    """Return the seconds to wait, from the header ``retry-after-ms`` or ``Retry-After`` (seconds or date), or None.
+
+    The result is at most ``LONGEST_PAUSE``.
+    """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return min(milliseconds / 1000, LONGEST_PAUSE)

@@ -1,16 +1,16 @@
-"""The ledger: a file with one JSON line per attempt, written before the answer is parsed and never changed.
+"""The ledger: a file with one JSON line per attempt. Lines are written before the answer is parsed, and never changed.
 
-There is one ledger per ``identity``, which is the model and all settings that its answers depend on::
+There is one ledger per ``identity``: the model and all settings that its answers depend on::
 
     {"format":"shoe ledger","version":1,"rater":{...}}
     {"keys":["9f.."],"ids":["417"],"part":"verb","pairs":[["ride.v.01","sit.v.01"]],"prompt":"5e..","answer":{...}}
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-Between ``keys`` and ``answer`` are the fields of ``Request.about``, and ``attempt`` for a second attempt. States of
-questions are computed by parsing the answers. A killed process leaves complete lines and at most one incomplete line at
-the end, which readers skip and the next writer cuts off. The event ``ask again`` discards earlier answers without a
-rating.
+Between ``keys`` and ``answer`` are the fields of ``Request.about``, and ``attempt`` for a second attempt. The states of
+questions are computed by parsing the answers. A killed process leaves at most one incomplete line, at the end of the
+file; readers skip this line, and the next writer cuts it off. The event ``ask again`` discards earlier answers without
+a rating.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from shoe.llm.batch_state import Event
 from shoe.llm.request import KEY_BYTES, Request
 
 Keys = NDArray[np.uint64]
-"""(n, 2) first and second half of each 16-byte key."""
+"""(n, 2) keys of n questions; the two columns are the first and the second 8 bytes of each 16-byte key."""
 States = NDArray[np.int8]
-"""(n,) value of an answer, 0 to 127, or a negative :class:`State`."""
+"""(n,) states of n questions: the value of the answer, 0 to 127, or a negative :class:`State`."""
 
 
 class State(IntEnum):
-    """Why a question has no usable answer."""
+    """Reason why a question has no usable answer."""
 
     UNRATED = -1
     """The question has no answer yet; it is asked when the job runs again."""
@@ -54,22 +54,22 @@ class State(IntEnum):
 
 
 def pending(states: States) -> Mask:
-    """Return (n,) whether each question is still to be asked."""
+    """Return (n,) whether each question must still be sent, for the first or the second time."""
     is_pending: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
     return is_pending
 
 
 def as_keys(joined: bytes) -> Keys:
-    """Return concatenated keys as an array."""
+    """Return concatenated 16-byte keys as an (n, 2) array."""
     keys: Keys = np.frombuffer(joined, ">u8").astype(np.uint64).reshape(-1, KEY_BYTES // 8)
     return keys
 
 
 class Index:
-    """State of each key, computed from its answers in the order of arrival; 25 bytes per key.
+    """State of each question, by key, computed from the answers in their order of arrival; 25 bytes per question.
 
-    The first answer counts if it could be parsed, or if it refuses this question alone. Otherwise the second answer
-    counts. Later answers are ignored.
+    The first answer counts if it could be parsed, or if it is the refusal of a request with only this question.
+    Otherwise the second answer counts. Later answers are ignored.
     """
 
     def __init__(self) -> None:
@@ -78,17 +78,17 @@ class Index:
         self._added: list[tuple[Keys, States]] = []
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add the values or states of n answers, in order of arrival."""
+        """Add n answers, in order of arrival; ``states`` are their values or negative states."""
         self._added.append((keys, states))
 
     def forget(self, states: Sequence[State]) -> None:
-        """Remove the questions in some states, as if they had never been asked."""
+        """Remove all questions in some states, as if they had no answer."""
         self._settle()
         keep = ~np.isin(self._states, states)
         self._keys, self._states, self._heads = self._keys[keep], self._states[keep], self._heads[keep]
 
     def states(self, keys: Keys) -> States:
-        """Return the (n,) states of questions, ``State.UNRATED`` for those never answered."""
+        """Return the (n,) states of questions; ``State.UNRATED`` for questions without an answer."""
         self._settle()
         states = np.full(len(keys), State.UNRATED, np.int8)
         if not len(self._keys):
@@ -158,13 +158,14 @@ class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
 
 @dataclass(eq=False)
 class Ledger:
-    """The part of a model's ledger that was read so far; for use by one thread at a time.
+    """Reader of a model's ledger, for use by one thread at a time. :meth:`refresh` reads the lines.
 
     Attributes:
         path: path of the file, which need not exist.
         identity: JSON with ``model`` and all other settings that the answers depend on.
-        base: another ledger whose lines come before all lines of this ledger; it is read once.
-        events: all events, oldest first.
+        parse: parser of answers.
+        base: path of another ledger, whose lines are treated as if they preceded this ledger's; it is read only once.
+        events: all events read so far, oldest first.
     """
 
     path: Path
@@ -179,16 +180,16 @@ class Ledger:
     _undecided_before: set[bytes] = field(default_factory=set, init=False)
 
     def exists(self) -> bool:
-        """Return whether the file or its base exists."""
+        """Return whether the ledger's file, or that of its base, exists."""
         return self.path.exists() or (self.base is not None and self.base.exists())
 
     def states(self, keys: Keys) -> States:
-        """Return the (n,) states of questions from the lines read so far; see :meth:`Index.states`."""
+        """Return the (n,) states of questions, from the lines read so far; see :meth:`Index.states`."""
         return self._index.states(keys)
 
     @property
     def asking_again(self) -> list[str]:
-        """Names of the states whose questions are being asked again by a command that has not finished."""
+        """Names of the states whose questions a command has started to send again, but has not finished; else empty."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
@@ -211,7 +212,7 @@ class Ledger:
             self._read(stream, status.st_size if end is None else min(end, status.st_size))
 
     def _reset(self, file: int) -> None:
-        """Forget all lines except those of the base; ``file`` is the inode number of the file."""
+        """Discard all lines except those of the base; ``file`` is the inode number of the ledger's file."""
         if self.base is None:
             self._index, self.events = Index(), []
         elif self._file is None:
@@ -228,7 +229,7 @@ class Ledger:
             check_header(self.path, header_line, self.identity)
             self._offset = len(header_line)
         if size < self._offset:
-            raise InputError(self.path, found="less than before", expected="a ledger that only grows")
+            raise InputError(self.path, found="a shorter file than before", expected="a ledger that only grows")
         stream.seek(self._offset)
         while data := stream.read(min(BLOCK, size - self._offset)):
             data += stream.readline(size - self._offset - len(data))
@@ -258,14 +259,14 @@ class Ledger:
             self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
 
     def _parse_line(self, line: bytes, keys: bytearray, states: bytearray) -> Any:
-        """Append the keys and states of an answer, or return the event in the line."""
+        """Append the answer in a line to ``keys`` and ``states``, or return the event in the line; else return None."""
         entry = msgspec.json.decode(line)
         if "answer" in entry:
             line_keys, line_states = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
             if not len(line_states) == len(entry["keys"]) == len(line_keys) / KEY_BYTES:
-                raise ValueError("an answer to other questions than were asked")
+                raise ValueError("the answer does not match the questions")
             if not _ENTRY_STATES.issuperset(line_states):
-                raise ValueError("a state that is none")
+                raise ValueError("an invalid state")
             if min(line_states) < 0:
                 if line in self._undecided_before:
                     return None  # the base has the same line: it counts as one answer, not as two
@@ -288,13 +289,13 @@ class Ledger:
             self.path,
             record=f"line {number + 1}",
             found=found,
-            expected="a whole line of a ledger",
+            expected="a complete line of a ledger",
             hint="remove the line to have its questions asked again",
         )
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a ledger with answers, or only those in the last ``latest`` bytes; the file need not exist."""
+    """Yield the parsed answer lines of a ledger, or of its last ``latest`` bytes; nothing if there is no ledger."""
     try:
         with path.open("rb") as stream:
             stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
@@ -307,7 +308,7 @@ def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
 
 
 def canonical(value: Any) -> bytes:
-    """Return JSON in the form that is hashed: sorted names, no blanks, paths as text, and 1e+16 instead of 1e16."""
+    """Return the canonical JSON that is hashed: sorted names, no spaces, paths as text, and 1e+16 instead of 1e16."""
     return msgspec.json.encode(_with_exponent_signs(value), order="sorted", enc_hook=str)
 
 
@@ -323,7 +324,7 @@ def _with_exponent_signs(value: Any) -> Any:
 
 
 def header(identity: Mapping[str, Any]) -> bytes:
-    """Return the first line of a ledger."""
+    """Return the first line of a ledger, which contains the identity of the model."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
 
 
@@ -335,13 +336,13 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
             path,
             record="line 1",
             found=found,
-            expected=f"the ledger of {identity['model']}, as it is set",
-            hint="name another file",
+            expected=f"the ledger of {identity['model']} with the present settings",
+            hint="use another file",
         )
 
 
 def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
-    """Describe the settings in which the header of another ledger differs; "" if the line is no header."""
+    """Describe the settings in which a header differs from this model's header; "" if the line is no header."""
     try:
         theirs, ours = (dict(msgspec.json.decode(text)["rater"]) for text in (line, header(identity)))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):
@@ -351,9 +352,9 @@ def _differences(line: bytes, identity: Mapping[str, Any]) -> str:
 
 
 def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
-    """Return the ledger line of an answer, or raise TypeError if JSON cannot hold the answer.
+    """Return the ledger line of an answer; raise TypeError if the answer cannot be written as JSON.
 
-    The line of a second attempt holds its number, because merging keeps only one of several equal lines.
+    The line of a second attempt contains the attempt's number, because a merge of ledgers removes duplicate lines.
     """
     attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
     keys = [key.hex() for key in request.keys]

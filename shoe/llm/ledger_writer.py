@@ -31,15 +31,15 @@ _RESERVE = 4_000_000
 class Writer:
     """Thread-safe writer that appends lines to one ledger.
 
-    :meth:`append` hands a line to the operating system before it returns, so that the line outlives this process. A
-    thread syncs the appended lines to the disk.
+    :meth:`append` passes a line to the operating system before it returns, so that the line is not lost if this process
+    is killed. A thread syncs the appended lines to the disk.
 
     Attributes:
-        synced: number of bytes, in complete lines, that are on the disk.
+        synced: size of the synced part of the ledger in bytes, a number of complete lines.
     """
 
     def __init__(self, path: Path, handle: int) -> None:
-        """Create a writer for an open, locked file."""
+        """Create a writer; ``handle`` is the file descriptor of the ledger, which must be locked."""
         self._path, self._handle = path, handle
         self._size = self.synced = os.fstat(handle).st_size
         self._lock = Lock()
@@ -54,8 +54,8 @@ class Writer:
         """Append a line.
 
         Raises:
-            InputError: if the line cannot be written, and the ledger is unchanged; or once if the disk is full, and the
-                line was written into the reserved space.
+            InputError: if the line cannot be written; the ledger is then unchanged. Also once when the disk becomes
+                full; the line was then written into the reserved space.
         """
         with self._lock:
             if self._error is not None:
@@ -67,7 +67,10 @@ class Writer:
                 raise disk_full
 
     def _write_or_release(self, line: bytes) -> InputError | None:
-        """Write a line; return the error if this succeeded only after the reserved space was released."""
+        """Write a line; return None, or the "disk full" error if the line was written into the reserved space.
+
+        Raise InputError if the line cannot be written.
+        """
         try:
             self._write_or_undo(line)
         except OSError as error:
@@ -118,7 +121,7 @@ class Writer:
             try:
                 os.fsync(self._handle)
                 if os.fstat(self._handle).st_size < size or not _is_at(self._path, self._handle):
-                    raise OSError(errno.ENOENT, "that it was deleted, moved or cut off while it was written")
+                    raise OSError(errno.ENOENT, "the file was deleted, moved or truncated by another process")
             except OSError as error:
                 with self._changed:
                     self._error = _unwritable(self._path, error)
@@ -134,12 +137,13 @@ class Writer:
 def writing(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[Writer | None]:
-    """Yield a writer of a ledger, after any other process that writes the ledger has ended.
+    """Yield a writer of a ledger as soon as no other process writes it; yield None if stopped before.
 
     Args:
         path: path of the ledger, which is created if absent, with its folder.
-        stopping: callback that returns whether to stop waiting; the writer is then None.
-        say: callback that takes one line for the user if there is another process to wait for.
+        identity: settings in the ledger's header, see :class:`~shoe.llm.ledger.Ledger`.
+        stopping: callback that returns whether to stop waiting.
+        say: callback that takes one line for the user if another process writes the ledger.
 
     Raises:
         InputError: if the file cannot be written, or is the ledger of another model.
@@ -152,7 +156,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Yield the file descriptor of a locked ledger with complete lines; None if stopped. See :func:`writing`."""
+    """Lock a ledger, cut off an incomplete last line, and yield its file descriptor; see :func:`writing`."""
     with locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say) as handle:
         yield handle
 
@@ -161,7 +165,10 @@ def locked(
 def locked_lines(
     path: Path, first: bytes, check: Callable[[bytes], object], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Open a file of lines as :func:`locked` does, but with the first line ``first``; ``check`` validates that line."""
+    """Lock a file of lines and yield its file descriptor, as :func:`locked` does for a ledger.
+
+    ``first`` is the first line of a new file; ``check`` raises if the first line of an existing file is not valid.
+    """
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +195,10 @@ def _is_at(path: Path, handle: int) -> bool:
 
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
-    """Wait for the lock; return False if stopped first. The system frees a lock whenever its process ends."""
+    """Wait for the lock of a file; return True when it is locked, False if stopped before.
+
+    The operating system releases the lock when the process ends.
+    """
     from filelock import lock_descriptor
 
     notified = False
@@ -201,25 +211,25 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
         if stopping():
             return False
         if not notified:
-            say(f"{path.name}: another process or rater is writing it; waiting, to find its answers there")
+            say(f"{path.name}: another process or rater is writing this ledger; waiting, to use its answers")
             notified = True
         time.sleep(_LOOK_FOR_LOCK)
 
 
 def _reserve(path: Path) -> int | None:
-    """Return the descriptor of an unnamed file that reserves disk space; None if the system does not support this."""
+    """Reserve disk space in an unnamed file, and return the file's descriptor; None if the system cannot do this."""
     try:
         with TemporaryFile(dir=path.parent) as file:
             os.posix_fallocate(file.fileno(), 0, _RESERVE)
             return os.dup(file.fileno())
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise _unwritable(path, error, f", and {_RESERVE / 1e6:g} MB of room") from None
+            raise _unwritable(path, error, f", and {_RESERVE / 1e6:g} MB of free space") from None
     return None
 
 
 def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], object]) -> None:
-    """Cut off an incomplete last line, and write the first line if there is none."""
+    """Cut off an incomplete last line, and write the first line if the file has no lines; see :func:`locked_lines`."""
     try:
         end = _end_of_lines(handle)
         with open(handle, "rb", closefd=False) as stream:
@@ -238,7 +248,7 @@ def _repair(path: Path, handle: int, first: bytes, check: Callable[[bytes], obje
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync a folder to the disk, with the names of created, renamed and removed files."""
+    """Sync a folder's list of files to the disk, after files were created, renamed or deleted."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -263,20 +273,21 @@ def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
     return InputError(path, found=error.strerror or str(error), expected=f"a ledger that can be written to{more}")
 
 
-# Merge of ledgers: the union of their lines, with the same bytes in any order and after any number of repetitions.
+# Merge of ledgers: the sorted union of their lines, so that the result does not depend on the order of merging.
 
 _IN_MEMORY = 1 << 26
 """Bytes of lines that are sorted at once."""
 _LOOK = 0.1
 WORKER = "worker-"
-"""Prefix of the folder of a worker's ledger. A worker ends soon after its run."""
+"""Prefix of the name of the folder that contains the ledger of a worker process."""
 _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """Return the ledgers of the same name in folders beside this ledger, at any depth, the deepest first.
+    """Return the paths of the ledgers of the same name in subfolders of this ledger's folder, the deepest first.
 
-    Links to folders are followed, and each folder is visited once. Raise InputError if a folder cannot be read.
+    These are ledgers of shards and workers. Links to folders are followed, and each folder is visited once. Raise
+    InputError if a folder cannot be read.
     """
     parts: list[Path] = []
     seen: set[str] = set()
@@ -298,18 +309,20 @@ def _unreadable(error: OSError) -> None:
 def merge(
     path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
 ) -> int:
-    """Add the lines of the ledgers beside a ledger, then remove those ledgers that no process writes any more.
+    """Merge the ledgers in subfolders into a ledger, and delete the merged ledgers that no process writes any more.
 
     Args:
         path: path of the ledger, which is created if absent.
-        say: callback that takes one line for the user if there is another process to wait for.
-        beside: path beside which the other ledgers are, see :func:`parts_of`; ``path`` by default.
+        identity: settings in the header of all these ledgers.
+        parse: parser of the answers, by which the lines are checked.
+        say: callback that takes one line for the user if another process must be waited for.
+        beside: path in whose subfolders the other ledgers are, see :func:`parts_of`; ``path`` by default.
 
     Returns:
-        Number of added lines.
+        Number of lines added to the ledger.
 
     Raises:
-        InputError: if a ledger is damaged, is of another model or holds events; or if the disk is full.
+        InputError: if a ledger is damaged, is of another model or contains events; or if the disk is full.
     """
     if not parts_of(beside or path):
         return 0
@@ -318,11 +331,11 @@ def merge(
         _await_workers(parts, say)
         for part in parts:
             if not part.exists():
-                raise InputError(part, found="a link to nothing", expected="a ledger")
+                raise InputError(part, found="a broken link", expected="a ledger")
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:
-                raise InputError(part, found="events", expected="a ledger of one part of a job, which has none")
+                raise InputError(part, found="events", expected="a ledger of a shard or worker, without events")
         start = _start_of_latest_round(path)
         before = sum(1 for _ in _lines(path, start))
         size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)
@@ -345,14 +358,14 @@ def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
     end, notified = monotonic() + SILENCE, False
     while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_locked(p)]):
         if not notified:
-            say(f"{busy[0].name}: workers of an earlier run are about to end; waiting for them")
+            say(f"{busy[0].name}: waiting until the workers of an earlier run have ended")
             notified = True
         sleep(_LOOK)
 
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a new file that replaces a locked ledger when the block succeeds; raise InputError if it cannot."""
+    """Yield a new file, which replaces the ledger at the end of the block; raise InputError if it cannot be written."""
     target = Path(os.path.realpath(path))
     new = target.with_name(f"{target.name}.merge")
     try:
@@ -368,7 +381,7 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _start_of_latest_round(path: Path) -> int:
-    """Return the byte after the last "ask again" event: only the lines behind it may be sorted."""
+    """Return the offset of the line after the last "ask again" event; only lines from there on may be sorted."""
     with path.open("rb") as stream:
         position = start = len(stream.readline())
         for line in stream:
@@ -379,7 +392,7 @@ def _start_of_latest_round(path: Path) -> int:
 
 
 def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
-    """Yield the complete lines from byte ``start`` on; by default all lines after the header."""
+    """Yield the complete lines of a ledger from byte offset ``start`` on; by default, all lines after the header."""
     with path.open("rb") as stream:
         if start is None:
             stream.readline()
@@ -391,7 +404,10 @@ def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
 
 
 def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
-    """Yield the distinct lines, sorted in limited memory: they are first divided among files by their keys."""
+    """Yield the distinct lines in sorted order, in limited memory: temporary files in ``folder`` hold ranges of keys.
+
+    ``size`` is an upper bound of the total size of the lines in bytes.
+    """
     count = size // _IN_MEMORY + 1
     with ExitStack() as stack:
         files = [stack.enter_context(TemporaryFile(dir=folder)) for _ in range(count)]
@@ -404,7 +420,7 @@ def _sorted_lines(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[b
 
 
 def remove(part: Path) -> None:
-    """Remove a merged file unless a process writes it, and its folder if that is empty."""
+    """Delete a merged ledger unless a process writes it, and delete its folder if the folder is then empty."""
     from filelock import lock_descriptor
 
     with suppress(OSError), part.open("r+b") as stream:  # some systems lock only files that are open for writing

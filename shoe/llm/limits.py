@@ -1,4 +1,4 @@
-"""Limits on the number and rate of requests, adapted to the load that the endpoint accepts.
+"""Limit the number and rate of requests, adapted to the load that the endpoint accepts.
 
 Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): the number of
 requests in flight doubles per round trip until the endpoint is overloaded, is halved, and then grows by one per round
@@ -21,18 +21,18 @@ from shoe.llm.errors import LONGEST_PAUSE
 
 _FIRST_BREATH, _LONGEST_BREATH = 0.5, 30.0
 _OUTAGE = 20
-"""Failed attempts in a row, over all requests, that count as an outage of an endpoint that had answered before."""
+"""Number of failed attempts in a row, over all requests, from which an endpoint that has answered before is out."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of an endpoint.
 
     Attributes:
-        concurrency: largest number of requests in flight; the actual number is adapted, up to this limit.
+        concurrency: largest number of requests in flight; the actual number is adapted to the endpoint.
         requests_per_minute, tokens_per_minute: rate limits; None for no limit.
-        timeout: seconds per attempt.
-        tries: attempts per request until it is left for the next run; attempts during an outage do not count.
-        outage: longest outage, in seconds, of an endpoint that has answered before.
+        timeout: time limit of an attempt, in seconds.
+        tries: number of attempts per request in one run; attempts during an outage do not count.
+        outage: longest outage, in seconds, of an endpoint that has answered before; a longer outage ends the run.
     """
 
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
@@ -43,7 +43,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Limits:
-        """Return the limits of each of several workers, of which there are at most ``concurrency``."""
+        """Return the limits of each worker if these limits are divided equally; at most ``concurrency`` workers."""
         return msgspec.structs.replace(
             self,
             concurrency=self.concurrency // workers,
@@ -53,14 +53,14 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bucket:
-    """Rate limit per minute. The caller spends an amount, then waits until it is available."""
+    """Rate limit per minute. The caller spends an amount (of requests or tokens), and waits until it is available."""
 
     def __init__(self, per_minute: float | None) -> None:
         self._per_second = None if per_minute is None else per_minute / 60
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Spend an amount; return the seconds to wait. One second's amount may be used at once."""
+        """Spend an amount; return the seconds to wait before it may be used. No wait for up to one second's amount."""
         if self._per_second is None:
             return 0.0
         now = monotonic()
@@ -69,13 +69,13 @@ class Bucket:
         return max(start - now, 0.0)
 
     def give_back(self, amount: float) -> None:
-        """Return an amount, or spend more if negative: the number of tokens is known only afterwards."""
+        """Correct an amount that was spent: give back ``amount``, or spend more if it is negative."""
         if self._per_second is not None:
             self._paid_until -= amount / self._per_second
 
 
 class Gate:
-    """Gate that admits the attempts of one event loop, within the limits."""
+    """Gate that admits the requests of one event loop, within the limits of an endpoint."""
 
     def __init__(self, limits: Limits) -> None:
         self.window, self.in_flight, self.answered = 1.0, 0, False
@@ -94,7 +94,7 @@ class Gate:
         return self._stop.is_set()
 
     async def enter(self) -> bool:
-        """Wait until one more request may be in flight; return False if the gate was stopped."""
+        """Wait until one more request may be in flight, and return True; return False if the gate was stopped."""
         if self.stopped:
             return False
         if self.in_flight < int(self.window):
@@ -105,7 +105,7 @@ class Gate:
         return await ticket
 
     def leave(self) -> None:
-        """Note that a request is no longer in flight."""
+        """Record that an admitted request is no longer in flight."""
         self.in_flight -= 1
         self._admit()
 
@@ -124,16 +124,16 @@ class Gate:
 
     @property
     def is_out(self) -> bool:
-        """Whether an endpoint that has answered before does not answer any more."""
+        """Whether there is an outage: the endpoint has answered before, but many attempts in a row have failed."""
         return self._out_since is not None
 
     @property
     def is_out_for_long(self) -> bool:
-        """Whether the outage has lasted too long."""
+        """Whether the outage has lasted longer than the limit ``outage``."""
         return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
 
     def failed(self) -> None:
-        """Record a failed attempt; after many in a row, single requests are tried, less and less often."""
+        """Record a failed attempt; after many failures in a row, admit single requests with growing pauses."""
         self._failed_in_a_row += 1
         if not (self.answered and self._failed_in_a_row >= _OUTAGE):
             return
@@ -144,7 +144,7 @@ class Gate:
         self.back_off()
 
     def record_answer(self) -> None:
-        """Record an answer, and allow more requests if as many as allowed were in flight."""
+        """Record an answer, and raise the allowed number of concurrent requests if it was fully used."""
         self.answered = True
         self._failed_in_a_row = 0
         self._doubling = self._doubling or self.is_out
@@ -155,7 +155,7 @@ class Gate:
             self._admit()
 
     def halve_window(self, sent_at: float) -> None:
-        """Halve the allowed number of requests, once for all requests that were in flight together."""
+        """Halve the allowed number of concurrent requests, unless it was already halved after ``sent_at``."""
         if sent_at < self._cut_at:
             return
         self._doubling = False
@@ -163,7 +163,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """Pause if the endpoint rejects even single requests, each time for twice as long."""
+        """Pause if only single requests are allowed already; each pause is twice as long as the pause before."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)
@@ -173,13 +173,13 @@ class Gate:
         self._paused_until = max(self._paused_until, monotonic() + min(seconds, LONGEST_PAUSE))
 
     def apply_headers(self, headers: Mapping[str, str]) -> None:
-        """Pause until the time in the response headers if they report that no requests or tokens are left."""
+        """Pause if rate-limit headers report that no requests or tokens are left, for the duration in the headers."""
         for unit in ("requests", "tokens"):
             if headers.get(f"x-ratelimit-remaining-{unit}") == "0":
                 self.pause(duration(headers.get(f"x-ratelimit-reset-{unit}", "")))
 
     def stop(self) -> None:
-        """Admit no more requests; :meth:`enter` and :meth:`sleep` return at once."""
+        """Admit no further requests; :meth:`enter` and :meth:`sleep` then return at once."""
         self._stop.set()
         for ticket in self._waiting:
             ticket.set_result(False)
@@ -202,7 +202,7 @@ _SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def duration(text: str) -> float:
-    """Return the seconds of a duration such as "6m0s", "20ms" or "1.5"; 0 for other text or more than an hour."""
+    """Return a duration such as "6m0s", "20ms" or "1.5" in seconds; 0 for other texts and for more than one hour."""
     parts = _PART.findall(text)
     if "".join(number + unit for number, unit in parts) != text.strip():
         return 0.0

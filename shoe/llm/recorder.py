@@ -26,18 +26,21 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_OF_A_RATE = 5.0
-"""Seconds after the start until a rate is shown."""
+"""Seconds after the start until the speed is shown."""
 _LOOK = 0.25
 
 
 class Progress:
-    """Progress display, a context manager: bars on a terminal, otherwise a line from time to time.
+    """Progress display, a context manager: bars on a terminal, otherwise lines every ``SECONDS_BETWEEN_LINES``.
 
-    KeyboardInterrupt inside the context ends the process at once, even if threads of libraries still run.
+    A KeyboardInterrupt that leaves the context ends the process at once, even if threads of libraries still run.
     """
 
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
-        """Create a display on standard error or ``console``; ``unit`` is the plural noun of the counted things."""
+        """Create a display on standard error or ``console``.
+
+        ``currency`` and ``unit`` are shown with the cost and the counts; ``unit`` is a plural noun.
+        """
         from rich.console import Console
         from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
@@ -72,7 +75,7 @@ class Progress:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars, or print a line for each tally if the latest lines are old."""
+        """Update the bars, or without bars print a line per tally, every ``SECONDS_BETWEEN_LINES``."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -102,16 +105,16 @@ class Progress:
         ]
 
 
-def watch(
+def wait_with_progress(
     ended: Event, tallies: Sequence[Tally], budget: Budget, display: Progress | None = None, *, quiet: bool = False
 ) -> None:
     """Wait for the threads of a run, and show its progress; Ctrl-C ends the run like a used-up budget.
 
-    Threads are not joined: after Ctrl-C, Thread.join takes a running thread for one that has ended (in Python 3.11).
+    It waits for an event instead of joining threads: after Ctrl-C, Thread.join may return too early (in Python 3.11).
 
     Args:
         ended: event that is set when the last thread has ended.
-        quiet: whether no requests are sent, so that the first Ctrl-C need not wait for any.
+        quiet: whether the run sends no requests, so that the first Ctrl-C ends it at once.
 
     Raises:
         KeyboardInterrupt: at the second Ctrl-C, or at the first if ``quiet``.
@@ -129,13 +132,14 @@ def watch(
             interrupted = True
             budget.stop("interrupted")
             if display:
-                display.say("interrupted; what is in flight is awaited and kept (again: end at once)")
+                display.say("interrupted: waiting for running requests to save their answers (Ctrl-C again: quit now)")
 
 
 _MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
 """Kinds of failures after which an endpoint may have generated an answer, and charged for it."""
 _WORDLESS, _WORDLESS_AT_FIRST = 50, 20
-"""Attempts in a row without a usable answer after which a run stops, after and before the first usable answer."""
+"""Numbers of attempts in a row without a usable answer after which a run stops: after, and before, the first usable
+answer of the run."""
 
 
 @dataclass
@@ -144,8 +148,8 @@ class Tally:
 
     Attributes:
         name: name of the model in messages.
-        total: number of questions, each repeat and each second attempt counted.
-        done: number of answered questions, of ``total``.
+        total: number of questions to send; each repeat and each second attempt counts.
+        done: number of these questions that are answered.
         known: number of questions answered in earlier runs.
         requests: number of attempts, retries included.
         retries: number of attempts after a failed attempt at the same questions.
@@ -169,15 +173,16 @@ class Tally:
 
 @dataclass(eq=False, slots=True)
 class LedgerRecorder:
-    """A :class:`~shoe.llm.request.Recorder` of one model, while its ledger may be written.
+    """Implementation of :class:`~shoe.llm.request.Recorder` for one model, with a ledger and a budget.
 
     Attributes:
-        ledger: ledger with the events of earlier runs.
+        ledger: reader of the ledger, with the events of earlier runs.
         writer: writer of this ledger.
+        tally: counts of the model, which are updated.
         sampling: parameters of the requests, which may limit the length of answers.
-        asks: whether requests are sent to an endpoint; a local model sends none and costs nothing.
+        asks: whether requests are sent to an endpoint; False for a local model, which costs nothing.
         hint: end of the error message about unusable answers.
-        wordless: number of attempts in a row without a usable answer.
+        wordless: number of latest attempts in a row without a usable answer.
         answered: whether there has been a usable answer.
     """
 
@@ -199,7 +204,7 @@ class LedgerRecorder:
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is to end."""
+        """Whether the run is ending, because of the budget or many unusable answers."""
         return self.budget.stopping or self._is_wordless
 
     @property
@@ -207,11 +212,11 @@ class LedgerRecorder:
         return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
 
     def check(self) -> None:
-        """Raise ShoeError if many attempts in a row had no usable answer: a broken endpoint is not paid any more."""
+        """Raise ShoeError if many attempts in a row had no usable answer, to avoid costs of a broken endpoint."""
         if self._is_wordless:
             raise ShoeError(
-                f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
-                f"the last are at the end of {self.ledger.path}{self.hint}"
+                f"{self.tally.name}: {self.wordless} attempts in a row had no usable answer; "
+                f"see the last lines of {self.ledger.path}{self.hint}"
             )
 
     def may_ask(self, request: Request) -> bool | None:
@@ -228,7 +233,7 @@ class LedgerRecorder:
         return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Write one raw answer to the ledger; raise InputError if it cannot be written."""
+        """Write a raw answer to the ledger, and book its cost; raise InputError if it cannot be written."""
         self.writer.append(answer_line(request, raw))
         characters = request.characters() if self.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
@@ -237,7 +242,7 @@ class LedgerRecorder:
             self._count(is_usable=request.attempt > 1 or max(self.ledger.parse(entry)) >= 0)
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Write one attempt without an answer to the ledger; raise InputError if it cannot be written."""
+        """Write an attempt without an answer to the ledger, and book its cost; raise InputError if this fails."""
         self.writer.append(failure_line(request, kind, detail))
         self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)
         with self._lock:
@@ -254,7 +259,7 @@ class LedgerRecorder:
             self._events.append(event)
 
     def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events, oldest first."""
+        """Return all events, of this and earlier runs, oldest first."""
         with self._lock:
             return [*self.ledger.events, *self._events]
 
@@ -264,10 +269,10 @@ class LedgerRecorder:
             self.answered |= is_usable
 
     def _settle(self, request: Request, usage: Usage | None, *, answered: bool) -> None:
-        """Book the cost of an attempt; the reserved cost if its usage is unknown.
+        """Book the cost of an attempt in the tally and the budget; if ``usage`` is None, the reserved cost.
 
-        A cost above its bound raises all later bounds by the same factor. A request of a batch that an earlier run
-        started is not reserved here, because it was in the budget of that run.
+        If the cost exceeds its upper bound, all later bounds are multiplied by the same factor. Requests of a batch
+        that an earlier run started are not booked in this run's budget.
         """
         usage = usage if self.asks else Usage(0, 0)
         with self._lock:
@@ -286,5 +291,5 @@ class LedgerRecorder:
             self.budget.settle(reserved, cost)
 
     def _most(self, request: Request) -> float:
-        """Return the largest cost of a request, from its size and the longest possible answer."""
+        """Return an upper bound of the cost of a request, from its size and the longest possible answer."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)

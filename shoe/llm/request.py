@@ -13,7 +13,7 @@ from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, 
 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
-"""Fields of a request that shoe sets itself, so that they cannot be sampling parameters."""
+"""Fields of a request that shoe sets itself; they are not allowed among the sampling parameters."""
 _CHARACTERS_OF_IMAGE = 12_000
 """Number of characters that an image counts as in estimates of tokens."""
 
@@ -21,11 +21,11 @@ _CHARACTERS_OF_IMAGE = 12_000
 class Request:
     """One request to an endpoint, with one or more questions.
 
-    A subclass may build ``payload`` and ``about`` when they are needed, so that a million queued requests need little
-    memory. It may also combine several questions (see :meth:`parts`, :meth:`joined`).
+    A subclass may compute ``payload`` and ``about`` on demand, so that a million queued requests need little memory.
+    It may also have several questions (see :meth:`parts`, :meth:`joined`).
 
     Attributes:
-        key: 16-byte hash of everything that affects the answer; for several questions, their keys concatenated.
+        key: 16-byte hash of everything that affects the answer; for several questions, the concatenation of their keys.
         attempt: 1, or 2 if the first answer was unusable.
     """
 
@@ -38,21 +38,21 @@ class Request:
 
         Args:
             payload: JSON of the request, ``{"messages": [...]}``, without the fields that all requests of a run share.
-            about: JSON that the ledger holds besides the answer.
+            about: JSON that the ledger stores together with the answer.
         """
         self.key, self.attempt, self._payload, self._about = key, attempt, payload, about or {}
 
     @property
     def keys(self) -> list[bytes]:
-        """Keys of the questions."""
+        """16-byte key of each question."""
         return [self.key[start : start + KEY_BYTES] for start in range(0, len(self.key), KEY_BYTES)]
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the JSON of the request."""
+        """Return the JSON of the request, without the fields that all requests of a run share."""
         return self._payload
 
     def about(self) -> Mapping[str, Any]:
-        """Return the JSON that the ledger holds besides the answer."""
+        """Return what the request is about (such as image and pair), or {}: the ledger stores it with the answer."""
         return self._about
 
     def characters(self) -> int:
@@ -67,10 +67,10 @@ class Request:
         """Return one request per question."""
         return [self]
 
-    def joined(self, others: Sequence[Request]) -> Request:
-        """Return one request with the questions of this request and of others of its kind, in this order."""
-        if others:
-            raise TypeError("requests of this kind cannot be joined")
+    def joined(self, requests: Sequence[Request]) -> Request:
+        """Return one request with the questions of this request, then of ``requests``, which are of the same class."""
+        if requests:
+            raise TypeError("requests of this class cannot be joined")
         return self
 
 
@@ -79,10 +79,11 @@ class Chat:
     """Settings that all requests to one model share.
 
     Attributes:
-        sampling: parameters that are passed on unchanged; none of ``OURS``.
-        rounds: number of times that unusable answers were discarded. A request that is repeated later must differ.
-        response_format: format of structured answers, if the endpoint supports it; None for plain text. It is the same
-            for all requests, because endpoints compile each new schema.
+        sampling: parameters that are passed to the endpoint unchanged; fields in ``OURS`` are not allowed.
+        response_format: JSON schema of answers, if the endpoint supports it; None for plain text. It is the same for
+            all requests, because endpoints compile each new schema.
+        rounds: number of times that unusable answers were discarded; it makes the idempotency keys of repeated
+            requests differ.
     """
 
     model: str
@@ -91,14 +92,15 @@ class Chat:
     rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
-        """Return the JSON of a request; sampling parameters override ``response_format``."""
+        """Return the complete JSON of a request; with ``response_format`` if ``structured``."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
     def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
         """Return the idempotency key of a request, 32 hex digits.
 
-        It depends on the number of hollow answers, because an endpoint may return a stored answer for an equal key.
+        It depends on ``hollow``, the number of responses without content so far, because an endpoint may return the
+        same response again for the same key.
         """
         data = request.key + bytes([request.attempt, structured])
         if self.rounds or hollow:
@@ -106,37 +108,37 @@ class Chat:
         return hashlib.blake2b(data, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
-        """Estimate the largest number of tokens of a request and its answer."""
+        """Estimate the largest number of tokens of a request and its answer; ``body`` is the JSON of the request."""
         answer = bound_of(self.sampling) or ANSWER_TOKENS_PER_QUESTION * len(request.keys)
         return len(body) * LIKELY_TOKENS_PER_CHAR + answer
 
 
 class Recorder(Protocol):
-    """Recorder of answers and failures; thread-safe."""
+    """Interface of a thread-safe recorder of answers and failures."""
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Store one raw answer, JSON as received, so that it outlives this process; raise InputError if this fails."""
+        """Store a raw answer, JSON as received, so that it is not lost if the process ends; raise InputError if not."""
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Store one attempt without an answer: its kind ("429", "timeout", ...), and the tokens that it reports."""
+        """Store a failed attempt: kind of the failure ("429", "timeout", ...), error message, and reported tokens."""
 
     def may_ask(self, request: Request) -> bool | None:
         """Reserve one request in the budget.
 
         Returns:
-            Whether the request may be sent. False if the budget is used up: send no other request. None if the budget
-            may suffice once a request in flight is answered.
+            True if the request may be sent; False if the budget is used up, so that no further request may be sent;
+            None if the budget may suffice after a request in flight is answered.
         """
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Store an event that must outlive the process, like the ID of a started batch, on the disk."""
+        """Store an event that a later run needs, such as the ID of a started batch; return when it is on the disk."""
 
     def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events, oldest first, those of earlier runs included."""
+        """Return all events, of this and earlier runs, oldest first."""
 
     @property
     def stopping(self) -> bool:
-        """Whether the run is to end: requests in flight are finished, and no other request is started."""
+        """Whether the run is ending: requests in flight are finished, but no further request is sent."""
 
 
 def _characters(value: Any, length: Callable[[str], int] = len) -> int:

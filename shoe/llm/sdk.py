@@ -1,4 +1,4 @@
-"""Clients of the openai SDK for an endpoint, without the SDK's own retries, and the waits between attempts."""
+"""Clients of the openai SDK for an endpoint, without the SDK's own retries, and the waiting times between attempts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import openai
 
 LONGEST_BODY = 16_000_000
-"""Largest size of an answer, in bytes."""
+"""Largest size of a response, in bytes."""
 LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
 """Largest size in bytes of a downloaded file, and longest time in seconds for its download."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
@@ -29,7 +29,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
-    """Return a client for one thread; ``timeout`` is in seconds, for each step of a response.
+    """Return a client for one thread. ``timeout`` is the time in seconds for each read, and for a whole response.
 
     Raises:
         MissingExtraError: if the SDK is not installed.
@@ -43,7 +43,7 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
 
 
 def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
-    """Return a client for one event loop; otherwise as :func:`client`."""
+    """Return a client for one event loop; arguments and errors are as for :func:`client`."""
     sdk = _sdk()
     import httpx2
 
@@ -67,9 +67,9 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
 @contextmanager
 def _checked_environment(place: Endpoint) -> Iterator[None]:
-    """Raise OptionError if environment variables name invalid proxies or certificates.
+    """Context in which a client is created; raise OptionError if environment variables name invalid proxies or files.
 
-    A client reads the variables when it is created. It would accept any port, and fail when it connects.
+    A client reads these variables when it is created, but would report an invalid port only when it connects.
     """
     import httpx2
 
@@ -82,20 +82,20 @@ def _checked_environment(place: Endpoint) -> Iterator[None]:
         yield
     except OSError as error:
         raise OptionError(
-            f"{place}: found {error.strerror or 'nothing'} as certificates were read, expected SSL_CERT_FILE and "
-            "SSLKEYLOGFILE, where they are set, to name files that can be used"
+            f"{place}: cannot read certificates ({error.strerror or 'unknown reason'}): if SSL_CERT_FILE or "
+            "SSLKEYLOGFILE is set, it must name a valid file"
         ) from None
     except Exception:  # errors of several libraries, whose text may contain parts of a password
         raise OptionError(
-            f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "
-            "http://host:3128 (a password in it has to be percent-encoded, its port to be 1 to 65535)"
+            f"{place}: invalid proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected a URL such as "
+            "http://host:3128 (percent-encode passwords; the port must be 1 to 65535)"
         ) from None
 
 
 def connection_error(place: Endpoint, error: Exception, timeout: float) -> Transient | ShoeError:
-    """Return the exception for a request without a complete response.
+    """Return (not raise) the exception for a request without a complete response.
 
-    ``error`` is an exception of the SDK or of a library that it uses, ``timeout`` the seconds allowed for the request.
+    ``error`` is the exception of the SDK or of its libraries; ``timeout`` is the time limit of the request in seconds.
     """
     import httpx2
     import openai
@@ -117,10 +117,10 @@ def connection_error(place: Endpoint, error: Exception, timeout: float) -> Trans
 
 
 def backoff(attempt: int, failed: Transient) -> float:
-    """Return the seconds to wait after the n-th attempt: a random number from 0 to min(0.5 * 2^(n-1), 60).
+    """Return the seconds to wait after a failed attempt: random from 0 to min(0.5 * 2^(attempt-1), 60).
 
-    With this full jitter, requests that failed together are not repeated together. A longer ``retry_after`` of the
-    endpoint takes precedence.
+    With this "full jitter", requests that failed together are not repeated together. If the endpoint requested a longer
+    ``retry_after``, this is the result.
     """
     longest = min(_FIRST_WAIT * 2 ** min(attempt - 1, 10), _LONGEST_WAIT)
     return max(random.uniform(0, longest), failed.retry_after or 0.0)  # noqa: S311 - no secret
@@ -130,7 +130,7 @@ def _sdk() -> Any:
     try:
         import openai
     except ImportError:
-        raise MissingExtraError("asking an endpoint", "llm") from None
+        raise MissingExtraError("sending requests to an endpoint", "llm") from None
     return openai
 
 
@@ -141,7 +141,7 @@ def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
 
 
 def _bounds(timeout: float) -> Callable[[Any], None]:
-    """Return a hook that limits the size and duration of a response, and rejects compressed responses."""
+    """Return a response hook that limits size and duration of a response, and rejects compressed responses."""
     import httpx2
 
     class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
@@ -175,14 +175,14 @@ def _bounds(timeout: float) -> Callable[[Any], None]:
     def bound(response: Any) -> None:
         # A compressed response could expand to any size.
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise Transient("packed", "a packed answer, which was not asked for")
+            raise Transient("packed", "a compressed response, which was not requested")
         response.stream = Bounded(response)
 
     return bound
 
 
 def _remove_sdk_headers(place: Endpoint, request: Any) -> None:
-    """Remove headers that the SDK sets from OPENAI_... variables: they are for the official endpoint only."""
+    """Remove headers that the SDK sets from OPENAI_... variables, unless the endpoint is OpenAI's."""
     if place.base_url == OFFICIAL:
         return
     headers = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]

@@ -1,4 +1,4 @@
-"""Workers of a run, each in a process of its own with a ledger of its own, and their use on a Ray cluster."""
+"""Worker processes of a run on a Ray cluster; each worker sends requests and writes its own ledger."""
 
 from __future__ import annotations
 
@@ -33,10 +33,13 @@ class Job:
     """Settings that all workers of one model share.
 
     Attributes:
+        name: name of the model in messages.
         make: callback that creates a worker's client or model, and the parser of its answers.
         in_flight: largest number of requests of a worker whose answers are not yet in its ledger.
-        identity, price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
-        is_local: whether the model runs in the worker.
+        identity: settings in the header of the ledgers.
+        price, sampling, asks, hint: as in the :class:`~shoe.llm.recorder.LedgerRecorder` of the run.
+        events: events in the run's ledger.
+        is_local: whether the model runs in the worker process.
     """
 
     name: str
@@ -60,13 +63,13 @@ class Job:
         *,
         is_local: bool,
     ) -> Job:
-        """Create a job with the settings of the recorder of a run; the other arguments are attributes of the job."""
+        """Return a job with settings of a run's recorder; the other arguments are attributes of the job."""
         price, sampling, asks, hint = recorder.price, recorder.sampling, recorder.asks, recorder.hint
         identity, events = recorder.ledger.identity, recorder.remembered()
         return cls(name, make, in_flight, identity, price, sampling, asks, hint, events, is_local)
 
     def most(self, request: Request) -> float:
-        """Return the largest cost of one attempt at a request."""
+        """Return an upper bound of the cost of one attempt at a request."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
@@ -78,10 +81,10 @@ class BatchResult:
         answers: (key of the request, raw answer) per answer.
         failures: (key, kind, detail, usage) per attempt without an answer.
         requests, spent: number of attempts, and their cost.
-        reason: reason for which the worker stopped early: its budget or a cancellation; otherwise None.
-        is_complete: whether the worker returned and had no such reason. False for the result of a dead worker.
-        error: error after which no further request can succeed.
-        end: size of the worker's ledger afterwards, in bytes.
+        reason: reason for an early end: the budget of the batch or a cancellation; None if there was no such reason.
+        is_complete: whether the worker itself returned the result, without such a reason; False for a dead worker.
+        error: error after which no further request can succeed, or None.
+        end: size of the worker's ledger after the batch, in bytes.
     """
 
     answers: list[tuple[bytes, Mapping[str, Any]]] = field(default_factory=list)
@@ -95,14 +98,18 @@ class BatchResult:
 
 
 class Worker:
-    """Worker that sends batches of requests, each within a part of the run's budget."""
+    """Worker that sends batches of requests; each batch has a part of the run's budget."""
 
     def __init__(self, job: Job, path: Path) -> None:
-        """Create a worker for a job; ``path`` is that of its own ledger."""
+        """Create a worker for a job; ``path`` is the path of the worker's ledger."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
     def ready(self) -> float:
-        """Create ledger and client, and return the result of a first :meth:`renew`; raise ShoeError if this fails."""
+        """Create the ledger and the client, and return the worker's time (see :meth:`renew`).
+
+        Raises:
+            ShoeError: if the ledger or the client cannot be created.
+        """
         job = self._job
         self._ask, parse = job.make()
         ledger = Ledger(self._path, job.identity, parse)
@@ -117,15 +124,18 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Process a heartbeat; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
+        """Process a heartbeat, and return the worker's time; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
         return self._lease.renew(time)
 
     def stop(self) -> None:
-        """Finish the requests in flight, and start no more."""
+        """Finish the requests in flight, and send no further requests."""
         self._budget.stop("interrupted")
 
     def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
-        """Send requests within a budget; all returned answers are in the ledger, on the disk."""
+        """Send requests within a budget, and return the result.
+
+        Answers are on the disk, in the worker's ledger, before they are returned.
+        """
         recorder, budget = self._recorder, Budget(max_cost, max_requests)
         self._budget = recorder.budget = budget
         result = recorder.result = BatchResult()
@@ -161,10 +171,10 @@ class _BatchRecorder(LedgerRecorder):
 
 
 def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[Request], lease: Budget) -> BatchResult:
-    """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound on the cost.
+    """Return the result of a dead worker's batch: the answers in its ledger, and an upper bound of its cost.
 
     Args:
-        path: ledger of the worker; if it is on the disk of another machine, all requests count as unanswered.
+        path: path of the worker's ledger. If the file is on the disk of another machine, there are no answers.
         start: size of the ledger before the batch, in bytes.
         lease: budget of the batch.
     """
@@ -192,14 +202,14 @@ def result_of_dead_worker(job: Job, path: Path, start: int, requests: Sequence[R
     return result
 
 
-# The run's process gives each worker batches with a part of the budget, and writes the results to the run's ledger. If
-# a worker dies, its recorded answers are read from its ledger. Its other requests are given to another worker, by this
-# process alone (Ray itself repeats nothing), once the worker has certainly stopped sending requests.
+# The main process sends batches to each worker, with a part of the budget, and writes the results to the run's ledger.
+# If a worker dies, its recorded answers are read from its ledger. Its other requests are sent to another worker, by the
+# main process alone (Ray's own retries are off), once the dead worker has certainly stopped sending requests.
 
 _SECONDS = 30.0
 """Approximate duration of a batch."""
 _FIRST, _MOST = 4, 10_000
-"""Requests in the first batch, per request that may be in flight; and largest number of requests in a batch."""
+"""Size of the first batch, as a multiple of ``Job.in_flight``; and largest number of requests in a batch."""
 _POLL, _HEARTBEAT = 0.25, 2.0
 """Seconds between two checks of the workers, and between two heartbeats to a worker."""
 _TRIES = 2
@@ -208,15 +218,17 @@ _TRIES = 2
 
 @dataclass(eq=False, slots=True)
 class WorkerHandle:
-    """The run's data about one worker.
+    """Data of the main process about one worker.
 
     Attributes:
+        actor: Ray handle of the worker.
         path: path of the worker's ledger.
         offset: size of the ledger after the latest result, in bytes.
-        requests: batch of the worker; empty if it is idle.
+        requests: current batch of the worker; empty if the worker is idle.
+        lease: budget of the batch.
         since: time at which the worker got the batch.
         alive: time of the worker's latest reply.
-        heartbeat: reference to the latest heartbeat, whose reply is awaited.
+        heartbeat: Ray reference to the reply to the latest heartbeat.
         is_seen: whether the lock of the ledger is visible on this machine.
     """
 
@@ -231,7 +243,7 @@ class WorkerHandle:
     is_seen: bool = False
 
     def send_heartbeat(self, time: float) -> None:
-        """Send a heartbeat with the worker's own time; see :class:`shoe.engines.ray_cluster.Lease`."""
+        """Send a heartbeat; ``time`` is the time that the worker returned last, see :meth:`Worker.renew`."""
         self.alive, self.heartbeat = monotonic(), self.actor.renew.remote(time)
 
 
@@ -241,7 +253,7 @@ class Spread:
 
     Attributes:
         recorder: recorder of the run's ledger, with the run's budget.
-        beside: path beside which workers have their ledgers, in folders of their own.
+        beside: path of the run's ledger; the workers' ledgers are in subfolders of its folder.
     """
 
     cluster: Cluster
@@ -259,7 +271,7 @@ class Spread:
     _error: ShoeError | None = field(default=None, init=False)
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests; raise ShoeError if no further request can succeed, or every worker dies.
+        """Send all requests; raise ShoeError if no further request can succeed, or too many workers die in a row.
 
         If the run ends early, wait for the requests in flight and record their answers.
         """
@@ -343,7 +355,7 @@ class Spread:
             self._busy[ask.remote(batch, lease.max_cost, lease.max_requests)] = handle
 
     def _receive(self, handle: WorkerHandle, reference: Any) -> None:
-        """Process the result of a worker; a worker that died is added to the lost ones."""
+        """Process the result of a worker; if the worker died, add it to the lost workers."""
         exceptions, job = self._ray.exceptions, self.job
         try:
             result = self._ray.get(reference)
@@ -370,7 +382,7 @@ class Spread:
         self._idle.append(handle)
 
     def _replace_lost(self) -> None:
-        """Replace each lost worker that has certainly exited."""
+        """For each lost worker that has certainly exited, record its result and start a new worker."""
         for handle in list(self._lost):
             has_exited = handle.is_seen and not is_locked(handle.path)
             if handle.requests and not has_exited and monotonic() < handle.alive + SILENCE:
@@ -379,14 +391,14 @@ class Spread:
             result = result_of_dead_worker(self.job, handle.path, handle.offset, handle.requests, handle.lease)
             self._deaths = 0 if result.answers else self._deaths + 1
             if self._deaths >= DEATHS * max(self.count, DEATHS):
-                deaths = f"{self._deaths} workers died one after the other: is there memory?"
+                deaths = f"{self._deaths} workers died one after the other (is there enough memory?)"
                 self._error = ShoeError(f"{self.job.name}: {deaths}")
             self._record(handle, result)
             if not self._is_over:
                 self._start()
 
     def _record(self, handle: WorkerHandle, result: BatchResult) -> None:
-        """Record the result of a worker's batch, and queue its other requests again."""
+        """Record the result of a worker's batch, and queue its unfinished requests for another batch."""
         if not handle.requests:
             return
         pending = {request.key: request for request in handle.requests}

@@ -1,4 +1,4 @@
-"""A map taken apart by its raters: what each subset of them would have made of it (SHOE supplement, section 1)."""
+"""Ablation of a map's raters: scores and human agreement for each subset of them (SHOE supplement, section 1)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
 MOST_RATERS, LEAST_SHARE = 10, 0.5
-"""Raters at most, and the share of people's pairs that an ensemble has to have a value for to be the nearest of all."""
+"""Largest number of raters; and fraction of the human-rated pairs that a subset of raters must cover to be compared
+with the subset that agrees best with people."""
 
 
 class Subset(Document, frozen=True):
-    """Some raters of a map.
+    """Scores and human agreement of a map with a subset of its raters.
 
     Attributes:
-        raters: their names, in the map's order.
-        rated: number of verb pairs and of object pairs that at least one of them rated.
-        map, mf1: SHOE-mAP and SHOE-mF1 under them; None if nothing was scored, or cannot be.
-        human: per kind of human ratings, how far they agree with them.
+        raters: names of the raters in the subset, in the map's order.
+        rated: number of verb pairs ("verbs") and object pairs ("objects") that at least one of the raters rated.
+        map, mf1: SHOE-mAP and SHOE-mF1 with this subset; None if there are no predictions or no such score.
+        human: agreement with human ratings, per kind of human ratings.
     """
 
     raters: list[str]
@@ -43,7 +44,12 @@ class Subset(Document, frozen=True):
 
 
 class SubsetSpread(Document, frozen=True, kw_only=True):
-    """How a figure varies over subsets; the standard deviation is of a sample (n - 1), None for one subset."""
+    """Mean, standard deviation and range of a metric over subsets of raters.
+
+    Attributes:
+        subsets: number of subsets for which the metric is defined.
+        standard_deviation: sample standard deviation (ddof=1); None for a single subset.
+    """
 
     subsets: Count
     mean: float
@@ -53,7 +59,7 @@ class SubsetSpread(Document, frozen=True, kw_only=True):
 
 
 class Spreads(Document, frozen=True):
-    """Figures over subsets."""
+    """Dispersion of SHOE-mAP, SHOE-mF1 and human agreement over all subsets; a metric without values is absent."""
 
     map: SubsetSpread | None = None
     mf1: SubsetSpread | None = None
@@ -61,7 +67,7 @@ class Spreads(Document, frozen=True):
 
 
 class SizeSpreads(Document, frozen=True):
-    """The subsets of one size."""
+    """Dispersion of SHOE-mAP, SHOE-mF1 and human agreement over the subsets with ``size`` raters."""
 
     size: Count
     subsets: Count
@@ -79,14 +85,23 @@ class RaterCorrelation(Document, frozen=True):
 
 
 class NumberOfRatings(Document, frozen=True):
-    """How many ratings of people there are."""
+    """Number of pairs rated by people, and number of their ratings."""
 
     pairs: Count
     ratings: Count
 
 
 class MapAblate(Document, frozen=True):
-    """What each subset of a map's raters would have made of it."""
+    """Scores and human agreement of a map for each subset of its raters.
+
+    Attributes:
+        correlations: per part of speech ("verbs", "objects"), correlation of every two raters.
+        subsets: results per subset, by number of raters; the last subset contains all raters.
+        sizes: dispersion of the metrics over the subsets of each size.
+        all_subsets: dispersion of the metrics over all subsets.
+        signature: signature of the score; null if nothing was scored.
+        human: number of human ratings, per kind.
+    """
 
     name: str
     digest: str
@@ -101,7 +116,7 @@ class MapAblate(Document, frozen=True):
 
     @classmethod
     def from_ablation(cls, ablation: Ablation) -> MapAblate:
-        """Collect the figures of an ablation."""
+        """Return the JSON document of an ablation."""
 
         def spreads(size: int | None = None) -> Spreads:
             people = {kind: found for kind in ablation.human if (found := ablation.spread(agreement_with(kind), size))}
@@ -129,19 +144,19 @@ class MapAblate(Document, frozen=True):
 
 
 def agreement_with(kind: HumanKind) -> Callable[[Subset], float | None]:
-    """Return what gives a subset's agreement with one kind of human ratings."""
+    """Return a function that returns a subset's agreement with one kind of human ratings, or None."""
     return lambda subset: subset.human[kind].agreement if subset.human else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ablation:
-    """All subsets of a map's raters.
+    """Results for all subsets of a map's raters.
 
     Attributes:
-        correlations: of every two raters, per part of speech.
-        subsets: by size, then by the map's order of raters; the last is the whole map.
-        report: the score under the whole map; None where nothing was scored.
-        human: how people rated, per kind.
+        correlations: agreement of every two raters, per part of speech.
+        subsets: results per subset, by size and then by the map's order of raters; the last subset has all raters.
+        report: score with all raters; None if there were no predictions.
+        human: human ratings, per kind.
     """
 
     similarity: SimilarityMap
@@ -152,37 +167,42 @@ class Ablation:
 
     @property
     def sizes(self) -> dict[int, int]:
-        """The number of subsets of each size."""
+        """Number of subsets of each size."""
         return dict(Counter(len(subset.raters) for subset in self.subsets))
 
     def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:
-        """How a figure varies over the subsets of one size, or over all; None where none of them has it."""
+        """Return mean, standard deviation and range of a metric over the subsets of one size, or over all subsets.
+
+        ``figure`` returns the metric of a subset. The result is None if no subset has the metric.
+        """
         return spread_of(figure(subset) for subset in self.subsets if size in (None, len(subset.raters)))
 
 
 def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
-    """Mean, sample standard deviation (as in the paper's Table 1), lowest and highest of those that exist."""
+    """Return mean, sample standard deviation (as in the paper's Table 1), lowest and highest of some values.
+
+    None values are skipped; the result is None if all are None.
+    """
     values = np.array([value for value in figures if value is not None], np.float64)
     if not len(values):
         return None
-    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
     return SubsetSpread(
         subsets=len(values),
         mean=float(values.mean()),
-        standard_deviation=deviation,
+        standard_deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
         lowest=float(values.min()),
         highest=float(values.max()),
     )
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:
-    """All non-empty subsets of the columns of R raters, by size.
+    """Return all non-empty subsets of the columns 0 to ``raters`` - 1, by size.
 
     Raises:
-        OptionError: for more than 10 raters, whose subsets nobody would read.
+        OptionError: if there are more than 10 raters.
     """
     if raters > MOST_RATERS:
-        found = f"{raters} raters, whose subsets are {2**raters - 1:,}"
+        found = f"{raters} raters with {2**raters - 1:,} subsets"
         raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")
     return [chosen for size in range(1, raters + 1) for chosen in combinations(range(raters), size)]
 
@@ -193,15 +213,15 @@ def ablate(
     human: Sequence[HumanRatings] = (),
     track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
 ) -> Ablation:
-    """Measure every subset of a map's raters.
+    """Compute scores and human agreement of a map for every non-empty subset of its raters.
 
     Args:
-        report: a score under the whole map, to be repeated under each subset.
-        human: human ratings to compare each subset with.
-        track: wraps the list of subsets to show progress.
+        report: score with all raters, which is computed again with each subset; None to compute no scores.
+        human: human ratings, at most one entry per kind.
+        track: function that yields the elements of the list of subsets and shows the progress.
 
     Raises:
-        OptionError: for more than 10 raters.
+        OptionError: if the map has more than 10 raters.
     """
     subsets, names = [], [rater.name for rater in similarity.raters]
     chosen_sets = subsets_of(len(similarity.raters))
@@ -209,15 +229,10 @@ def ablate(
     for number, chosen in enumerate(track(chosen_sets)):
         fewer = similarity.with_raters(chosen)
         semantic = semantic_of(under(report, fewer)) if report else None
-        subsets.append(
-            Subset(
-                raters=[names[column] for column in chosen],
-                rated={f"{part}s": int(table.rated.sum()) for part, table in fewer.tables.items()},
-                map=semantic.map if semantic else None,
-                mf1=semantic.mf1 if semantic else None,
-                human={kind: found[number] for kind, found in beside.items()} or None,
-            )
-        )
+        rated = {f"{part}s": int(table.rated.sum()) for part, table in fewer.tables.items()}
+        scores = (semantic.map, semantic.mf1) if semantic else (None, None)
+        people = {kind: found[number] for kind, found in beside.items()} or None
+        subsets.append(Subset([names[column] for column in chosen], rated, *scores, people))
     return Ablation(
         similarity=similarity,
         correlations={part: rater_agreements(table.ratings, names) for part, table in similarity.tables.items()},
@@ -228,7 +243,11 @@ def ablate(
 
 
 def _beside(human: HumanRatings, similarity: SimilarityMap, subsets: Sequence[tuple[int, ...]]) -> list[HumanAgreement]:
-    """Each subset beside people, and which could be the nearest on the pairs that all of wide enough ones have."""
+    """Return the agreement of each subset with human ratings.
+
+    ``among_best`` is set for the subsets that cover at least ``LEAST_SHARE`` of the rated pairs. They are compared on
+    the pairs that all of them cover.
+    """
     values = np.stack([values_beside(human, similarity, chosen) for chosen in subsets], axis=1)
     found = [compare_people(human, column) for column in values.T]
     wide = np.flatnonzero((~np.isnan(values)).mean(axis=0) >= LEAST_SHARE)

@@ -1,4 +1,4 @@
-"""The map that a run makes: ratings as columns, and in map.json how they came about; equal answers make equal bytes."""
+"""Write the ratings of a run as a map, with their provenance in map.json. Equal answers give equal files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, canonical, pending
 from shoe.maps.config import reading_of
-from shoe.maps.growing_map import all_columns, in_columns, widened
+from shoe.maps.growing_map import all_columns, in_columns, widen
 from shoe.maps.job import PAPER, Outcome, Rated, rated_pairs
 from shoe.maps.planning import Rules, WholePlan
 from shoe.maps.session import Raters
@@ -26,71 +26,74 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.maps import ABOUT, clear_leftovers
 from shoe.similarity.whole_interactions import WholeRatings
 
-# Similarity maps with ratings of whole interactions.
-
 WHOLE_MARK = "whole"
-"""What map.json calls the account of the interactions that were rated."""
+"""Key in map.json for the provenance of ratings of whole interactions."""
 
 
 def check_asked(raters: Raters) -> None:
-    """See that all raters can be asked about interactions.
+    """Check that all raters can rate whole interactions.
 
     Raises:
-        OptionError: naming one that reads no prompts.
+        OptionError: if a rater can only compare senses, not whole interactions.
     """
     for config in raters.file.raters:
         if not (config.prompted or config.interactions):
             raise OptionError(
-                f"rater {quote(config.name)} ({config.kind}) reads no prompts and compares senses alone; "
-                "--whole-interactions needs raters that read prompts, or people"
+                f"--whole-interactions: rater {quote(config.name)} ({config.kind}) can only compare senses: use raters "
+                "that read prompts, or human raters (kind people)"
             )
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a map with its verbs and objects as they are, and what raters said of whole interactions.
+    """Write a copy of a map with added ratings of whole interactions; an earlier map in the folder is replaced.
 
     Args:
-        folder: where to; an earlier map there is replaced.
-        similarity: the map whose verbs, objects and predictions are taken over.
-        raters: who was asked; columns of their own unless the map has them.
+        similarity: map whose ratings of verbs and objects, and predicted ratings, are copied.
+        raters: raters of the interactions; each gets a new column unless the map has a column of its name.
+        outcome: result of the run, with part "interaction".
+        planned: pairs of interactions that were rated.
 
     Raises:
-        InputError: if the folder cannot be written to.
-        OptionError: if a rater has the name of another one of the map.
+        InputError: if the folder cannot be written.
+        OptionError: if a new rater has the name of a different rater of the map.
     """
-    asked = list(raters_of(raters, outcome))
-    columns = all_columns(similarity, asked)
+    new = list(raters_of(raters, outcome))
+    columns = all_columns(similarity, new)
     names = [rater.name for rater in columns]
-    given = rated_pairs(outcome.parts["interaction"])
-    rated = np.flatnonzero(given.rated)
-    ratings = in_columns(given.ratings[rated], [names.index(rater.name) for rater in asked], len(columns))
-    told = account(raters, outcome, {"interaction": planned.rule})
+    pairs = rated_pairs(outcome.parts["interaction"])
+    rated = np.flatnonzero(pairs.rated)
+    ratings = in_columns(pairs.ratings[rated], [names.index(rater.name) for rater in new], len(columns))
+    about = {
+        "from": {"name": similarity.name, "digest": similarity.digest},
+        **account(raters, outcome, {"interaction": planned.rule}).to_dict(),
+        "raters": [rater.entry() for rater in new],
+        "prompts": prompts_of(raters, outcome),
+    }
     write_map(
         folder,
         dataset=similarity.dataset,
         raters=columns,
-        pairs={part: widened(similarity.tables[part], range(len(similarity.raters)), len(columns)) for part in POS},
+        pairs={part: widen(similarity.tables[part], range(len(similarity.raters)), len(columns)) for part in POS},
         ensemble=similarity.about["ensemble"],
-        prose=similarity.provenance
-        | {
-            WHOLE_MARK: {
-                "from": {"name": similarity.name, "digest": similarity.digest},
-                **told.to_dict(),
-                "raters": [rater.entry() for rater in asked],
-                "prompts": prompts_of(raters, outcome),
-            }
-        },
-        learned=similarity.lesson,
+        prose=similarity.provenance | {WHOLE_MARK: about},
+        learned=similarity.predictions_file,
         whole=WholeRatings([planned.rows[row] for row in rated.tolist()], ratings),
     )
 
 
 MARK = "built"
-"""What map.json calls the account of a run."""
+"""Key in map.json for the plan and completeness of a run (:class:`Account`)."""
 
 
 class PartPlan(Document, frozen=True):
-    """What was planned for one part: the rule, rows of the map, questions, and questions without an answer."""
+    """Pairs of one part of a map that a run was to rate.
+
+    Attributes:
+        rule: rule by which the pairs were selected.
+        rows: number of pairs in the map.
+        questions: number of questions.
+        unanswered: number of answers that are still missing, summed over the columns.
+    """
 
     rule: str
     rows: Count
@@ -99,7 +102,17 @@ class PartPlan(Document, frozen=True):
 
 
 class Prefilter(Document, frozen=True):
-    """Pairs that the first rater rated 0, and how often other raters disagree on a sample of them."""
+    """Number of pairs that the first rater rated 0, and disagreement of the other raters on a sample of them.
+
+    Attributes:
+        rater: name of the first rater.
+        zeros: number of pairs that the first rater rated 0.
+        sample: number of these pairs in the sample.
+        seed: random seed of the sample.
+        disagreement: number of pairs in the sample that are rated, and that are rated 1 or more, per column of the
+            other raters.
+        share_in_the_paper: lowest and highest fraction of pairs rated 1 or more in the SHOE paper's sample.
+    """
 
     rater: str
     zeros: Count
@@ -110,7 +123,13 @@ class Prefilter(Document, frozen=True):
 
 
 class Account(Document, frozen=True, kw_only=True):
-    """What was planned, how much of it is answered, and how the prefilter fared."""
+    """Plan and completeness of a run.
+
+    Attributes:
+        complete: whether all questions have a final answer.
+        plan: planned pairs, per part.
+        prefilter: error of the prefilter, per part; null if no prefilter was used.
+    """
 
     complete: bool
     plan: dict[str, PartPlan]
@@ -118,7 +137,7 @@ class Account(Document, frozen=True, kw_only=True):
 
 
 class Column(Document, frozen=True):
-    """Number of one rater's questions in each state, by part."""
+    """Number of questions in each state for one column of a map: rated, refused, unparsable, unrated, not_asked."""
 
     name: str
     verbs: dict[str, Count] | None = None
@@ -127,7 +146,7 @@ class Column(Document, frozen=True):
 
 
 class RaterRun(Document, frozen=True):
-    """Requests, tokens and answers of one rater in this run, and failed attempts by kind."""
+    """Counts of one rater in this run: requests, retries, tokens, cost, answers, and failures per kind of failure."""
 
     name: str
     requests: Count
@@ -140,7 +159,11 @@ class RaterRun(Document, frozen=True):
 
 
 class BuildRun(Document, frozen=True):
-    """Requests and cost of this run, and why the run ended early, if it did."""
+    """Number of requests and cost of this run.
+
+    Attributes:
+        stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; null if there was none.
+    """
 
     requests: Count
     cost: float
@@ -150,48 +173,39 @@ class BuildRun(Document, frozen=True):
 
 
 class MapBuilt(Account, frozen=True, kw_only=True):
-    """A map whose ratings are complete or incomplete, and the run that added the latest ones."""
+    """Plan and completeness of a built map, state of each column, and the run that added the latest ratings."""
 
     columns: list[Column]
     run: BuildRun
 
     @classmethod
     def from_outcome(cls, raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> MapBuilt:
-        """Return the account of a map and of the run with this budget."""
+        """Return the JSON document of a run; ``rules`` are the selection rules of the plans."""
         columns = [
             Column(name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()})
             for column, name in enumerate(raters.columns)
         ]
-        runs = [
-            RaterRun(
-                name=tally.name,
-                requests=tally.requests,
-                retries=tally.retries,
-                input_tokens=tally.input_tokens,
-                output_tokens=tally.output_tokens,
-                cost=tally.cost,
-                answers=tally.done,
-                failures=dict(sorted(tally.failures.items())),
-            )
-            for tally in outcome.tallies
-        ]
+        runs = []
+        for tally in outcome.tallies:
+            sent = tally.requests, tally.retries, tally.input_tokens, tally.output_tokens
+            failures = dict(sorted(tally.failures.items()))
+            runs.append(RaterRun(tally.name, *sent, tally.cost, tally.done, failures))
         run = BuildRun(budget.requests, budget.spent, raters.file.currency, runs, budget.reason)
         return cls(**structs.asdict(account(raters, outcome, rules)), columns=columns, run=run)
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """See that a map may be written: where there is nothing, or a map that an earlier run of this job wrote.
+    """Check that a map may be written to a folder.
 
-    Args:
-        mark: what such a map.json has.
+    The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``.
 
     Raises:
-        OptionError: if the folder's name can be no map's.
-        InputError: if something else is there.
+        OptionError: if the folder's name is not a valid name of a map.
+        InputError: if the folder contains anything else.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
-        raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
+        raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder with a printable name")
     clear_leftovers(folder)
     if folder.is_dir():
         try:
@@ -200,26 +214,26 @@ def check_place(folder: Path, mark: str = MARK) -> None:
             about = None
         if not any(folder.iterdir()) or (isinstance(about, dict) and mark in about):
             return
-        found = "a folder with something else in it"
+        found = "a folder with other files"
     elif folder.exists() or folder.is_symlink():
         found = "a file"
     else:
         return
-    raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of shoe map build")
+    raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of `shoe map build`")
 
 
 def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
-    """Write what is known as a map; pairs that nobody rated are not in it.
+    """Write the rated pairs of a run as a map; an earlier map in the folder is replaced.
 
     Args:
-        folder: where to; an earlier map there is replaced.
-        rules: per part of speech, in words, which pairs were planned.
+        dataset: name of the dataset of the classes.
+        rules: rules by which the pairs were selected, per part.
 
     Raises:
-        InputError: if the folder cannot be written to.
+        InputError: if the folder cannot be written.
     """
-    pairs = {part: RatedPairs.none(len(raters.columns)) for part in POS}
-    pairs |= {part: rated_pairs(outcome.parts[part]) for part in POS if part in outcome.parts}
+    empty = RatedPairs.empty(len(raters.columns))
+    pairs = {part: rated_pairs(outcome.parts[part]) if part in outcome.parts else empty for part in POS}
     *most, last = dict.fromkeys(session.config.model for session in raters.sessions)
     models = f"{', '.join(most)} and {last}" if most else last
     prose: dict[str, Any] = {
@@ -227,49 +241,39 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
         "prompts": prompts_of(raters, outcome),
         MARK: account(raters, outcome, rules).to_dict(),
     }
-    write_map(
-        folder,
-        dataset=dataset,
-        raters=list(raters_of(raters, outcome)),
-        pairs={part: some[some.rated] for part, some in pairs.items()},
-        prose=prose,
-    )
+    rated = {part: table[table.rated] for part, table in pairs.items()}
+    write_map(folder, dataset=dataset, raters=list(raters_of(raters, outcome)), pairs=rated, prose=prose)
 
 
 def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
-    """Return what was planned, how much of it is answered, and how the prefilter fared."""
+    """Return the plan and completeness of a run, and the error of its prefilter."""
     plan, prefilter = {}, {}
     for part, rated in outcome.parts.items():
         missing = int(unanswered(rated).sum())
         plan[f"{part}s"] = PartPlan(rules[part], len(rated.plan.synset), len(rated.plan), missing)
         if rated.sampled is not None:
-            prefilter[f"{part}s"] = Prefilter(
-                rater=raters.sessions[0].config.name,
-                zeros=rated.zeros,
-                sample=len(rated.sampled),
-                seed=raters.file.ensemble.seed,
-                disagreement={
-                    column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
-                    for column, found in rated.disagreements.items()
-                },
-                share_in_the_paper=PAPER,
-            )
+            disagreement = {
+                column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
+                for column, found in rated.disagreements.items()
+            }
+            first, seed = raters.sessions[0].config.name, raters.file.ensemble.seed
+            prefilter[f"{part}s"] = Prefilter(first, rated.zeros, len(rated.sampled), seed, disagreement, PAPER)
     return Account(complete=is_complete(outcome), plan=plan, prefilter=prefilter or None)
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """(C,) per column, how many questions it has still to answer, as far as is known."""
+    """Return the number of questions without a final answer in each of C columns, (C,)."""
     count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
     return count
 
 
 def is_complete(outcome: Outcome) -> bool:
-    """Whether no answer is missing."""
+    """Return whether all questions have a final answer."""
     return not any(unanswered(rated).any() for rated in outcome.parts.values())
 
 
 def states_of(rated: Rated, column: int) -> dict[str, int]:
-    """Count the states of one column's questions."""
+    """Return the number of questions of a column by state: rated, refused, unparsable, unrated and not_asked."""
     asked, states = rated.asked[:, column], rated.states[:, column]
     counts = {
         "rated": states >= 0,
@@ -282,7 +286,7 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
 
 
 def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
-    """Describe who rated, as columns of a map: how they were asked, and what became of their questions."""
+    """Yield one rater per column of a map, with its settings and the number of its questions in each state."""
     for session in raters.sessions:
         identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
         prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
@@ -293,12 +297,12 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
         for repeat, name in enumerate(session.config.columns):
             column = session.columns.start + repeat
             states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
-            which = {"repeat": repeat + 1} if session.config.repeats > 1 else {}
-            yield Rater(name, session.config.model, details={**about, **which, "states": states})
+            index = {"repeat": repeat + 1} if session.config.repeats > 1 else {}
+            yield Rater(name, session.config.model, details={**about, **index, "states": states})
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return the prompts in full, by the digest that raters name."""
-    used = {part for part in outcome.parts for session in raters.sessions if session.prompt_digest(part)}
-    prompts = [raters.prompts.of(part) for part in outcome.parts if part in used]
+    """Return the texts of the prompts that the raters used, by digest."""
+    prompted = any(session.config.prompted for session in raters.sessions)
+    prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}

@@ -1,4 +1,4 @@
-"""Rate only what a score depends on: bound it, have the most influential unrated pairs rated, bound it again."""
+"""Rate only the pairs that a score depends on: bound the score, rate the most influential unrated pairs, and repeat."""
 
 from __future__ import annotations
 
@@ -18,24 +18,30 @@ from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import names_of
 from shoe.maps.estimate import Estimate
-from shoe.maps.growing_map import Draft, Pair, Rate, questions_of
+from shoe.maps.growing_map import Draft, Pair, Rate, question_ids
 from shoe.maps.influence import by_credit, by_false_positives
-from shoe.scoring.evidence.bounds import Bounds, OpenScore, hull, precision_bounds
+from shoe.scoring.evidence.bounds import Bounds, OpenScore, precision_bounds, value_range
 from shoe.scoring.evidence.draws import imputation_of
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.similarity import Rater, Similarity, SimilarityMap
-from shoe.similarity.unrated import Lookups
+from shoe.similarity.unrated import SenseLookups
 
 OPTIONS = SEMANTIC["shoe"]
 _FIRST = 500
-"""Pairs of the first round where money is limited: what they cost says how many more it buys."""
+"""Number of pairs in the first round if the budget is limited; later rounds are sized by the cost of these pairs."""
 _UNLIMITED = 1 << 62
 
 
 class Spent(NamedTuple):
-    """Requests made in this run, money spent on them in the currency of the price table, and whether that is all."""
+    """Requests and cost of a run so far.
+
+    Attributes:
+        requests: number of requests.
+        cost: cost in the currency of the price table.
+        over: whether the run may make no further request.
+    """
 
     requests: int = 0
     cost: float = 0.0
@@ -43,26 +49,27 @@ class Spent(NamedTuple):
 
 
 class Why(StrEnum):
-    """Why a completion ended."""
+    """Reason for the end of a completion."""
 
-    DECIDED = "no unrated pair can move the score"
-    TOLERANCE = "the interval is inside the tolerance"
-    OVER = "no more may be asked in this run"
-    NOTHING_LEFT = "no pair is left that could be asked"
+    DECIDED = "no unrated pair can change the score"
+    TOLERANCE = "the interval is within the tolerance"
+    OVER = "this run may make no more requests"
+    NOTHING_LEFT = "no unrated pair is left to ask the raters about"
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The state after a round; number 0 is the beginning.
+    """State of a completion after a round of ratings.
 
     Attributes:
-        score: SHOE-mAP under the map as it is then.
-        interval: its bounds, each unmatched prediction a false positive of today's class or of the other possible one.
-        matches: its bounds, each a false positive of today's class: what is open about credit and matches.
-        asked: questions in this round; a pair of two class senses is one question, whichever way round.
-        rated: questions so far that have a rating, earlier runs for the same purpose included.
-        unanswered: questions so far that have no valid answer.
-        spent: so far in this run.
+        number: index of the round; 0 is the state before the first round.
+        interval: lowest and highest possible score, if an unmatched prediction may be a false positive of its present
+            class or of one other class.
+        matches: lowest and highest possible score, if each unmatched prediction is a false positive of its present
+            class.
+        asked: number of questions in this round; two class senses of the dataset are one question for both directions.
+        rated: number of questions with a rating so far, including earlier runs for the same purpose.
+        unanswered: number of questions without a valid answer so far.
     """
 
     number: int
@@ -76,32 +83,41 @@ class Round:
 
     @property
     def width(self) -> float:
-        """Width of the interval."""
+        """Width of the interval, 0 to 1, in units of SHOE-mAP."""
         return self.interval[1] - self.interval[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What came of completing a map: the state after each round, and why there was none after the last."""
+    """Result of completing a map.
+
+    Attributes:
+        rounds: states before the first round and after each round.
+        why: reason for the end.
+    """
 
     rounds: list[Round]
     why: Why
 
 
 class CompletionSpent(Document, frozen=True):
-    """Requests of this run, and their cost."""
+    """Number of requests of this run, and their cost in the currency of the price table."""
 
     requests: Count
     cost: float
 
 
 class CompletionRound(Document, frozen=True):
-    """SHOE-mAP with its bounds after a round of a completion, and the pairs rated by then.
+    """SHOE-mAP and its bounds after a round of a completion, and the number of pairs rated so far.
 
     Attributes:
-        matches_interval: bounds with every unmatched prediction a false positive of its present class.
+        map_interval: lowest and highest possible SHOE-mAP.
+        matches_interval: lowest and highest SHOE-mAP if every unmatched prediction is a false positive of its present
+            class.
         asked: number of questions in this round.
-        requests, cost: of this run so far.
+        unanswered: number of questions without a valid answer so far.
+        requests: number of requests of this run so far.
+        cost: cost of this run so far.
     """
 
     map: Fraction
@@ -115,7 +131,13 @@ class CompletionRound(Document, frozen=True):
 
 
 class CompletedPairs(Document, frozen=True):
-    """Number of pairs rated, and of pairs that a whole build and a build for these predictions would ask about."""
+    """Number of pairs rated by the completion, and number of pairs that other ways to build a map would rate.
+
+    Attributes:
+        unanswered: number of pairs without a valid answer.
+        whole_build: number of pairs that a map for the whole dataset would rate.
+        looked_up: number of pairs that a map for these predictions would rate.
+    """
 
     rated: Count
     unanswered: Count
@@ -124,7 +146,15 @@ class CompletedPairs(Document, frozen=True):
 
 
 class MapCompleted(Document, frozen=True, kw_only=True):
-    """A map completed for a file of predictions; fractions 0..1."""
+    """Result of completing a map for a file of predictions; scores are from 0 to 1.
+
+    Attributes:
+        out: folder of the completed map; null if no pair was rated.
+        tolerance: width of the interval at which the completion ends.
+        why: reason for the end: "decided", "tolerance", "over" or "nothing_left".
+        map: SHOE-mAP with the completed map.
+        map_interval: lowest and highest possible SHOE-mAP.
+    """
 
     out: str | None = None
     tolerance: Fraction
@@ -139,15 +169,12 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     def from_completion(
         cls, completion: Completion, tolerance: float, whole_build: int, looked_up: int, out: Path
     ) -> MapCompleted:
-        """Return the last state of a completion, its rounds, and the number of pairs that other ways would ask about.
-
-        Args:
-            tolerance: width of the interval at which the completion ends.
-            whole_build: number of questions about the whole dataset.
-            looked_up: number of questions about all that the predictions look up.
-            out: folder of the map, which is written if any pair is rated.
-        """
+        """Return the JSON document of a completion; arguments are attributes of the document and of its ``pairs``."""
         last = completion.rounds[-1]
+        rounds = [
+            CompletionRound(r.score, r.interval, r.matches, r.asked, r.rated, r.unanswered, *r.spent[:2])
+            for r in completion.rounds
+        ]
         return cls(
             out=str(out) if last.rated else None,
             tolerance=tolerance,
@@ -156,24 +183,12 @@ class MapCompleted(Document, frozen=True, kw_only=True):
             map_interval=last.interval,
             pairs=CompletedPairs(last.rated, last.unanswered, whole_build, looked_up),
             spent=CompletionSpent(last.spent.requests, last.spent.cost),
-            rounds=[
-                CompletionRound(
-                    map=state.score,
-                    map_interval=state.interval,
-                    matches_interval=state.matches,
-                    asked=state.asked,
-                    rated=state.rated,
-                    unanswered=state.unanswered,
-                    requests=state.spent.requests,
-                    cost=state.spent.cost,
-                )
-                for state in completion.rounds
-            ],
+            rounds=rounds,
         )
 
 
 class CompleteEstimate(Document, frozen=True):
-    """Score before the first round, and the estimate of that round, of ``shoe map complete --dry-run``."""
+    """Result of ``shoe map complete --dry-run``: score before the first round, and estimate of the first round."""
 
     map: Fraction
     map_interval: Span
@@ -194,46 +209,47 @@ def complete(
     known: Rate | None = None,
     show: Callable[[Round], None] = lambda _: None,
 ) -> Completion:
-    """Have pairs rated until SHOE-mAP, by protocol ``shoe``, is known well enough.
+    """Rate pairs until the interval of SHOE-mAP under protocol ``shoe`` is narrow enough.
 
     Args:
-        similarity: the map to begin with; its raters are combined as it is loaded.
-        task: predictions and what they are scored against.
-        raters: whose ratings it returns, in their order.
-        out: folder of the completed map, written after every round; not at all if nothing is rated.
-        tolerance: width of the interval that will do, in fractions of SHOE-mAP.
-        purpose: what map.json says the map was completed for, as JSON has it.
-        budget: money; what is left of it decides how many pairs a round may have. ``rate`` has to keep to it.
-        spent: says what ``rate`` has spent in this run.
-        known: as ``rate``, but asks nobody: of the pairs that earlier runs found to have no valid answer, those that it
-            leaves out are asked again. Without it, none is.
-        show: is told of every round.
-
-    Returns:
-        All rounds.
+        similarity: map to start from; the completed map has the same ensemble.
+        raters: raters whose ratings ``rate`` returns, in the order of its columns.
+        out: folder of the completed map, written after every round; not written if nothing is rated.
+        tolerance: width of the interval, in units of SHOE-mAP, at which the completion ends.
+        purpose: data that identify the predictions. A map that the same raters completed for the same purpose is
+            continued.
+        budget: maximum cost, which ``rate`` must enforce; the remaining budget limits the number of pairs per round.
+        spent: function that returns the requests and cost of ``rate`` so far in this run.
+        known: function like ``rate`` that only returns stored answers. Pairs without a valid answer in earlier runs
+            are rated again if ``known`` omits them; if it is None, none of these pairs is rated again.
+        show: progress callback, called with the state after every round.
 
     Raises:
-        InputError: if the score cannot be measured, or ``out`` cannot be written.
-        OptionError: if a rater has the name of another one of the map.
+        InputError: if there is no ground truth to score against, or ``out`` cannot be written.
+        OptionError: if a new rater has the name of a different rater of the map.
     """
-    draft = Draft.of(similarity, raters, purpose, known)
+    draft = Draft.from_map(similarity, raters, purpose, known)
     rounds: list[Round] = []
     asked = 0
     while True:
         look = look_at(similarity, task)
-        rated = sum(draft.rated.values()), draft.without_answer
-        rounds.append(Round(len(rounds), look.score, look.interval, look.matches, asked, *rated, spent()))
-        show(rounds[-1])
+        state = _round(len(rounds), look, draft, asked, spent())
+        rounds.append(state)
+        show(state)
         if look.open_score is None:
             return Completion(rounds, Why.DECIDED)
-        if rounds[-1].width <= tolerance or rounds[-1].spent.over:
-            return Completion(rounds, Why.TOLERANCE if rounds[-1].width <= tolerance else Why.OVER)
-        wanted = _wanted(look, look.open_score, draft, _affordable(rounds, budget))
-        if not any(wanted.values()):
+        if state.width <= tolerance or state.spent.over:
+            return Completion(rounds, Why.TOLERANCE if state.width <= tolerance else Why.OVER)
+        most = _UNLIMITED
+        if budget is not None:
+            total, cost = sum(state.asked for state in rounds), state.spent.cost
+            most = max(1, int((budget - cost) * total / cost)) if total and cost else _FIRST
+        wanted = _select(look, look.open_score, draft, most)
+        if not wanted:
             return Completion(rounds, Why.NOTHING_LEFT)
-        draft.ask(wanted)
+        draft.add_questions(wanted)
         classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
-        asked = draft.add(rate(wanted), classes)
+        asked = draft.add_answers(rate(wanted), classes)
         if asked:
             similarity = draft.write(out)
 
@@ -246,25 +262,24 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[Round, dict[Part, list[Pair]]]:
-    """Say where :func:`complete` would begin, and which pairs its first round would have rated, money unlimited.
+    """Return the initial state of :func:`complete`, and the pairs of its first round if the budget is unlimited.
 
-    Args and errors are those of :func:`complete`; nothing is asked, and nothing written.
+    Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
     """
-    draft, look = Draft.of(similarity, raters, purpose, known), look_at(similarity, task)
-    rated = sum(draft.rated.values()), draft.without_answer
-    state = Round(0, look.score, look.interval, look.matches, 0, *rated, Spent())
+    draft, look = Draft.from_map(similarity, raters, purpose, known), look_at(similarity, task)
+    state = _round(0, look, draft, 0, Spent())
     if look.open_score is None or state.width <= tolerance:
         return state, {}
-    return state, _wanted(look, look.open_score, draft, _UNLIMITED)
+    return state, _select(look, look.open_score, draft, _UNLIMITED)
 
 
 class Look(NamedTuple):
-    """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing.
+    """Score of predictions with a map, and its bounds over all possible values of unrated pairs.
 
     Attributes:
-        open_score: what it may come to.
-        interval, matches: as :class:`Round` has them.
-        today: (K,) lowest and highest average precisions, each a false positive of today's class.
+        open_score: data about the dependence of the score on unrated pairs; None if it does not depend on any.
+        interval, matches: bounds of the score, see :class:`Round`.
+        today: (K,) lowest and (K,) highest average precision of K classes, with the present classes of false positives.
     """
 
     score: float
@@ -275,59 +290,54 @@ class Look(NamedTuple):
 
 
 def look_at(similarity: Similarity, task: Task) -> Look:
-    """Bound SHOE-mAP, by protocol ``shoe``, over all values of what a map leaves unrated.
-
-    Raises:
-        InputError: if the score cannot be measured.
-    """
-    similarities = HoiSimilarity.of(task, similarity, OPTIONS)
+    """Compute SHOE-mAP under protocol ``shoe``, and its bounds over all possible values of the map's unrated pairs."""
+    similarities = HoiSimilarity.from_task(task, similarity, OPTIONS)
     scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()
     if score is None:
-        raise InputError("ground truth", found="no triplet", expected="some to score against")
+        raise InputError("ground truth", found="no triplet", expected="at least one triplet to score against")
     imputation = imputation_of(task, similarities, OPTIONS)
     if imputation is None or imputation.decided:
         nothing = np.zeros(len(scorer.truths))
         return Look(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
-    found = OpenScore.of(lowest, imputation, lowest.map_rows)
+    found = OpenScore.from_scorer(lowest, imputation, lowest.map_rows)
     today, either = (precision_bounds(found, other) for other in (found.today, found.other))
-    matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
+    matches, interval = (value_range([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
     return Look(score, found, interval, matches, today)
 
 
-def _wanted(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
-    """The pairs of the next round: for credit and matches, or for false positives, whichever leaves more open."""
+def _round(number: int, look: Look, draft: Draft, request_count: int, spent: Spent) -> Round:
+    answered = sum(draft.rated.values()), sum(map(len, draft.unanswered.values()))
+    return Round(number, look.score, look.interval, look.matches, request_count, *answered, spent)
+
+
+def _select(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
+    """Return the pairs of the next round, per part of speech; empty if no pair can be asked about.
+
+    Of the two criteria in :mod:`shoe.maps.influence`, the one that contributes more to the interval's width is used
+    first.
+    """
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
-    of_matches, of_all = (high - low for low, high in (look.matches, look.interval))
-    ways = [
-        partial(by_credit, open_score, look.today, askable, most),
-        partial(by_false_positives, open_score, askable, most),
-    ]
-    for way in ways if of_matches >= of_all - of_matches else ways[::-1]:
-        chosen = way()
-        if any(mask.any() for mask in chosen.values()):
-            return {part: _names(lookups[part], mask) for part, mask in chosen.items() if mask.any()}
+    matches_width, width = (high - low for low, high in (look.matches, look.interval))
+    credit = partial(by_credit, open_score, look.today, askable, most)
+    unmatched = partial(by_false_positives, open_score, askable, most)
+    for select in (credit, unmatched) if matches_width >= width - matches_width else (unmatched, credit):
+        selected = select()
+        if any(mask.any() for mask in selected.values()):
+            return {part: _names(lookups[part], mask) for part, mask in selected.items() if mask.any()}
     return {}
 
 
-def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
-    """The chosen pairs by name, each question once."""
-    rows, columns = np.nonzero(chosen)
+def _names(lookups: SenseLookups, selected: Mask) -> list[Pair]:
+    """Return the pairs in a (C, S) mask, by name; a pair that is selected in both directions occurs once."""
+    rows, columns = np.nonzero(selected)
     classes, senses = lookups.class_senses[rows], lookups.synsets[columns]
-    questions = questions_of(classes, senses).tolist()
+    questions = question_ids(classes, senses).tolist()
     pairs = sorted(zip(names_of(classes), names_of(senses), questions, strict=True), reverse=True)
     return [(first, second) for first, second, _ in {pair[2]: pair for pair in pairs}.values()][::-1]
 
 
-def _lookups(open_score: OpenScore) -> dict[Part, Lookups]:
+def _lookups(open_score: OpenScore) -> dict[Part, SenseLookups]:
     return {"verb": open_score.imputation.verbs, "object": open_score.imputation.objects}
-
-
-def _affordable(rounds: Sequence[Round], budget: float | None) -> int:
-    """How many pairs the rest of a budget buys, at what pairs have cost so far."""
-    if budget is None:
-        return _UNLIMITED
-    asked, cost = sum(state.asked for state in rounds), rounds[-1].spent.cost
-    return max(1, int((budget - cost) * asked / cost)) if asked and cost else _FIRST

@@ -1,4 +1,4 @@
-"""Content of raters.toml: raters with their settings and prices, and how they share the work."""
+"""Content of raters.toml: raters with their settings and prices, and the division of work between the raters."""
 
 from __future__ import annotations
 
@@ -14,55 +14,62 @@ from shoe.llm.request import Recorder
 from shoe.maps.prompts import Group, Prompts
 
 SCHEME = 1
-"""Version of keys."""
+"""Version of the format from which answer keys are computed."""
 NAME_RULE = "1 to 40 letters, digits and _ . : -, a letter or digit first"
 _NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
 def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
-    """Describe a field of raters.toml that one kind of rater has.
+    """Return the description of a field of raters.toml that only one kind of rater has, as an annotation of the field.
 
     Args:
-        key: whether it is part of the key under which answers are kept.
-        reads: whether it only affects how answers become ratings: two such raters can share their answers.
-        bounds: bounds of its values, as in ``msgspec.Meta``.
+        meaning: description for users.
+        key: whether the answer key depends on the field, so that another value needs new answers.
+        reads: whether the field only affects the conversion of stored answers to ratings. Raters that differ only in
+            such fields share their answers.
+        bounds: bounds of the field's value, as in ``msgspec.Meta``.
     """
     return msgspec.Meta(description=meaning, extra={"key": key, "reads": reads}, **bounds)
 
 
 class Backend(Protocol):
-    """A rater, ready to rate."""
+    """Interface of a rater's implementation: it answers questions, and parses the stored answers."""
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Ask every group, in any order and in parallel, taking groups from the iterator only as needed.
+        """Answer all groups of questions, in any order or in parallel, and pass the answers to the recorder.
 
-        Returns when all groups were answered or given up, or when the recorder says to stop.
+        Groups are taken from the iterator only as needed. Return after every group was answered or has finally failed,
+        or when ``recorder.stopping`` is True.
         """
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read ratings from a raw answer; a pure function of its arguments.
+        """Parse a raw answer; a pure function of its arguments.
+
+        Args:
+            ids: ID of each question of the group.
 
         Returns:
-            Per ID, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
-            there are several IDs; or ``State.UNPARSED_ONCE`` if the answer has none.
+            Per ID, a rating 0 to 4; or if the rater declined, ``State.REFUSED`` (``State.REFUSED_TOGETHER`` if there
+            are several IDs); or ``State.UNPARSED_ONCE`` if the answer contains no valid rating of the pair.
         """
 
 
 class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One rater; each kind is a subclass with its own settings.
+    """Settings of one rater; each kind of rater is a subclass with additional settings.
 
     Attributes:
-        kind: name of the class in raters.toml.
-        interactions: whether it rates whole interactions, though it reads no prompt.
-        chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
-        divisible: whether several processes may ask it at the same time.
-        is_local: whether the model runs in the asking process.
-        name: name of its column in the map.
-        model: the endpoint's or library's name of the model.
-        revision: revision of the model, where it has one.
-        pairs_per_request: 1 in the SHOE paper.
-        repeats: how often each pair is asked; more than one makes columns NAME-1, NAME-2, ...
-        sampling: parameters passed on unchanged (temperature, max_tokens, seed, ...).
+        kind: name of the kind in raters.toml.
+        prompted: whether the rater reads prompts.
+        interactions: whether a rater that reads no prompts can rate whole interactions.
+        chats: whether the rater is a chat endpoint, which has ``sampling`` and ``pairs_per_request``.
+        divisible: whether several processes may query the rater at the same time.
+        is_local: whether the model runs in the process that queries it.
+        name: name of the rater, and of its column in the map.
+        model: name of the model at the endpoint or in the library.
+        revision: version of the model; may be empty.
+        pairs_per_request: number of pairs per request; 1 in the SHOE paper.
+        repeats: number of times that each pair is rated; with more than 1, the columns are NAME-1, NAME-2, ...
+        sampling: parameters passed to the endpoint unchanged (temperature, max_tokens, seed, ...).
     """
 
     kind: ClassVar[str]
@@ -83,20 +90,20 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     @property
     def columns(self) -> list[str]:
-        """Names of its columns in a map: its own, or one for each repeat."""
+        """Names of the rater's columns in a map: its own name, or one column per repeat."""
         return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; nothing is loaded and no key is read before it rates."""
+        """Return the implementation of the rater; models and API keys are loaded when it first rates."""
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return JSON of further data that can change its answers (the hash of a file's content)."""
+        """Return further data, as JSON, that the answers depend on, such as the hash of a file's content."""
         return {}
 
 
 def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]:
-    """Return the descriptions by :func:`setting` of the fields that a kind has for itself."""
+    """Return the fields that only this kind of rater has, by name, with their descriptions (:func:`setting`)."""
     info = msgspec.inspect.type_info(kind)
     assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
     common = RaterConfig.__struct_fields__
@@ -107,13 +114,13 @@ def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]
     }
 
 
-def _settings(config: RaterConfig, what: str) -> dict[str, Any]:
+def _settings(config: RaterConfig, use: str) -> dict[str, Any]:
     own = own_settings(type(config))
-    return {name: getattr(config, name) for name, about in own.items() if about.extra and about.extra[what]}
+    return {name: getattr(config, name) for name, about in own.items() if about.extra and about.extra[use]}
 
 
 def identity_of(config: RaterConfig) -> dict[str, Any]:
-    """Return, as JSON, everything about a rater that can change its answers; no prompt, no pair, no secret."""
+    """Return, as JSON, the settings of a rater that its answers depend on; without prompts, pairs and secrets."""
     return {
         "scheme": SCHEME,
         "kind": config.kind,
@@ -126,16 +133,19 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
 
 
 def reading_of(config: RaterConfig) -> dict[str, Any]:
-    """Return the settings that affect only how answers become ratings; they are not part of a key."""
+    """Return the settings that affect only the conversion of answers to ratings; answer keys do not depend on them."""
     return _settings(config, "reads")
 
 
 class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How raters share the work (SHOE paper: one model rates all verb pairs, the others those that it did not rate 0).
+    """Division of work between the raters.
+
+    In the SHOE paper, one model rates all verb pairs, and the other models rate only the pairs that it did not rate 0.
 
     Attributes:
-        prefilter: parts of speech where pairs that the first rater rates 0 are not shown to the others.
-        sample: number of those zeros that the others rate all the same, to measure their disagreement.
+        prefilter: parts of speech in which the other raters do not rate the pairs that the first rater rated 0.
+        sample: number of these pairs that the other raters rate nevertheless, to measure their disagreement.
+        seed: random seed of this sample.
     """
 
     prefilter: tuple[Part, ...] = ("verb",)
@@ -144,7 +154,7 @@ class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RatersFile(msgspec.Struct, frozen=True):
-    """Content of a raters.toml."""
+    """Content of a raters.toml: the raters in their order, the division of work, and the currency of the prices."""
 
     raters: tuple[RaterConfig, ...]
     ensemble: Ensemble = Ensemble()

@@ -1,4 +1,4 @@
-"""A map in formats that other tools read: dense arrays, or one long table."""
+"""Export a map as dense arrays or as one long table, and convert a map to another lexicon."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from shoe.benchmarks.classes import HoiClasses, class_table
 from shoe.core.errors import OptionError, quote
 from shoe.core.io.delimited import delimited_text
-from shoe.core.io.files import replacing
-from shoe.lexicon.building.compare import bridge
+from shoe.core.io.files import atomic_write
+from shoe.lexicon.building.compare import match_concepts
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ENGLISH, resolve
-from shoe.lexicon.store import Lexicon, lexicon, names_of, using
+from shoe.lexicon.store import Lexicon, lexicon, names_of, use_lexicon
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import SimilarityMap, write_map
 from shoe.similarity.pairs import RatedPairs, pair_keys
@@ -24,21 +24,21 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:
-    """Write a map, in the format that the target's ending names: .npz, .csv or .tsv; whole or not at all.
+    """Write a map to a file in the format of its extension: .npz, .csv or .tsv. A partial file is never left behind.
 
     Raises:
-        OptionError: for another ending, or a table of senses where the map has ratings of whole interactions.
+        OptionError: if the extension is unknown, or is not .npz and the map has ratings of whole interactions.
         InputError: if the file cannot be written.
     """
     ending = target.suffix.lower()
     if ending not in (".npz", ".csv", ".tsv"):
-        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv, .tsv")
-    if similarity.wholes and ending != ".npz":
+        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv or .tsv")
+    if similarity.whole_ratings and ending != ".npz":
         raise OptionError(
-            f"OUT: found {quote(target.name)}, a table of senses, which has no room for this map's ratings of whole "
-            f"interactions (its {WHOLE} is such a table); expected a name that ends in .npz"
+            f"OUT: found {quote(target.name)}, expected a name that ends in .npz, because a table of senses cannot "
+            f"hold this map's ratings of whole interactions (they are in {WHOLE} of the map)"
         )
-    with replacing(target) as stream:
+    with atomic_write(target) as stream:
         if ending == ".npz":
             _write_dense(similarity, stream)
         else:
@@ -46,12 +46,13 @@ def export(similarity: SimilarityMap, target: Path) -> None:
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
-    """One part of speech as C classes x S synsets, R raters.
+    """Return the pairs of one part of speech of a map as dense arrays, by name.
 
     Returns:
-        ``classes`` (C,) and ``synsets`` (S,) names, sorted, the classes among the synsets; ``values`` (C, S) 0..1 as
-        scoring looks them up, 1 for a sense and itself, NaN for what nobody rated; ``ratings`` (C, S, R) int8, 0..4 or
-        -1 for what the rater has not rated.
+        ``classes``: (C,) sorted names of the class senses.
+        ``synsets``: (S,) sorted names of all senses, class senses included.
+        ``values``: (C, S) similarity, 0 to 1, as used in scoring: 1 for a sense with itself, NaN for unrated pairs.
+        ``ratings``: (C, S, R) int8 ratings 0 to 4 of the R raters; -1 if the rater did not rate the pair.
     """
     table = similarity.tables[part]
     groups = (table.classes, {*table.classes, *table.sense.tolist()})
@@ -90,20 +91,20 @@ def _write_long(similarity: SimilarityMap, stream: IO[bytes], ending: str) -> No
     stream.write(delimited_text(lines, "\t" if ending == ".tsv" else ",").encode())
 
 
-# A similarity map from one lexicon's senses to another's, and what of it has no counterpart there.
-
 CLASSES = "classes.tsv"
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What became of the pairs of a table.
+    """Result of converting the pairs of one part of speech to another lexicon.
 
     Attributes:
-        without_class: whose class's sense has no counterpart.
-        without_sense: whose other sense has none.
-        met: that became a pair which another one had become before: two senses there are one here.
-        classes_lost: names of class senses without counterpart.
+        pairs: number of pairs before.
+        kept: number of pairs after.
+        without_class: number of pairs whose class sense has no counterpart in the other lexicon.
+        without_sense: number of pairs whose other sense has no counterpart, or the same counterpart as the class sense.
+        met: number of pairs that were merged into a pair with the same two counterparts.
+        classes_lost: names of the class senses without a counterpart.
     """
 
     pairs: int
@@ -115,25 +116,30 @@ class Carried:
 
 
 def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClasses) -> dict[Part, Carried]:
-    """Write a map again for another lexicon, with the class table in its names beside it.
+    """Convert a map from the lexicon in use to another lexicon, and write it together with a converted class table.
 
-    Where two pairs become one, each rater's higher rating counts, as the sense there means what either meant. What was
-    predicted for unrated pairs, and whole interactions, stay behind.
+    If two pairs become one, each rater's higher rating counts. Predictions for unrated pairs, and ratings of whole
+    interactions, are not converted.
 
     Args:
-        similarity: of the lexicon in use.
+        to: the other lexicon.
+        folder: folder of the new map.
+        classes: classes of the map's dataset; they are written to classes.tsv with the names of the other lexicon.
+
+    Returns:
+        Counts of converted and dropped pairs, per part of speech.
 
     Raises:
-        OptionError: if both have the same concepts, or share none.
+        OptionError: if both lexicons have the same concepts, or no sense of the map exists in the other lexicon.
         InputError: if the folder cannot be written.
     """
     source = lexicon()
     if source.concepts.digest == to.concepts.digest:
-        raise OptionError(f"both lexicons have the concepts of {to.concepts.title}: the map needs no carrying")
-    number = np.array(bridge(source, to), np.int32)
+        raise OptionError(f"both lexicons have the concepts of {to.concepts.title}: the map needs no conversion")
+    number = np.array(match_concepts(source, to), np.int32)
     tables = {part: _moved(table, number, to) for part, table in similarity.tables.items()}
     if not any(len(table) for table, _ in tables.values()):
-        raise OptionError(f"{to.title} shares no sense with the map: no link leads from one to the other")
+        raise OptionError(f"{to.title} shares no sense with the map: no links connect their senses")
     found = {part: counts for part, (_, counts) in tables.items()}
     prose: Mapping[str, Any] = similarity.provenance | {
         "carried": {
@@ -142,7 +148,7 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
         }
     }
     table = carried_classes(classes, number, to)
-    with using(to):
+    with use_lexicon(to):
         write_map(
             folder,
             dataset=similarity.dataset,
@@ -156,7 +162,11 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
 
 
 def carried_classes(classes: HoiClasses, number: np.typing.NDArray[np.int32], to: Lexicon) -> str:
-    """A class table with the names of another lexicon's senses; empty where there is no counterpart."""
+    """Return the class table, as text, with the sense names of another lexicon.
+
+    ``number`` is the ID in the other lexicon ``to`` of each sense of the lexicon in use; -1 for senses without a
+    counterpart, whose names are left empty.
+    """
     lines = [line.split("\t") for line in classes.table.splitlines()[1:]]
     for line, verb, object_ in zip(lines, classes.verb_sense.tolist(), classes.object_sense.tolist(), strict=True):
         for column, sense in ((3, verb), (4, object_)):
@@ -169,7 +179,7 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
     class_sense, sense = number[table.class_sense], number[table.sense]
     no_class = class_sense < 0
     there = ~no_class & (sense >= 0) & (class_sense != sense)
-    with using(to):
+    with use_lexicon(to):
         keys = pair_keys(class_sense[there], sense[there])
         distinct, first, of = np.unique(keys, return_index=True, return_inverse=True)
         ratings = np.full((len(distinct), table.ratings.shape[1]), -1, np.int8)
@@ -188,7 +198,11 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 
 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
-    """Verbs and objects of a dataset for which the lexicon in use has no sense; of another language, no word."""
+    """Return a dataset's verbs and objects that the lexicon in use lacks, per part of speech.
+
+    For an English lexicon, these are the class words without a sense; for another language, the names of the class
+    senses without a word.
+    """
     store = lexicon()
     if store.language == ENGLISH:
         words: dict[Part, tuple[str, ...]] = {"verb": classes.verbs, "object": classes.objects}

@@ -1,4 +1,4 @@
-"""Two maps beside each other: the pairs they share, how far they agree on them, and what they do to a score."""
+"""Compare two maps: their shared pairs, their agreement on these pairs, and the scores of predictions with each map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ _MOVES = 10
 
 
 class ValueDifference(Document, frozen=True):
-    """A pair of senses that two maps value differently."""
+    """A pair of senses with different values in two maps.
+
+    Attributes:
+        a, b: value of the pair in each map.
+        lemmas: words of both senses, as "mount, hop on".
+        glosses: WordNet's definitions of both senses, if requested.
+    """
 
     class_synset: str
     synset: str
@@ -35,15 +41,13 @@ class ValueDifference(Document, frozen=True):
 
 
 class PartDiff(Document, frozen=True, kw_only=True):
-    """The pairs of one part of speech in two maps.
-
-    A pair counts as a map's if one of its raters rated it.
+    """Comparison of the rated pairs of one part of speech in two maps.
 
     Attributes:
-        shared, only_a, only_b: number of pairs of both maps, and of one of them.
-        pearson, spearman: of the values of the shared pairs.
-        mean_difference: mean absolute difference of the values of the shared pairs; None without any.
-        largest: the shared pairs whose values differ most, the largest difference first.
+        shared, only_a, only_b: number of pairs that are rated in both maps, in map a only, and in map b only.
+        pearson, spearman: correlation of the values of shared pairs.
+        mean_difference: mean absolute difference of the values of shared pairs; null if there are no shared pairs.
+        largest: shared pairs whose values differ most, the largest difference first.
     """
 
     shared: Count
@@ -56,7 +60,12 @@ class PartDiff(Document, frozen=True, kw_only=True):
 
 
 class ClassMove(Document, frozen=True):
-    """A class whose average precision moves."""
+    """A class whose average precision differs between two maps.
+
+    Attributes:
+        ground_truths: number of ground truths of the class.
+        a, b: average precision with each map.
+    """
 
     label: str
     ground_truths: Count
@@ -65,7 +74,7 @@ class ClassMove(Document, frozen=True):
 
 
 class MapSide(Document, frozen=True):
-    """One of two maps."""
+    """Name, digest and raters of one of two maps."""
 
     name: str
     digest: str
@@ -74,7 +83,7 @@ class MapSide(Document, frozen=True):
 
 
 class ScoredBy(Document, frozen=True, kw_only=True):
-    """SHOE under one of two maps."""
+    """SHOE scores with one of two maps."""
 
     map: Fraction | None = None
     mf1: Fraction | None = None
@@ -82,7 +91,7 @@ class ScoredBy(Document, frozen=True, kw_only=True):
 
 
 class ScoreDiff(Document, frozen=True):
-    """A file scored under both maps."""
+    """Scores of a prediction file with both maps, and the classes whose average precision differs most."""
 
     a: ScoredBy
     b: ScoredBy
@@ -90,7 +99,7 @@ class ScoreDiff(Document, frozen=True):
 
 
 class MapDiff(Document, frozen=True):
-    """Two maps beside each other."""
+    """Comparison of two maps."""
 
     a: MapSide
     b: MapSide
@@ -101,7 +110,7 @@ class MapDiff(Document, frozen=True):
 
     @classmethod
     def from_maps(cls, a: SimilarityMap, b: SimilarityMap, reports: tuple[Report, Report] | None = None) -> MapDiff:
-        """Compare two maps pair by pair, and the scores of a file under both."""
+        """Compare two maps, and the scores of a prediction file if ``reports`` with both maps are given."""
         parts = compare(a, b)
         of_a, of_b = (MapSide(each.name, each.digest, [rater.name for rater in each.raters]) for each in (a, b))
         moved = None
@@ -113,14 +122,14 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """Both parts of speech."""
+        """Comparison of each part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> MapDiff:
-        """Return the same with WordNet's definition of every synset among the largest disagreements.
+        """Return the comparison with WordNet's definitions of the senses in ``largest``.
 
         Raises:
-            MissingExtraError: if WordNet's files are not there; the message says how to get them.
+            MissingExtraError: if WordNet's files are not installed; the message says how to install them.
         """
         pairs = (pair for part in self.parts.values() for pair in part.largest)
         names = sorted({name for pair in pairs for name in (pair.class_synset, pair.synset)})
@@ -134,7 +143,7 @@ class MapDiff(Document, frozen=True):
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
-    """Compare two maps pair by pair."""
+    """Compare the rated pairs of two maps, per part of speech."""
     return {part: _compare_part(a, b, part) for part in a.tables}
 
 
@@ -162,21 +171,20 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """The words of a synset, "mount, hop on, ..."."""
+    """Return the words of a synset as one text: "mount, hop on, ..."."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 
 
 def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -> Report:
-    """Score a prediction file under protocol ``shoe``; only the semantic part.
+    """Score a prediction file of any recognised format under protocol ``shoe``, without the other protocols.
 
     Args:
-        predictions: file, in any format that is recognised by content, boxes in its format's own convention.
-        map_name: shipped name or folder of the map.
+        map_name: name or folder of the similarity map.
 
     Raises:
-        InputError: if a file is broken, has scores outside 0..1, or the two have no image in common.
-        OptionError: for a dataset that does not exist.
+        InputError: if a file is invalid, has scores outside 0 to 1, or the two files have no image in common.
+        OptionError: if the dataset does not exist.
     """
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
@@ -185,21 +193,21 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
     table, notes = read_predictions_with_notes(predictions, dataset=dataset, truth=truth.interactions)
     report = score(table, truth, similarity=map_name, protocols=["shoe"], notes=notes)
     if report.semantic is None:
-        raise InputError(predictions, found=report.absent["semantic"].split(":")[0], expected="scores in 0..1")
+        raise InputError(predictions, found=report.absent["semantic"].split(":")[0], expected="scores from 0 to 1")
     return report
 
 
 def semantic_of(report: Report) -> SemanticResult:
-    """The semantic result of a report that has one."""
+    """Return the semantic result of a report; raise ValueError if the report has none."""
     if report.semantic is None:
-        raise ValueError("a report of protocols without meaning")
+        raise ValueError("the report has no semantic score")
     return report.semantic
 
 
 def under(report: Report, similarity: SimilarityMap) -> Report:
-    """The same evaluation under another map; boxes are compared again, which is a third of its time."""
+    """Return the report of the same evaluation with another map; only the semantic score is computed again."""
     options = semantic_of(report).options
-    similarities = HoiSimilarity.of(report.task, similarity, options)
+    similarities = HoiSimilarity.from_task(report.task, similarity, options)
     return replace(
         report,
         facts=report.facts | {"map": similarity.name, "map-sha": similarity.digest},
@@ -209,7 +217,7 @@ def under(report: Report, similarity: SimilarityMap) -> Report:
 
 
 def class_moves(a: Report, b: Report) -> list[ClassMove]:
-    """The classes whose average precision differs between two maps, the largest difference first."""
+    """Return the classes whose average precision differs between two reports, the largest difference first."""
     ap_a, ap_b = semantic_of(a).ap, semantic_of(b).ap
     difference = np.nan_to_num(np.abs(ap_b - ap_a))
     order = np.argsort(-difference, kind="stable")[: np.count_nonzero(difference)].tolist()

@@ -1,8 +1,8 @@
-"""What a run will take before anything is asked: pairs, requests, tokens, money and hours of every rater.
+"""Estimate of a run before any request is made: pairs, requests, tokens, cost and hours per rater.
 
-What is not known is a range. Prompts are really rendered, for a seeded sample of questions; what an earlier run
-measured (:class:`Progress`) takes the place of what is assumed here. Failed attempts that are tried again and second
-questions after an answer without a rating are not in it.
+Unknown quantities are ranges. Prompts are rendered for a random sample of questions with a fixed seed. Values that an
+earlier run measured (:class:`Progress`) replace the assumptions below. Retries of failed requests, and second requests
+after an answer without a rating, are not included.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from shoe.maps.prompts import describe as describe_names
 from shoe.maps.session import Raters
 
 SAMPLE = 200
-"""Questions per part of speech whose prompts are rendered."""
+"""Number of questions per part of speech whose prompts are rendered."""
 
 
 class Range(Document, frozen=True):
-    """A quantity that is not known: what is likely, and between what it will lie; never negative."""
+    """Estimate of an unknown quantity: lowest, likely and highest value, all 0 or more."""
 
     low: float
     likely: float
@@ -39,12 +39,12 @@ class Range(Document, frozen=True):
 
     @classmethod
     def exactly(cls, value: float) -> Range:
-        """A quantity that is known."""
+        """Return the range of a known quantity, whose three values are equal."""
         return cls(value, value, value)
 
     def each(self, change: Callable[..., float], *others: Range) -> Range:
-        """Change the three values, by something that keeps their order; it is given those of other ranges, too."""
-        return Range(*(change(*(getattr(one, of) for one in (self, *others))) for of in ("low", "likely", "high")))
+        """Return the range of an increasing function of this and other ranges: its low, likely and high values."""
+        return Range(*map(change, *((one.low, one.likely, one.high) for one in (self, *others))))
 
     def __mul__(self, other: Range | float) -> Range:
         return self.each(mul, other if isinstance(other, Range) else Range.exactly(other))
@@ -53,53 +53,58 @@ class Range(Document, frozen=True):
         return self.each(add, other)
 
     def rounded(self) -> Range:
-        """Return the range with three significant digits; whole numbers stay as they are."""
+        """Return the range rounded to three significant digits; whole numbers are not rounded."""
         return self.each(lambda value: value if value == int(value) else float(f"{value:.3g}"))
 
 
 NOT_ZERO: Mapping[Subject, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
-"""Share of pairs that a first rater does not rate 0. Verbs: the paper's run, and half and twice that."""
+"""Fraction of pairs that a first rater rates above 0. For verbs: 120/850 as in the paper, with half and twice that."""
 WHY_NOT_ZERO: Mapping[Subject, str] = {
     "verb": "an assumption, as in the paper's run: 120K of 850K",
     "object": "an assumption; 28 % of the shipped map's object pairs are above 0",
 }
 TOKENS_PER_CHAR = Range(0.23, 0.25, 0.29)
-"""Of the shipped prompts; measured with the tokenizers of Qwen, Mistral (Tekken), Llama 3 and BERT."""
+"""Tokens per character of the shipped prompts, with the tokenizers of Qwen, Mistral (Tekken), Llama 3 and BERT."""
 ANSWER_TOKENS = Range(6, 8, 20)
-"""For each pair; measured with the same tokenizers. A model that thinks first writes hundreds."""
+"""Output tokens per pair, with the same tokenizers. A reasoning model writes hundreds."""
 SECONDS = Range(0.5, 1.5, 5)
-"""Of one short request to a hosted model; a guess."""
+"""Seconds of one short request to a hosted model; a guess."""
 BATCH_HOURS = Range(0.5, 12, 24)
-"""OpenAI promises a batch within 24 hours."""
+"""Hours until a batch is done; OpenAI promises 24 hours."""
 ENOUGH = 5_000
-"""Answers of a first rater that say more about its zeros than the paper does; they begin with few senses."""
+"""Number of answers from which the first rater's own fraction of zeros replaces the assumption. Fewer answers are about
+only a few senses, because questions are sorted by name."""
 
 
 class Progress(NamedTuple):
-    """What a rater's kept answers say.
+    """Measurements from a rater's stored answers.
 
     Attributes:
-        answered: per part, how many of the plan's questions have their final answer, each repeat counted.
-        zeros: per part, how many of those are rated 0; only the first rater's matter.
-        tokens_per_char: measured input tokens for each character of a prompt; None if nothing is known.
-        answer_tokens: measured output tokens for each pair.
+        answered: number of final answers to the plan's questions, per part; each repeat counts.
+        zeros: number of these answers that are 0, per part; used for the first rater only.
+        tokens_per_char: input tokens per character of a prompt; None if not measured.
+        answer_tokens: output tokens per pair; None if not measured.
     """
 
-    answered: Mapping[Subject, int] = {}  # nothing changes it
+    answered: Mapping[Subject, int] = {}  # never modified
     zeros: Mapping[Subject, int] = {}
     tokens_per_char: float | None = None
     answer_tokens: float | None = None
 
 
 class RaterEstimate(Document, frozen=True):
-    """What one rater has still to do.
+    """Estimate of the remaining work of one rater.
 
     Attributes:
-        name, kind: of the rater.
-        answered: questions that it answered in earlier runs.
-        pairs: questions to ask, repeats counted.
-        requests, input_tokens, output_tokens, cost: None for a rater that is asked by no prompt.
-        hours: None where nothing is known.
+        name: name of the rater.
+        kind: kind of the rater.
+        answered: number of answers from earlier runs.
+        pairs: number of remaining questions; each repeat counts.
+        requests: number of requests; None for a rater without prompts.
+        input_tokens: number of input tokens; None for a rater without prompts.
+        output_tokens: number of output tokens; None for a rater without prompts.
+        cost: cost in the currency of the estimate; None for a rater without prompts.
+        hours: hours of work; None if unknown.
     """
 
     name: str
@@ -113,21 +118,22 @@ class RaterEstimate(Document, frozen=True):
     hours: Range | None = None
 
     def rounded(self) -> RaterEstimate:
-        """Return the estimate with rounded ranges."""
+        """Return the estimate with ranges of three significant digits."""
         ranges = {name: value for name, value in structs.asdict(self).items() if isinstance(value, Range)}
         return structs.replace(self, **{name: value.rounded() for name, value in ranges.items()})
 
 
 class Estimate(Document, frozen=True):
-    """What a whole run will take.
+    """Estimate of a whole run.
 
     Attributes:
-        rows: per part, pairs in the map, a class's sense with another.
-        questions: per part, pairs to be asked of the first rater: each of two classes only once.
+        rows: number of (class sense, sense) pairs in the map, per part.
+        questions: number of questions for the first rater, per part; two class senses are one question, although they
+            are two pairs of the map.
         currency: currency of all costs.
-        raters: in the order of raters.toml.
+        raters: estimate per rater, in the order of raters.toml.
         cost: total cost of all raters.
-        assumptions: in sentences, what the ranges rest on.
+        assumptions: assumptions of the estimate, one sentence each.
     """
 
     rows: dict[str, Count]
@@ -138,26 +144,25 @@ class Estimate(Document, frozen=True):
     assumptions: tuple[str, ...]
 
     def rounded(self) -> Estimate:
-        """Return the estimate with rounded ranges, as JSON has them."""
-        raters = tuple(rater.rounded() for rater in self.raters)
-        return structs.replace(self, raters=raters, cost=self.cost.rounded())
+        """Return the estimate with ranges of three significant digits, as written to JSON."""
+        return structs.replace(self, raters=tuple(r.rounded() for r in self.raters), cost=self.cost.rounded())
 
 
 class BuildEstimate(Document, frozen=True):
-    """Estimate of ``shoe map build --dry-run``."""
+    """Result of ``shoe map build --dry-run``."""
 
     estimate: Estimate
 
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
-    """Say per rater what its kept answers tell about the rest of its work."""
-    found: dict[str, Progress] = {}
+    """Return the measurements from each rater's stored answers, by the rater's name."""
+    progress: dict[str, Progress] = {}
     for session in raters.sessions:
         states = {part: rated.states[:, session.columns] for part, rated in outcome.parts.items()}
         answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
         zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
-        found[session.config.name] = Progress(answered, zeros, *session.tokens_used())
-    return found
+        progress[session.config.name] = Progress(answered, zeros, *session.tokens_used())
+    return progress
 
 
 def estimate(
@@ -167,22 +172,21 @@ def estimate(
     describe: Callable[[Sequence[str]], Sequence[SenseText]] = describe_names,
     progress: Mapping[str, Progress] | None = None,
 ) -> Estimate:
-    """Estimate a run: per rater what is left to do, and what that rests on.
+    """Estimate the remaining work of a run: pairs, requests, tokens, cost and hours per rater.
 
     Args:
-        plans: what is to be rated.
-        describe: lemmas and glosses of senses, by name.
-        progress: what is known of raters from earlier runs, by name.
+        describe: function that returns the texts of senses, given their names.
+        progress: measurements from earlier runs, by the rater's name.
     """
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}
     questions = {part: len(plan) for part, plan in plans.items()}
     first, *others = raters.raters
     everything = {part: Range.exactly(count) for part, count in questions.items()}
-    onward = {part: _onward(part, count, raters, known[first.name]) for part, count in questions.items()}
+    passed_on = {part: _passed_on(part, count, raters, known[first.name]) for part, count in questions.items()}
     estimates = (
-        _of_rater(first, everything, samples, prompts, known[first.name]),
-        *(_of_rater(config, onward, samples, prompts, known[config.name]) for config in others),
+        _estimate_rater(first, everything, samples, prompts, known[first.name]),
+        *(_estimate_rater(config, passed_on, samples, prompts, known[config.name]) for config in others),
     )
     return Estimate(
         rows={part: len(plan.synset) for part, plan in plans.items()},
@@ -190,7 +194,7 @@ def estimate(
         currency=raters.currency,
         raters=estimates,
         cost=_total(rater.cost for rater in estimates),
-        assumptions=(*_about_zeros(raters, questions, known[first.name]), *_about_requests(raters, known)),
+        assumptions=(*_zero_assumptions(raters, questions, known[first.name]), *_request_assumptions(raters, known)),
     )
 
 
@@ -198,50 +202,55 @@ def _total(ranges: Iterable[Range | None]) -> Range:
     return sum((one for one in ranges if one is not None), Range.exactly(0))
 
 
-def _measured(value: float | None, assumed: Range) -> Range:
-    """What was measured, with a tenth around it; else what is assumed."""
+def _or_measured(assumed: Range, value: float | None) -> Range:
+    """Return the range of ``value`` plus or minus 10 %, or ``assumed`` if ``value`` is None (not measured)."""
     return assumed if value is None else Range(0.9 * value, value, 1.1 * value)
 
 
 def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
-    """Pairs that the first rater has answered, those it did not rate 0, and the share of the rest that it will not."""
+    """Return three numbers about the first rater's pairs of one part of speech.
+
+    Returns:
+        Number of answered pairs, number of answered pairs rated above 0, and the expected fraction of the remaining
+        pairs that will be rated above 0.
+    """
     answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:
         return answered, answered - zeros, NOT_ZERO[part]
-    # Answers come in the order of names, not at random: the rest may be unlike them.
+    # Answers come in the order of names, not at random, so the fraction may differ for the remaining pairs.
     share = 1 - zeros / answered
     return answered, answered - zeros, Range(0.8 * share, share, min(1.25 * share, 1))
 
 
-def _onward(part: Subject, questions: int, raters: RatersFile, first: Progress) -> Range:
-    """How many pairs the raters after the first are shown."""
+def _passed_on(part: Subject, questions: int, raters: RatersFile, first: Progress) -> Range:
+    """Return the number of pairs of one part of speech that each rater except the first will rate."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
     answered, above, share = _not_zero(part, raters.raters[0], first)
-    return share.each(lambda of: min(above + of * (questions - answered) + raters.ensemble.sample, questions))
+    return share.each(lambda rest: min(above + rest * (questions - answered) + raters.ensemble.sample, questions))
 
 
-def _of_rater(
+def _estimate_rater(
     config: RaterConfig,
-    shown: Mapping[Subject, Range],
+    planned: Mapping[Subject, Range],
     samples: Mapping[Subject, Sequence[Question]],
     prompts: Prompts,
     known: Progress,
 ) -> RaterEstimate:
-    def still(n: float, done: float) -> float:
-        return max(round(n) * config.repeats - done, 0)
+    def remaining(pairs: float, done: float) -> float:
+        return max(round(pairs) * config.repeats - done, 0)
 
-    left = {part: pairs.each(still, Range.exactly(known.answered.get(part, 0))) for part, pairs in shown.items()}
+    left = {part: pairs.each(remaining, Range.exactly(known.answered.get(part, 0))) for part, pairs in planned.items()}
     found = RaterEstimate(config.name, config.kind, sum(known.answered.values()), _total(left.values()))
     if not config.prompted:
         return found
     by_part = {part: pairs.each(lambda n: ceil(n / config.pairs_per_request)) for part, pairs in left.items()}
-    chars = _total(by_part[part] * _chars(config, sample, prompts) for part, sample in samples.items())
-    each = _measured(known.answer_tokens, ANSWER_TOKENS)
+    chars = _total(by_part[part] * _mean_length(config, sample, prompts) for part, sample in samples.items())
+    per_pair = _or_measured(ANSWER_TOKENS, known.answer_tokens)
     if (bound := bound_of(config.sampling)) is not None:
         most = bound / config.pairs_per_request
-        each = Range(min(each.low, most), min(each.likely, most), most)
-    tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
+        per_pair = Range(min(per_pair.low, most), min(per_pair.likely, most), most)
+    tokens_in, tokens_out = chars * _or_measured(TOKENS_PER_CHAR, known.tokens_per_char), found.pairs * per_pair
     cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
     hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
     return structs.replace(
@@ -250,19 +259,22 @@ def _of_rater(
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
-    """What is slowest: answers, or one of the endpoint's limits."""
+    """Return the hours that a rater needs; None if unknown.
+
+    The slowest of three limits counts: concurrent requests, requests per minute, and tokens per minute.
+    """
     if not requests.high:
         return Range.exactly(0)
     if config.kind in ("openai-batch", "transformers"):
         return BATCH_HOURS if config.kind == "openai-batch" else None
     limits = config.limits
     bounds = (requests, limits.requests_per_minute), (tokens, limits.tokens_per_minute)
-    ways = [amount * (1 / (60 * most)) for amount, most in bounds if most is not None]
-    return (requests * SECONDS * (1 / (3600 * limits.concurrency))).each(max, Range.exactly(0), *ways)
+    by_limit = [amount * (1 / (60 * most)) for amount, most in bounds if most is not None]
+    return (requests * SECONDS * (1 / (3600 * limits.concurrency))).each(max, Range.exactly(0), *by_limit)
 
 
-def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
-    """Mean characters of a request."""
+def _mean_length(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
+    """Return the mean number of characters of a request, over the requests of a sample of questions."""
     size = min(config.pairs_per_request, len(sample))
     groups = [sample[start : start + size] for start in range(0, len(sample) - size + 1, size)]
     rendered = [prompts.render(group, several=config.pairs_per_request > 1) for group in groups]
@@ -271,44 +283,39 @@ def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) ->
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    columns = plan.first[rows], plan.second[rows]
-    senses: Iterable[Sequence[SenseText]]
-    if plan.described is None:
-        senses = (describe(names_of(column)) for column in columns)
-    else:
-        senses = ([plan.described[number] for number in column.tolist()] for column in columns)
+    senses: list[Sequence[SenseText]] = [
+        describe(names_of(column)) if plan.described is None else [plan.described[index] for index in column.tolist()]
+        for column in (plan.first[rows], plan.second[rows])
+    ]
     return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 
-def _about_zeros(raters: RatersFile, questions: Mapping[Subject, int], known: Progress) -> Iterator[str]:
-    """Say what share of pairs is taken to go on to the raters after the first, where that is not known."""
+def _zero_assumptions(raters: RatersFile, questions: Mapping[Subject, int], known: Progress) -> Iterator[str]:
     first, *others = raters.raters
     for part in raters.ensemble.prefilter if others else ():
         answered, _, share = _not_zero(part, first, known)
-        if answered >= questions.get(part, 0):
-            continue
-        source = f"as of the {answered:,} that it has answered" if answered >= ENOUGH else WHY_NOT_ZERO[part]
-        low, likely, high = (f"{100 * of:.0f} %" for of in (share.low, share.likely, share.high))
-        above = f"{first.name} rates {likely} of the {part} pairs above 0 ({low} to {high}; {source})"
-        yield f"{above}, and only those and a sample of {raters.ensemble.sample:,} go on"
+        if answered < questions.get(part, 0):
+            source = f"as for its {answered:,} answers so far" if answered >= ENOUGH else WHY_NOT_ZERO[part]
+            low, likely, high = (f"{100 * value:.0f} %" for value in (share.low, share.likely, share.high))
+            above = f"{first.name} rates {likely} of the {part} pairs above 0 ({low} to {high}; {source})"
+            yield f"{above}; the other raters rate only these pairs and a sample of {raters.ensemble.sample:,} others"
 
 
-def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterator[str]:
-    """Say what is assumed of prompts, answers and time, and for which raters."""
+def _request_assumptions(raters: RatersFile, known: Mapping[str, Progress]) -> Iterator[str]:
     prompted = [config for config in raters.raters if config.prompted]
     for unknown, kind, sentence in (
-        ("tokens_per_char", None, f"{_span(TOKENS_PER_CHAR)} input tokens for each character"),
-        ("answer_tokens", None, f"{_span(ANSWER_TOKENS)} output tokens for each pair; more if the model thinks first"),
-        (None, "openai", f"{_span(SECONDS)} seconds for each request"),
-        (None, "openai-batch", f"{_span(BATCH_HOURS)} hours for all batches, which run side by side"),
-        (None, "transformers", "how many hours the model takes on this machine is not known"),
+        ("tokens_per_char", None, f"{_span(TOKENS_PER_CHAR)} input tokens per character"),
+        ("answer_tokens", None, f"{_span(ANSWER_TOKENS)} output tokens per pair; more if the model thinks first"),
+        (None, "openai", f"{_span(SECONDS)} seconds per request"),
+        (None, "openai-batch", f"{_span(BATCH_HOURS)} hours for all batches, which run at the same time"),
+        (None, "transformers", "the duration on this machine is unknown"),
     ):
         of_kind = [config for config in prompted if kind in (None, config.kind)]
         names = [c.name for c in of_kind if unknown is None or getattr(known[c.name], unknown) is None]
         if names:
             yield f"{', '.join(names)}: {sentence}"
     if prompted:
-        yield "attempts that fail and second questions are not counted; raters work at the same time"
+        yield "failed requests and repeated questions are not counted; all raters work at the same time"
 
 
 def _span(value: Range) -> str:

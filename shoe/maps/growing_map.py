@@ -1,4 +1,4 @@
-"""A map that grows: its ratings so far, what was asked and has no answer, and what map.json is to say of it."""
+"""A map under completion: its ratings so far, its unanswered questions, and the record of completions in map.json."""
 
 from __future__ import annotations
 
@@ -20,226 +20,207 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings
 from shoe.similarity.maps import ABOUT, clear_leftovers
 from shoe.similarity.pairs import pair_keys
-from shoe.similarity.unrated import Lookups
+from shoe.similarity.unrated import SenseLookups
 from shoe.similarity.whole_interactions import WholeRatings
 
 MARK = "completed"
-"""What map.json calls the account of completions: a list, the last entry of the last."""
-
+"""Key of map.json with the list of records of completions, oldest first."""
 WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions depends on most were rated"
-"""What map.json says of the choice of pairs."""
-
+"""Sentence in map.json about how pairs were selected."""
 Pair = tuple[str, str]
 """(class synset, synset)."""
-
 Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, RatedPairs]]
-"""Rates (class synset, synset) pairs, a column for each of its raters. A pair that it returns without any rating has no
-valid answer, once and for all; one that it leaves out may be asked again by another run."""
+"""Function that rates (class synset, synset) pairs, and returns them with one column of ratings per rater.
+
+A pair in the result without a rating has no valid answer and is not rated again. A pair that is missing in the result
+may be rated by a later run.
+"""
 
 
-def questions_of(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """One number for what is asked of each pair of ids: which way round does not matter."""
+def question_ids(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
+    """Return the question ID of each pair of sense IDs: a number that is the same for both orders of the two senses."""
     return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
 
 
 @dataclass(slots=True)
 class Draft:
-    """A map on its way to completion.
+    """A map under completion.
 
     Attributes:
-        start: the map that the draft began with.
-        raters: columns: those of the map, then new ones.
-        asked_by: names of those who are asked now.
-        pairs: per part of speech, rated by ``raters``.
-        asked: per part of speech, questions that have been asked, answered or not; see :func:`questions_of`.
-        unanswered: per part of speech, those of them that have no valid answer.
-        rated: per part of speech, number of those that have a rating, earlier runs for the same purpose included.
-        account: what map.json says of completions; the last entry is this one's.
+        start: the map at the start of this run.
+        raters: raters of the columns: the raters of ``start``, then new raters.
+        active: names of the raters that rate pairs in this run.
+        pairs: rated pairs, with one column per rater, per part of speech.
+        asked: IDs of the questions sent so far (:func:`question_ids`), per part of speech.
+        unanswered: IDs of the sent questions without a valid answer, per part of speech.
+        rated: number of questions with a rating, including earlier runs for the same purpose, per part of speech.
+        records: records of completions for map.json; the last record is that of this completion.
     """
 
     start: SimilarityMap
     raters: list[Rater]
-    asked_by: list[str]
+    active: list[str]
     pairs: dict[Part, RatedPairs]
     asked: dict[Part, set[int]]
     unanswered: dict[Part, set[int]]
     rated: dict[Part, int]
-    account: list[dict[str, Any]]
+    records: list[dict[str, Any]]
 
     @classmethod
-    def of(
+    def from_map(
         cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Draft:
-        """Begin with a map, or go on with one that the same raters completed for the same purpose.
+        """Create a draft from a map; a completion by the same raters for the same purpose is continued.
 
         Args:
-            purpose: what map.json is to say the map was completed for.
-            known: where pairs without a valid answer may be asked for again: says which of them are to stay so.
-
-        Raises:
-            OptionError: if a rater has the name of another one of the map.
+            similarity: the map.
+            raters: raters of this run.
+            purpose: data that identify the predictions for which the map is completed.
+            known: function that returns stored answers to pairs. Pairs that earlier runs recorded without a valid
+                answer are rated again if ``known`` omits them. If it is None, they are not rated again.
         """
         columns = all_columns(similarity, raters)
-        asked_by = [rater.name for rater in raters]
-        earlier = _account_of(similarity)
-        same = [entry for entry in earlier if entry["raters"] == asked_by]
+        active, old = [rater.name for rater in raters], range(len(similarity.raters))
+        earlier = _records(similarity)
+        same = [entry for entry in earlier if entry["raters"] == active]
         last = earlier.pop() if earlier and earlier[-1]["for"] == dict(purpose) and earlier[-1] in same else None
         without = {part: [pair for entry in same for pair in entry["unanswered"][part]] for part in POS}
-        unanswered = {part: _named(pairs) for part, pairs in without.items()}
+        unanswered = {part: _questions(pairs) for part, pairs in without.items()}
         if known:
-            still = known(without)
-            unanswered = {
-                part: set(questions_of(still[part].class_sense, still[part].sense).tolist()) if part in still else set()
-                for part in POS
-            }
+            unanswered = {part: set() for part in POS}
+            for part, answers in known(without).items():
+                unanswered[part] = set(question_ids(answers.class_sense, answers.sense).tolist())
         origin = last["from"] if last else {"name": similarity.name, "digest": similarity.digest}
-        return cls(
-            start=similarity,
-            raters=columns,
-            asked_by=asked_by,
-            pairs={
-                part: widened(pairs, range(pairs.ratings.shape[1]), len(columns))
-                for part, pairs in similarity.tables.items()
-            },
-            asked={part: set(questions) for part, questions in unanswered.items()},
-            unanswered=unanswered,
-            rated={part: last["rated"][part] if last else 0 for part in POS},
-            account=[*earlier, {"for": dict(purpose), "raters": asked_by, "from": origin}],
-        )
+        pairs = {part: widen(table, old, len(columns)) for part, table in similarity.tables.items()}
+        asked = {part: set(questions) for part, questions in unanswered.items()}
+        rated = {part: last["rated"][part] if last else 0 for part in POS}
+        records = [*earlier, {"for": dict(purpose), "raters": active, "from": origin}]
+        return cls(similarity, columns, active, pairs, asked, unanswered, rated, records)
 
-    def askable(self, lookups: Lookups) -> Mask:
-        """(C, S) pairs that have no rating and have not been asked for."""
-        questions = questions_of(lookups.class_senses[:, None], lookups.synsets)
-        found: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
-        return found
+    def askable(self, lookups: SenseLookups) -> Mask:
+        """Return the (C, S) mask of pairs in ``lookups`` that have no rating and were not sent to the raters."""
+        questions = question_ids(lookups.class_senses[:, None], lookups.synsets)
+        mask: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
+        return mask
 
-    def ask(self, wanted: Mapping[Part, Sequence[Pair]]) -> None:
-        """Note what is asked for, so that it is asked once."""
-        for part, pairs in wanted.items():
-            self.asked[part] |= _named(pairs)
+    def add_questions(self, pairs: Mapping[Part, Sequence[Pair]]) -> None:
+        """Record pairs as sent to the raters, so that they are not selected again."""
+        for part, names in pairs.items():
+            self.asked[part] |= _questions(names)
 
-    def add(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
-        """Take in answers, and return to how many questions; a pair without any rating has no valid answer.
+    def add_answers(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
+        """Add ratings, and return the number of answered questions.
 
-        An answer to a pair of two of the dataset's ``classes`` holds both ways round.
+        Args:
+            answers: pairs with one column per active rater, per part of speech. A pair without any rating is recorded
+                as a question without a valid answer.
+            classes: IDs of the dataset's class senses, per part of speech. A rating of two class senses is added in
+                both directions.
         """
         names = [rater.name for rater in self.raters]
-        columns = [names.index(name) for name in self.asked_by]
+        columns = [names.index(name) for name in self.active]
         count = 0
-        for part, given in answers.items():
-            asked = questions_of(given.class_sense, given.sense)
-            without = np.isin(asked, asked[~given.rated])
-            self.unanswered[part].update(asked[without].tolist())
-            self.rated[part] += len(set(asked[~without].tolist()))
-            count += len(set(asked.tolist()))
-            kept = widened(given[~without], columns, len(self.raters))
-            back = RatedPairs(kept.sense, kept.class_sense, kept.ratings)[np.isin(kept.sense, classes[part])]
-            back = back[self.pairs[part].rows_of(back.class_sense, back.sense) < 0]
-            self.pairs[part] = _put(_put(self.pairs[part], back, columns), kept, columns)
+        for part, pairs in answers.items():
+            questions = question_ids(pairs.class_sense, pairs.sense)
+            without = np.isin(questions, questions[~pairs.rated])
+            self.unanswered[part].update(questions[without].tolist())
+            self.rated[part] += len(set(questions[~without].tolist()))
+            count += len(set(questions.tolist()))
+            rated = widen(pairs[~without], columns, len(self.raters))
+            swapped = RatedPairs(rated.sense, rated.class_sense, rated.ratings)[np.isin(rated.sense, classes[part])]
+            swapped = swapped[self.pairs[part].rows_of(swapped.class_sense, swapped.sense) < 0]
+            self.pairs[part] = _merge(_merge(self.pairs[part], swapped, columns), rated, columns)
         return count
 
-    @property
-    def without_answer(self) -> int:
-        """Number of questions that have no valid answer."""
-        return sum(map(len, self.unanswered.values()))
-
     def write(self, folder: Path) -> SimilarityMap:
-        """Write the map whole, and load it.
-
-        Raises:
-            InputError: if the folder cannot be written.
-        """
-        unanswered = {part: _names(questions) for part, questions in self.unanswered.items()}
-        whole, kept = self.start.wholes, range(len(self.start.raters))
-        state = {"why": WHY, "rated": self.rated, "unanswered": unanswered}
-        prose = self.start.provenance | {MARK: [*self.account[:-1], self.account[-1] | state]}
+        """Write the map to a folder, and return it as loaded from there."""
+        names = {
+            part: sorted(sorted(names_of(divmod(question, len(lexicon())))) for question in questions)
+            for part, questions in self.unanswered.items()
+        }
+        whole, old = self.start.whole_ratings, range(len(self.start.raters))
+        record = self.records[-1] | {"why": WHY, "rated": self.rated, "unanswered": names}
         write_map(
             folder,
             dataset=self.start.dataset,
             raters=self.raters,
             pairs={part: pairs.by_name() for part, pairs in self.pairs.items()},
             ensemble=self.start.about["ensemble"],
-            prose=prose,
-            learned=self.start.lesson,
-            whole=WholeRatings(whole.rows, in_columns(whole.ratings, kept, len(self.raters))) if whole else None,
+            prose=self.start.provenance | {MARK: [*self.records[:-1], record]},
+            learned=self.start.predictions_file,
+            whole=WholeRatings(whole.rows, in_columns(whole.ratings, old, len(self.raters))) if whole else None,
         )
         return SimilarityMap.load(folder, ENSEMBLE)
 
 
-def _named(pairs: Sequence[Sequence[str]]) -> set[int]:
-    """The questions of some pairs by name."""
+def _questions(pairs: Sequence[Sequence[str]]) -> set[int]:
+    """Return the question IDs of pairs, given by the names of their synsets."""
     senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
-    return set(questions_of(senses[:, 0], senses[:, 1]).tolist())
+    return set(question_ids(senses[:, 0], senses[:, 1]).tolist())
 
 
-def _names(questions: set[int]) -> list[list[str]]:
-    """The two names of each question, in the order of the alphabet."""
-    pairs = (names_of(np.array(divmod(question, len(lexicon())), np.int32)) for question in questions)
-    return sorted(sorted(pair) for pair in pairs)
-
-
-def widened(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Return pairs whose ratings stand in some columns of more raters."""
+def widen(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
+    """Return the pairs with their ratings moved to ``columns`` of ``raters`` columns; other columns are unrated."""
     return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
 
 
 def in_columns(ratings: Ratings, columns: Sequence[int], raters: int) -> Ratings:
-    """Return ratings as some columns of more raters."""
-    found = np.full((len(ratings), raters), MISSING, np.int8)
-    found[:, columns] = ratings
-    return found
+    """Return (n, ``raters``) ratings: the given ratings in ``columns``, and missing ratings in the other columns."""
+    wide = np.full((len(ratings), raters), MISSING, np.int8)
+    wide[:, columns] = ratings
+    return wide
 
 
-def _put(pairs: RatedPairs, given: RatedPairs, columns: Sequence[int]) -> RatedPairs:
-    """Put ratings of some columns in, and pairs that were not there behind the others."""
-    rows = pairs.rows_of(given.class_sense, given.sense)
-    ratings, there, new = pairs.ratings.copy(), np.flatnonzero(rows >= 0), given[rows < 0]
-    ratings[rows[there][:, None], columns] = given.ratings[there][:, columns]
+def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedPairs:
+    """Return ``pairs`` with the ratings of ``new`` in ``columns``; pairs that only ``new`` contains come last."""
+    rows = pairs.rows_of(new.class_sense, new.sense)
+    ratings, known, further = pairs.ratings.copy(), np.flatnonzero(rows >= 0), new[rows < 0]
+    ratings[rows[known][:, None], columns] = new.ratings[known][:, columns]
     return RatedPairs(
-        np.concatenate([pairs.class_sense, new.class_sense]),
-        np.concatenate([pairs.sense, new.sense]),
-        np.concatenate([ratings, new.ratings]),
+        np.concatenate([pairs.class_sense, further.class_sense]),
+        np.concatenate([pairs.sense, further.sense]),
+        np.concatenate([ratings, further.ratings]),
     )
 
 
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Load what earlier runs have made of a map, if a folder holds that; else return the map itself.
+    """Return the map in a folder if it is a completion of ``similarity``; return ``similarity`` if the folder is new.
 
     Raises:
-        InputError: if something else is there, or the map there is broken.
+        InputError: if the folder contains an invalid map, or anything else than a completion of ``similarity``.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
         if (folder.is_dir() and not any(folder.iterdir())) or not os.path.lexists(folder):
             return similarity
-        raise InputError(folder, found="something that is no map", expected="a new folder, or a map to go on with")
+        raise InputError(folder, found="no similarity map", expected="a new folder, or a map to continue")
     found = SimilarityMap.load(folder, ENSEMBLE)
-    origins = {found.digest, *(entry["from"].get("digest") for entry in _account_of(found))}
+    origins = {found.digest, *(entry["from"].get("digest") for entry in _records(found))}
     if similarity.digest not in origins:
-        expected = f"{quote(similarity.name)}, or what an earlier run has made of it"
+        expected = f"{quote(similarity.name)}, or a completion of it by an earlier run"
         raise InputError(folder, found=f"another map, {quote(found.name)}", expected=expected)
     return found
 
 
 def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """Return the map's raters, then those that are new.
+    """Return the map's raters, followed by those of ``raters`` that the map does not have.
 
     Raises:
-        OptionError: if a rater has the name of another one of the map.
+        OptionError: if a new rater has the name of a different rater of the map.
     """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:
         other = known.setdefault(rater.name, rater)
         if other.model != rater.model:
             raise OptionError(
-                f"rater {quote(rater.name)} is {quote(rater.model)}, and the map's rater of that name is "
-                f"{quote(other.model)}: give it another name"
+                f"rater {quote(rater.name)} ({quote(rater.model)}) has the name of another rater of the map "
+                f"({quote(other.model)}): change its name in raters.toml"
             )
     return list(known.values())
 
 
-class _Account(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
-    """What this module writes of a completion."""
+class _Record(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
+    """Record of a completion in map.json."""
 
     purpose: dict[str, Any]
     raters: list[Any]
@@ -248,16 +229,16 @@ class _Account(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
     unanswered: dict[Part, list[Pair]]
 
 
-def _account_of(similarity: SimilarityMap) -> list[dict[str, Any]]:
-    """What map.json says of completions; what is not as this module writes it is no account of one."""
-    found = similarity.about.get(MARK)
-    return [entry for entry in found if _is_account(entry)] if isinstance(found, list) else []
+def _records(similarity: SimilarityMap) -> list[dict[str, Any]]:
+    """Return the valid records of completions in map.json; ignore entries of any other form."""
+    entries = similarity.about.get(MARK)
+    return [entry for entry in entries if _is_record(entry)] if isinstance(entries, list) else []
 
 
-def _is_account(entry: Any) -> bool:
+def _is_record(entry: Any) -> bool:
     try:
-        account = msgspec.convert(entry, _Account)
+        record = msgspec.convert(entry, _Record)
     except msgspec.ValidationError:
         return False
-    names = [name for pairs in account.unanswered.values() for pair in pairs for name in pair]
-    return account.rated.keys() == account.unanswered.keys() == POS.keys() and bool((ids_of(names) >= 0).all())
+    names = [name for pairs in record.unanswered.values() for pair in pairs for name in pair]
+    return record.rated.keys() == record.unanswered.keys() == POS.keys() and bool((ids_of(names) >= 0).all())

@@ -1,4 +1,4 @@
-"""Human ratings of similarity, and how far the raters of a map agree with them (protocols, A29)."""
+"""Human ratings of similarity, and the agreement of a map's raters with them (protocols, A29)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from shoe.similarity import SimilarityMap, combine
 from shoe.similarity.ensemble import HIGHEST, ensemble_values
 
 HumanKind = Literal["verbs", "objects", "interactions"]
-
 _PAIR = ["class_synset", "synset", "rating"]
 _INTERACTION = ["verb_a", "object_a", "verb_b", "object_b", "rating"]
 _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_a": "object", "object_b": "object"}
@@ -30,11 +29,14 @@ _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HumanRatings:
-    """How people rated N pairs of senses, or of whole interactions.
+    """Human ratings of N pairs of senses, or of whole interactions.
 
     Attributes:
-        pairs: per part of speech that plays a part, (N, 2) ids of the class's sense and of the other.
-        values: (N,) mean rating 0..4 over the lines of each pair, divided by 4.
+        kind: "verbs", "objects" or "interactions".
+        pairs: (N, 2) IDs of the class sense and the other sense of each pair, per part of speech of the kind; whole
+            interactions have both parts of speech.
+        values: (N,) mean rating of each pair, divided by 4: 0 to 1.
+        lines: number of ratings.
     """
 
     kind: HumanKind
@@ -44,13 +46,14 @@ class HumanRatings:
 
 
 class HumanAgreement(Document, frozen=True):
-    """Agreement with people.
+    """Agreement of a map with human ratings.
 
     Attributes:
-        pairs: number of pairs that the map has a value for.
-        agreement: 1 - mean absolute difference of values 0..1.
-        among_best: whether people cannot tell it from the nearest of the maps that were compared; None if it has no
-            value for half of the pairs.
+        pairs: number of human-rated pairs for which the map has a value.
+        agreement: 1 - mean absolute difference between the map's values and the human values, all 0 to 1.
+        pearson, spearman: correlation of these values.
+        among_best: whether the agreement is not significantly lower than that of the best map compared; null if not
+            tested, because the map has a value for less than half of the pairs or there is no other map.
     """
 
     pairs: Count
@@ -61,17 +64,21 @@ class HumanAgreement(Document, frozen=True):
 
 
 def read_human_ratings(path: Path) -> list[HumanRatings]:
-    """Read human ratings: of pairs of senses, verbs apart from objects, or of whole interactions.
+    """Read a table of human ratings of pairs of senses, or of pairs of whole interactions.
 
-    The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``, ``a`` of the class;
-    senses are WordNet names (ride.v.01), ratings 0 to 4. Several lines for a pair are several people's.
+    The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``, where ``a`` is the
+    interaction of the class. Senses are WordNet names (ride.v.01), and ratings are numbers from 0 to 4. A pair may have
+    several lines, for example one per person.
+
+    Returns:
+        One element for interactions; or one for verb pairs and one for object pairs, if there are such pairs.
 
     Raises:
-        InputError: naming the file, line and field of what breaks the format.
+        InputError: if the table is invalid, with the file, line and field.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):
-        expected = f"{' '.join(_PAIR)} or {' '.join(_INTERACTION)}, between tabs or commas"
+        expected = f"{' '.join(_PAIR)} or {' '.join(_INTERACTION)}, separated by tabs or commas"
         raise InputError(path, record="line 1", found=quote(" ".join(header)), expected=expected)
     ratings: dict[tuple[int, ...], list[float]] = {}
     for number, row in enumerate(rows, start=2):
@@ -83,7 +90,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
         except ValueError:
             rating = np.nan
         if not 0 <= rating <= HIGHEST:
-            expected = f"a number 0 to {HIGHEST}"
+            expected = f"a number from 0 to {HIGHEST}"
             raise InputError(path, record=f"line {number}", field="rating", found=quote(row[-1]), expected=expected)
         ratings.setdefault(senses, []).append(rating)
     if header == _INTERACTION:
@@ -97,8 +104,11 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 
 
 def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
-    """(N,) what the ensemble of some raters of a map says of each pair; NaN where none of them rated it."""
-    of_parts, voices = [], similarity.voices.of(columns)
+    """Return the (N,) values, 0 to 1, of the human-rated pairs under a map with only the raters in ``columns``.
+
+    The value of a pair that none of these raters rated is NaN.
+    """
+    of_parts, voices = [], similarity.rater_weights.select(columns)
     for part, pairs in human.pairs.items():
         table = similarity.tables[part]
         rows = table.rows_of(*pairs.T)
@@ -114,10 +124,10 @@ def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Seque
 
 
 def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
-    """Compare people with (N,) values of their pairs; a pair without one is left out."""
+    """Return the agreement of human ratings with (N,) values of the same pairs; pairs with NaN are left out."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
-    # The share of agreement of protocols, A29.
+    # See A29 in the protocols.
     agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None
     return HumanAgreement(len(ours), agreement, pearson(ours, theirs), spearman(ours, theirs))
 
@@ -135,11 +145,12 @@ def _gathered(
 
 
 def _sense(path: Path, number: int, column: str, name: str) -> int:
-    """The sense that any of its names stands for."""
+    """Return the ID of a sense, given any of its names; ``number`` is the line number for the error message."""
     sense = lexicon().synset(name)
     wanted = _PART_OF_COLUMN.get(column)
     if sense < 0 or (wanted and lexicon().pos(sense) != POS[wanted]):
         example = "horse.n.01" if wanted == "object" else "ride.v.01"
-        expected = f"the name of a WordNet 3.0 {'noun' if wanted == 'object' else wanted or 'synset'}, as {example}"
+        kind = "noun" if wanted == "object" else wanted or "synset"
+        expected = f"the name of a WordNet 3.0 {kind}, such as {example}"
         raise InputError(path, record=f"line {number}", field=column, found=quote(name), expected=expected)
     return sense

@@ -1,8 +1,9 @@
-"""Which unrated pairs of senses are worth a rating: those that a score depends on most, for the fewest ratings.
+"""Selection of unrated pairs of senses: the pairs that narrow the interval of a score most, with the fewest ratings.
 
-Where credit and matches are open, the width of the interval is shared out: over the classes by their gap, in a class
-over its ground truths by what their credit may vary, in a match over verb and object. Where an unmatched prediction may
-be a false positive of another class, what a cautious guess (``shoe.similarity.unrated.Imputed``) rests on is asked.
+Two criteria select pairs. The first is for matches whose credit is uncertain: it divides the width of the interval
+among the classes, then among their ground truths, and then between verb and object of a match. The second is for
+unmatched predictions that may be false positives of another class: it selects the pairs that decide on this class,
+according to a cautious guess of their values (``shoe.similarity.unrated.Imputed``).
 """
 
 from __future__ import annotations
@@ -18,34 +19,41 @@ from shoe.lexicon.expressions import Part
 from shoe.scoring.evidence.bounds import OpenScore, other_class
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import SimilarityTable
-from shoe.similarity.unrated import BINS, Lookups, bins_of
+from shoe.similarity.unrated import BINS, SenseLookups, bins_of
 
 LEAST = 200
-"""Pairs of a round, if there are as many: fewer are not worth bounding the score again."""
+"""Smallest number of pairs per round, if available: computing the bounds again is not worth it for fewer ratings."""
 _SHARE = 0.5
-"""Of the interval, that the pairs of a round are to close."""
+"""Fraction of the interval that the pairs of a round are to account for."""
 _DOUBT = 0.25
-"""What it counts that several predictions may match, in credit: the ground truth's, and the unmatched prediction's."""
+"""Weight, in units of credit, of a ground truth that several predictions may match."""
 _FALSE_POSITIVE = 0.5
-"""What it counts that a prediction may be unmatched and a false positive, in credit."""
+"""Weight, in units of credit, of a prediction that may be an unmatched false positive."""
 _ENOUGH = 40
-"""Ratings to guess by, in each tenth of WordNet's measure."""
+"""Number of ratings, per tenth of the range of WordNet's measure, from which values can be guessed."""
 _LOOKS = 4
-"""How often a round looks for the next class that an unmatched prediction might be a false positive of."""
+"""Number of times per round that the most likely other class of unmatched predictions is determined."""
 _SENSES = 3
-"""Pairs that are asked of one word and class at a time, where the guess is the same for several."""
-
+"""Largest number of pairs with equal guesses that are selected at once for one class and word."""
 _NO_PAIRS = np.zeros((0, 0), bool)
-
 Wanted = Mapping[Part, Mask]
-"""Per part of speech, (C, S) pairs of ``Lookups``."""
+"""Per part of speech, (C, S) mask of pairs of C class senses and S senses (``SenseLookups``)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """Verbs or objects: the pairs of senses, the tables, and which row and column is whose."""
+    """Data of one part of speech: verbs or objects.
 
-    lookups: Lookups
+    Attributes:
+        lookups: the C class senses and S senses whose pairs the score looks up.
+        low, high: similarity of class words and predicted words, (class words, W), with the lowest and highest values
+            of unrated pairs.
+        row: row of each class in these tables.
+        word: column of each prediction in these tables.
+        askable: (C, S) mask of unrated pairs that a rater may answer.
+    """
+
+    lookups: SenseLookups
     low: SimilarityTable
     high: SimilarityTable
     row: Indices
@@ -54,20 +62,22 @@ class _Side:
 
     @property
     def open(self) -> Floats:
-        """(C, W) how far a cell's value may still rise."""
+        """Difference of the highest and lowest similarity of each class word and predicted word."""
         return self.high.values - self.low.values
 
 
 def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Choose pairs that credit and matches depend on.
+    """Select pairs on which the matches and their credit depend.
 
     Args:
-        bounds: (K,) lowest and highest average precision of each class, unmatched predictions counted as today.
+        bounds: (K,) lowest and (K,) highest average precision of the classes, with the present classes of false
+            positives.
         askable: unrated pairs that a rater may answer.
-        most: how many pairs to choose, or a few more.
+        most: number of pairs to select; it may be exceeded slightly.
 
     Returns:
-        Per part of speech, (C, S) pairs: enough to close half of what is open, but no fewer than ``LEAST``.
+        Per part of speech, (C, S) mask of the selected pairs. They account for half of the interval's width, and are at
+        least ``LEAST`` pairs if so many are available.
     """
     sides = _sides(open_score, askable)
     matches, hoi = open_score.matches, open_score.scorer.hoi
@@ -81,14 +91,15 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     for (part, side), gap in zip(sides.items(), gaps, strict=True):
         influence = np.zeros(side.open.shape)
         np.add.at(influence, (side.row[hoi[truth]], side.word[row]), share * gap / total)
-        cells.append(_Cells.of(part, side, influence))
+        cells.append(_Cells.from_side(part, side, influence))
     return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
 
 
 def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Choose pairs that, by the guess, may make unmatched predictions false positives of other classes than today.
+    """Select pairs whose guessed values change the class of which an unmatched prediction is a false positive.
 
-    Arguments and return value are those of :func:`by_credit`; the pairs are as many as the guess puts in question.
+    If a tenth of WordNet's measure has too few ratings for a guess, pairs of such tenths are selected instead.
+    Arguments and return value are as for :func:`by_credit`, but there is no smallest number of pairs.
     """
     sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
@@ -107,7 +118,7 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
         found = False
         for part, side in sides.items():
             chosen = _raising(side, values[part], guesses[part], other.nearest[moved], unmatched[moved])
-            # Should it turn out to be worth nothing, the next best may count: look again without it.
+            # If these pairs are rated low, the next similar class counts: repeat as if they were.
             guesses[part][chosen] = values[part][chosen]
             wanted[part] |= chosen
             found |= bool(chosen.any())
@@ -117,10 +128,10 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
 
 
 def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
-    """Share what is open of a score out over its possible matches.
+    """Divide the width of the interval of SHOE-mAP among the p possible matches; ``bounds`` as for :func:`by_credit`.
 
     Returns:
-        (p,) ground truth, (p,) row of the prediction, and (p,) share of the interval, in fractions of SHOE-mAP.
+        (p,) index of the ground truth, (p,) row of the prediction, and (p,) part of the width, in units of SHOE-mAP.
     """
     matches = open_score.matches
     possible = np.flatnonzero(matches.outcomes.possible)
@@ -139,11 +150,13 @@ def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
 
 
 def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices, is_open: Mask) -> Floats:
-    """Share the width of the interval out over pairs that may match.
+    """Divide the width of the interval among the p possible matches; return (p,) parts in units of SHOE-mAP.
 
-    What depends on a ground truth is shared by its open pairs. If it has none, its match is open for the sake of others
-    in the image, as every false positive is: all open pairs of the image share that. Each of p pairs has a ground
-    ``truth``, and ``is_open`` if a rating could change its similarity.
+    The part of a ground truth is divided among its matches in ``is_open``. Without any such match, it depends on other
+    ground truths of the image, as false positives do, and is divided among all open matches of the image.
+
+    ``bounds`` is as for :func:`by_credit`; ``truth`` is the (p,) index of each match's ground truth; ``is_open`` tells
+    (p,) whether a rating could change the similarity of the match.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     low, high = bounds
@@ -154,7 +167,6 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
     in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _FALSE_POSITIVE * positives
     gap = np.where(scorer.in_mean, high - low, 0.0) / max(1, int(scorer.in_mean.sum()))
     unit = np.divide(gap, in_class, out=np.zeros(len(gap)), where=in_class > 0)
-
     own = np.bincount(truth[is_open], minlength=len(varies))
     worth = varies * unit[scorer.hoi]
     images = len(scorer.task.truth.interactions.images)
@@ -171,7 +183,13 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Cells with askable pairs: their influence, and the pairs, cell by cell, as flat indices in (C, S)."""
+    """Cells (a class word with a predicted word) that influence the score, and the pairs behind them.
+
+    Attributes:
+        influence: influence of each cell on the interval's width.
+        count: number of askable pairs of each cell.
+        pair: flat indices, in the (C, S) grid, of the askable pairs of all cells, one cell after the other.
+    """
 
     part: Part
     influence: Floats
@@ -179,20 +197,19 @@ class _Cells:
     pair: Indices
 
     @classmethod
-    def of(cls, part: Part, side: _Side, influence: Floats) -> _Cells:
+    def from_side(cls, part: Part, side: _Side, influence: Floats) -> _Cells:
         row, word = np.nonzero(influence)
         cell, classes, senses = side.lookups.pairs(row, word)
         asked = side.askable[classes, senses]
-        return cls(
-            part=part,
-            influence=influence[row, word],
-            count=np.bincount(cell[asked], minlength=len(row)),
-            pair=(classes * np.int64(side.askable.shape[1]) + senses)[asked],
-        )
+        pair = (classes * np.int64(side.askable.shape[1]) + senses)[asked]
+        return cls(part, influence[row, word], np.bincount(cell[asked], minlength=len(row)), pair)
 
 
 def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: int) -> dict[Part, Mask]:
-    """Take cells by falling influence a pair, until they have half of all influence or enough pairs."""
+    """Select cells by influence per pair, the highest first, until they have half of the influence or ``most`` pairs.
+
+    Return, per part of speech, the (C, S) mask of the pairs of these cells; ``shapes`` are the shapes of the masks.
+    """
     influence = np.concatenate([part.influence for part in cells])
     count = np.concatenate([part.count for part in cells])
     density = np.where(count > 0, influence / np.maximum(count, 1), 0.0)
@@ -202,18 +219,15 @@ def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: 
     taken = np.zeros(len(influence), bool)
     taken[order[((reached < half) | (pairs < LEAST)) & (pairs < most)]] = True
     wanted = {}
-    start = 0
-    for part in cells:
-        mask = np.zeros(shapes[part.part], bool)
-        of_part = taken[start : start + len(part.count)]
-        mask.ravel()[part.pair[np.repeat(of_part, part.count)]] = True
-        wanted[part.part] = mask
-        start += len(part.count)
+    ends = np.cumsum([len(part.count) for part in cells])
+    for part, of_part in zip(cells, np.split(taken, ends[:-1]), strict=True):
+        wanted[part.part] = np.zeros(shapes[part.part], bool)
+        wanted[part.part].ravel()[part.pair[np.repeat(of_part, part.count)]] = True
     return wanted
 
 
 def _to_guess_by(side: _Side) -> Mask:
-    """(C, S) pairs that tenths of WordNet's measure with few ratings lack, drawn with a fixed seed."""
+    """Return a (C, S) mask of randomly selected pairs in tenths of WordNet's measure with too few ratings (seeded)."""
     lookups = side.lookups
     bins = bins_of(lookups.part, lookups.class_senses, lookups.synsets)
     rated = np.bincount(bins[~lookups.unrated & (bins >= 0)], minlength=BINS)
@@ -226,20 +240,24 @@ def _to_guess_by(side: _Side) -> Mask:
 
 
 def _values(meaning: HoiSimilarity, side: _Side) -> Floats:
-    """(C, S) values of the pairs behind a table."""
+    """Return the (C, S) values of the pairs under a map with imputed values; 0 for unknown values."""
     assert meaning.source is not None, "values are imputed to a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
     return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
 
 
 def _table(side: _Side, values: Floats) -> SimilarityTable:
-    """The table of some values of the pairs; a cell that no pair can change keeps its value."""
+    """Return the similarity table for (C, S) values of the pairs; cells that no rating can change keep their value."""
     highest = np.where(side.open > 0, side.lookups.highest(values), side.low.values)
     return replace(side.low, values=np.ascontiguousarray(highest))
 
 
 def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: Indices) -> Mask:
-    """(C, S) pairs whose guess is what raises a class's similarity to a prediction above what is known."""
+    """Return a (C, S) mask of the askable pairs whose guess raises the similarity of a prediction to its guessed class.
+
+    ``values`` are the (C, S) lowest possible values, ``guesses`` the (C, S) guessed values of the pairs. ``hoi`` and
+    ``rows`` are the (n,) guessed class and the (n,) row of each prediction.
+    """
     words = side.low.values.shape[1]
     cells = distinct(side.row[hoi] * np.int64(words) + side.word[rows])
     row, word = np.divmod(cells, words)

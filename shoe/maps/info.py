@@ -1,4 +1,4 @@
-"""What a map holds: ratings per rater, agreement of its raters, and how far it covers the classes of its dataset."""
+"""Contents of a map: ratings per rater, agreement of its raters, and coverage of the classes of its dataset."""
 
 from __future__ import annotations
 
@@ -19,11 +19,17 @@ from shoe.lexicon.store import ids_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
-# Agreement of every two raters of a map.
-
 
 class RaterAgreement(Document, frozen=True):
-    """How far two raters agree on the pairs that both rated."""
+    """Agreement of two raters on the pairs that both rated; values are null if they are undefined.
+
+    Attributes:
+        raters: names of the two raters.
+        pairs: number of pairs that both rated.
+        exact: fraction of these pairs with equal ratings.
+        pearson: Pearson correlation of the ratings.
+        quadratic_weighted_kappa: Cohen's kappa with quadratic weights.
+    """
 
     raters: list[str]
     pairs: Count
@@ -33,7 +39,10 @@ class RaterAgreement(Document, frozen=True):
 
 
 def rater_agreements(ratings: Ratings, names: Sequence[str]) -> list[RaterAgreement]:
-    """Compare every two raters of an (n, R) table of ratings, in the order of the columns."""
+    """Return the agreement of every two raters of an (n, R) table of ratings, in the order of the columns.
+
+    ``names`` are the names of the R raters.
+    """
     found = []
     for columns in combinations(range(len(names)), 2):
         a, b = ratings[(ratings[:, columns] != MISSING).all(axis=1)][:, columns].T
@@ -47,7 +56,7 @@ _NAMED = 8
 
 
 class RatedPart(Document, frozen=True):
-    """What a rater gave to pairs of one part of speech; ``histogram`` counts ratings 0 to 4."""
+    """Number of pairs of one part of speech that a rater rated and did not rate, and of each rating 0 to 4."""
 
     rated: Count
     missing: Count
@@ -55,7 +64,13 @@ class RatedPart(Document, frozen=True):
 
 
 class RaterInfo(Document, frozen=True):
-    """One rater of a map."""
+    """One rater of a map.
+
+    Attributes:
+        details: further fields of the rater in map.json.
+        weight: weight of the rater's ratings in the ensemble.
+        omits: whether a 0 of the rater may mean "not rated"; such a 0 is ignored if another rater rated the pair.
+    """
 
     name: str
     model: str
@@ -67,21 +82,21 @@ class RaterInfo(Document, frozen=True):
     objects: RatedPart
 
     def part(self, part: Part) -> RatedPart:
-        """Return what it gave to one part of speech."""
+        """Return the counts of the rater's ratings for one part of speech."""
         return self.verbs if part == "verb" else self.objects
 
 
 class PartInfo(Document, frozen=True):
-    """The pairs of one part of speech.
+    """Pairs of one part of speech in a map.
 
     Attributes:
-        pairs: number of rows of the table.
-        rated_pairs: number of rows that at least one rater rated.
+        pairs: number of pairs.
+        rated_pairs: number of pairs that at least one rater rated.
         class_senses: number of class senses in the table.
-        agreement: of every two raters.
-        coverage: number of synsets rated with each class sense of the dataset, in its order; None if the dataset's
-            classes are not known.
-        classes_without_ratings: class senses of the dataset that no synset was rated with.
+        agreement: agreement of every two raters.
+        coverage: number of rated pairs of each class sense, in the order of the dataset; null if shoe does not know the
+            dataset's classes.
+        classes_without_ratings: class senses of the dataset without a rated pair; null if the classes are unknown.
     """
 
     pairs: Count
@@ -93,10 +108,11 @@ class PartInfo(Document, frozen=True):
 
 
 class MapInfo(Document, frozen=True):
-    """What a map holds.
+    """Contents of a map.
 
     Attributes:
-        warnings: what a user of the map should know, one line each.
+        provenance: further fields of map.json.
+        warnings: problems of the map, such as classes without ratings; one line per problem.
     """
 
     name: str
@@ -111,12 +127,12 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """Both parts of speech."""
+        """Pairs of each part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
 
 def describe(similarity: SimilarityMap) -> MapInfo:
-    """Describe a map."""
+    """Return the contents of a map: its raters, pairs, coverage and warnings."""
     synsets: dict[Part, Sequence[str]] = {}
     with suppress(OptionError):
         classes = benchmark(similarity.dataset).classes
@@ -132,21 +148,16 @@ def describe(similarity: SimilarityMap) -> MapInfo:
         verbs, objects = rated
         said = rater.name, rater.model, rater.note, dict(rater.details), rater.weight, rater.omits
         raters.append(RaterInfo(*said, verbs, objects))
-    return MapInfo(
-        name=similarity.name,
-        dataset=similarity.dataset,
-        digest=similarity.digest,
-        ensemble=similarity.ensemble,
-        raters=raters,
-        verbs=parts["verb"],
-        objects=parts["object"],
-        provenance=similarity.provenance,
-        warnings=_warnings(similarity, parts, raters),
-    )
+    named = similarity.name, similarity.dataset, similarity.digest, similarity.ensemble
+    warnings = _warnings(similarity, parts, raters)
+    return MapInfo(*named, raters, parts["verb"], parts["object"], similarity.provenance, warnings)
 
 
 def _part(similarity: SimilarityMap, part: Part, synsets: Sequence[str] | None) -> PartInfo:
-    """Describe a table; ``synsets`` are those of the dataset's classes, in its order, None if they are not known."""
+    """Describe the pairs of one part of speech.
+
+    ``synsets`` are the names of the class senses in the order of the dataset, or None if the classes are unknown.
+    """
     table = similarity.tables[part]
     rated, coverage = table.rated, None
     if synsets is not None:
@@ -162,16 +173,16 @@ def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo], raters: li
     lines = []
     for part, info in parts.items():
         if info.coverage is None:
-            lines.append(f"{part}s: coverage not measured: the classes of {quote(similarity.dataset)} are not known")
+            lines.append(f"{part}s: coverage not measured: shoe does not know the dataset {quote(similarity.dataset)}")
             continue
         known = similarity.tables[part].classes
         absent = [n for n, s in zip(info.coverage, ids_of(info.coverage).tolist(), strict=True) if s not in known]
         empty = [name for name in info.classes_without_ratings or () if name not in absent]
-        for names, what in ((absent, "are not in the map at all"), (empty, "have pairs and no rating")):
+        for names, problem in ((absent, "are not in the map at all"), (empty, "have pairs and no rating")):
             if names:
                 shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-                found = f"{part}s: {len(names)} class senses of {printable(similarity.dataset)} {what}"
-                lines.append(f"{found}, so that only words for the same sense are similar to them: {shown}")
+                found = f"{part}s: {len(names)} class senses of {printable(similarity.dataset)} {problem}"
+                lines.append(f"{found}; only words with the same sense match these classes: {shown}")
         idle = (rater.name for rater in raters if info.pairs and not rater.part(part).rated)
         lines += [f"{part}s: rater {quote(name)} rated no pair" for name in idle]
     return lines

@@ -1,8 +1,8 @@
-"""Rating of whole plans: by the first rater, then by the others, all at the same time.
+"""Rate all pairs of some plans with all raters.
 
-The result follows from the ledgers alone, not from the order of the answers. The prefilter is that of the SHOE paper,
-where Qwen3-32B rated all verb pairs and the other four models only those that were not 0. A sample of the zeros is
-rated by the others all the same, which measures the error of the prefilter.
+The prefilter is that of the SHOE paper: the first rater (Qwen3-32B) rated all verb pairs, and the other four models
+rated only the pairs that it did not rate 0. The other raters also rate a sample of the zeros, which measures the error
+of the prefilter. The result depends only on the stored answers, not on their order.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from threading import Event, Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Mask, mixed
+from shoe.core.arrays import Indices, Mask, hash_numbers
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.ledger import State, pending
-from shoe.llm.recorder import Progress, Tally, watch
+from shoe.llm.recorder import Progress, Tally, wait_with_progress
 from shoe.maps.planning import Plan, Plans, plan_pairs
 from shoe.maps.prompts import Subject
 from shoe.maps.session import Raters
@@ -28,16 +28,16 @@ from shoe.similarity import RatedPairs
 from shoe.similarity.ensemble import MISSING
 
 PAPER = (0.00245, 0.01318)
-"""Lowest and highest share of the paper's sample that a model did not rate 0."""
+"""Fraction of the paper's sample of zeros that another model did not rate 0: lowest and highest over the models."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Number of pairs of the sample that one rater rated 1 or more, while the first rater rated all of them 0.
+    """Disagreement of one rater with the first rater, on a sample of pairs that the first rater rated 0.
 
     Attributes:
-        rated: pairs of the sample with a rating; refused ones, for example, have none.
-        not_zero: pairs rated 1 or more.
+        rated: number of pairs of the sample that the rater rated.
+        not_zero: number of pairs of the sample that the rater rated 1 or more.
     """
 
     rated: int
@@ -45,12 +45,12 @@ class Disagreement:
 
     @property
     def share(self) -> float:
-        """``not_zero`` of ``rated``; 0 to 1."""
+        """Fraction, 0 to 1, of the rated pairs that are rated 1 or more."""
         return self.not_zero / self.rated
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of the share among all zeros, by Wilson's score (1927)."""
+        """95 % confidence interval of this fraction for all zeros of the first rater (Wilson score interval, 1927)."""
         from scipy.stats import binomtest
 
         found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
@@ -59,14 +59,17 @@ class Disagreement:
 
 @dataclass(slots=True, eq=False)
 class Rated:
-    """Ratings of one plan.
+    """Ratings of one plan with n questions, in C columns of the map.
 
     Attributes:
-        states: (n, C) per column of the map.
-        asked: (n, C) whether the column's rater rates the pair; the prefilter excludes pairs.
-        sampled: rows of the plan that the first rater rated 0 and the others rate all the same; None without prefilter.
-        zeros: number of pairs that the first rater rated 0.
-        disagreements: per column of the others, their ratings above 0 of the sample; none for one without ratings.
+        states: (n, C) rating 0 to 4, or a negative state (:class:`shoe.llm.ledger.State`).
+        asked: (n, C) whether the column's rater is to answer the question; False for questions that the prefilter
+            excludes.
+        sampled: (s,) indices of the questions that the first rater rated 0 and the other raters rate as a sample; None
+            if there is no prefilter.
+        zeros: number of questions that the first rater rated 0.
+        disagreements: disagreement with the first rater, by column of the other raters; columns without ratings are
+            absent.
     """
 
     plan: Plan
@@ -82,7 +85,8 @@ class Outcome:
     """Result of a run.
 
     Attributes:
-        tallies: counts of each rater in this run.
+        parts: ratings per part ("verb", "object" or "interaction"), including those of earlier runs.
+        tallies: counts of requests and answers in this run, one per rater.
     """
 
     parts: Mapping[Subject, Rated]
@@ -90,27 +94,23 @@ class Outcome:
 
 
 def rate(
-    raters: Raters,
-    plans: Plans,
-    budget: Budget,
-    display: Progress | None = None,
-    *,
-    sample: int | None = None,
+    raters: Raters, plans: Plans, budget: Budget, display: Progress | None = None, *, sample: int | None = None
 ) -> Outcome:
-    """Have all raters rate plans, as far as the budget allows.
+    """Rate the pairs of some plans with all raters, until everything is rated or the budget is used up.
 
-    Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
+    Ctrl-C ends the run like a used-up budget; ``budget.reason`` is then "interrupted".
 
     Args:
-        sample: number of the first rater's zeros that the others rate; as raters.toml says if None.
+        sample: number of zeros of the first rater that the other raters rate as a sample; by default, that of
+            raters.toml.
 
     Returns:
-        Everything that the ledgers hold of the plans, including what this run added.
+        All stored answers to questions of the plans, including those of earlier runs.
 
     Raises:
-        ShoeError: when a rater cannot go on; answers to the other requests in flight are kept.
+        ShoeError: if a rater cannot continue; answers to its running requests are stored first.
         MissingExtraError: if WordNet's glosses cannot be read.
-        KeyboardInterrupt: at the second interruption.
+        KeyboardInterrupt: at a second Ctrl-C.
     """
     columns = len(raters.columns)
     parts = {
@@ -124,154 +124,157 @@ def rate(
 
 
 def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
-    """Return the ratings of plans in the ledgers, without asking a rater; otherwise as :func:`rate`."""
+    """Return the stored ratings of plans without querying a rater; arguments are those of :func:`rate`."""
     return rate(raters, plans, Budget(reason="requests"), sample=sample)
 
 
 def rate_pairs(
-    raters: Raters,
-    pairs: Mapping[Part, Sequence[tuple[str, str]]],
-    budget: Budget,
-    display: Progress | None = None,
+    raters: Raters, pairs: Mapping[Part, Sequence[tuple[str, str]]], budget: Budget, display: Progress | None = None
 ) -> dict[Part, RatedPairs]:
-    """Have all raters rate some pairs; pairs that the first rater rates 0 are not shown to the others.
+    """Rate some pairs of synsets with all raters; the prefilter of raters.toml applies.
 
     Args:
-        pairs: per part of speech (class synset, synset), by name; a synset with itself is not rated.
-        budget: budget of the run; afterwards it holds the cost, and the reason if the run ended early.
+        pairs: (class synset, synset) names, per part of speech; pairs of a synset with itself are ignored.
+        budget: budget of the run; it is updated with the cost, and with the reason if the run ends early.
 
     Returns:
-        Per part, the ratings of ``raters.columns``. A pair without any is left out if a later run may have it answered.
+        Per part of speech, the pairs with one column of ratings per name in ``raters.columns``. A pair without any
+        rating is omitted if a later run may still get an answer.
 
     Raises:
-        OptionError: for a name that is no synset's.
-        ShoeError: as :func:`rate`.
+        OptionError: if a name is not the name of a synset.
     """
-    plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
+    plans = {part: plan_pairs(part, names) for part, names in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
     found = {}
     for part in pairs:
         rated = outcome.parts[part]
-        open_, without = rated.asked & pending(rated.states), rated.states < 0
-        waits: Mask = np.logical_or.reduce(open_, axis=1) & np.logical_and.reduce(without, axis=1)
-        found[part] = rated_pairs(rated)[~waits[rated.plan.question]]
+        is_open: Mask = np.any(rated.asked & pending(rated.states), axis=1) & np.all(rated.states < 0, axis=1)
+        found[part] = rated_pairs(rated)[~is_open[rated.plan.question]]
     return found
 
 
 def rated_pairs(rated: Rated) -> RatedPairs:
-    """Return the rows of a plan of senses with their ratings, including rows without any."""
+    """Return all m pairs of a plan with their (m, C) ratings, -1 for a missing rating."""
     ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
     return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 
 
 class _Run:
-    """One run: a thread for each rater; the first rater's ratings decide which pairs the others get."""
+    """One run, with a thread per rater. The ratings of the first rater decide which pairs the other raters rate."""
 
     def __init__(self, raters: Raters, outcome: Outcome, budget: Budget, display: Progress | None) -> None:
         self._raters, self._tallies, self._budget, self._display = raters, outcome.tallies, budget, display
         self._parts = {part: rated for part, rated in outcome.parts.items() if len(rated.plan)}
         ensemble = raters.file.ensemble
         self._filtered = [part for part in self._parts if part in ensemble.prefilter and len(raters.sessions) > 1]
-        self._onward: dict[Subject, Indices] = {}
+        self._passed_on: dict[Subject, Indices] = {}
         self._first_ended, self._all_ended = Event(), Event()
 
     def work(self, sample: int) -> None:
-        """Start all raters, show their progress until the last has ended, and compare them on the sample."""
+        """Run all raters, show their progress, and compute the other raters' disagreement on the sample.
+
+        ``sample`` is the number of zeros in the sample, per part.
+        """
         for rated in self._parts.values():
-            _ = rated.plan.texts  # read once, before threads would do so
-        quiet, errors, left = self._budget.stopping, list[BaseException](), list(range(len(self._raters.sessions)))
+            _ = rated.plan.texts  # cached here, so that the threads do not compute it at the same time
+        quiet, errors, running = self._budget.stopping, list[BaseException](), list(range(len(self._raters.sessions)))
 
         def work(number: int) -> None:
             try:
                 if number == 0:
-                    self._work_of_first(sample)
+                    self._run_first(sample)
                 else:
-                    self._work_of_other(number)
-            except BaseException as error:  # ends the work of all
+                    self._run_other(number)
+            except BaseException as error:  # ends the work of all raters
                 errors.append(error)
                 self._budget.stop("failed")
             finally:
                 if number == 0:
                     self._first_ended.set()
-                left.remove(number)
-                if not left:
+                running.remove(number)
+                if not running:
                     self._all_ended.set()
 
         for number, session in enumerate(self._raters.sessions):
             Thread(target=work, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
-        watch(self._all_ended, self._tallies, self._budget, self._display, quiet=quiet)
+        wait_with_progress(self._all_ended, self._tallies, self._budget, self._display, quiet=quiet)
         if errors:
             raise next((error for error in errors if isinstance(error, ShoeError)), errors[0])
         others = range(self._raters.sessions[0].columns.stop, len(self._raters.columns))
         for rated in self._parts.values():
             if rated.sampled is not None:
-                given = {self._raters.columns[column]: rated.states[rated.sampled, column] for column in others}
+                states = {self._raters.columns[column]: rated.states[rated.sampled, column] for column in others}
                 rated.disagreements = {
-                    name: Disagreement(count, int((states > 0).sum()))
-                    for name, states in given.items()
-                    if (count := int((states >= 0).sum()))
+                    name: Disagreement(count, int((column > 0).sum()))
+                    for name, column in states.items()
+                    if (count := int((column >= 0).sum()))
                 }
 
-    def _work_of_first(self, sample: int) -> None:
+    def _run_first(self, sample: int) -> None:
         self._rate(0, {part: np.arange(len(rated.plan)) for part, rated in self._parts.items()})
         for part in self._filtered:
             rated = self._parts[part]
             first = rated.states[:, self._raters.sessions[0].columns]
-            onward, zero = goes_on(first)
+            passed_on, zero = apply_prefilter(first)
             zeros = np.flatnonzero(zero)
             rated.zeros = len(zeros)
-            rated.sampled = sample_of(rated.plan, zeros, sample, self._raters.file.ensemble.seed)
-            onward[rated.sampled] = True
+            rated.sampled = sample_zeros(rated.plan, zeros, sample, self._raters.file.ensemble.seed)
+            passed_on[rated.sampled] = True
+            # In a shard, the other raters start only after the first rater has answered in all shards.
             if self._raters.shard and pending(first).any():
-                onward[:] = False  # one part of a job knows what goes on once all parts have the first rater's answers
-            self._onward[part] = np.flatnonzero(onward)
+                passed_on[:] = False
+            self._passed_on[part] = np.flatnonzero(passed_on)
 
-    def _work_of_other(self, number: int) -> None:
+    def _run_other(self, number: int) -> None:
         whole = {p: np.arange(len(rated.plan)) for p, rated in self._parts.items() if p not in self._filtered}
         self._rate(number, whole)
         if self._filtered:
             self._first_ended.wait()
-            self._rate(number, self._onward)
+            self._rate(number, self._passed_on)
 
-    def _rate(self, number: int, rows: Mapping[Subject, Indices]) -> None:
-        """Have a rater rate rows of the plans, and record its answers."""
+    def _rate(self, number: int, questions: Mapping[Subject, Indices]) -> None:
+        """Query the rater with index ``number``, and store the states of its answers.
+
+        ``questions`` are the indices of the questions, per part.
+        """
         session = self._raters.sessions[number]
-        for part, some in rows.items():
-            self._parts[part].asked[some, session.columns] = True
+        for part, rows in questions.items():
+            self._parts[part].asked[rows, session.columns] = True
         if self._budget.stopping and not session.ledger.exists():
-            return  # there is nothing to look up
-        wanted = [(self._parts[part].plan, some) for part, some in rows.items()]
-        found = session.rate(
-            wanted, self._budget, self._tallies[number], self._display.say if self._display else lambda _: None
-        )
-        for (part, some), states in zip(rows.items(), found, strict=True):
-            self._parts[part].states[some, session.columns] = states
+            return  # no request may be made, and no answer is stored
+        wanted = [(self._parts[part].plan, rows) for part, rows in questions.items()]
+        say = self._display.say if self._display else lambda _: None
+        found = session.rate(wanted, self._budget, self._tallies[number], say)
+        for (part, rows), states in zip(questions.items(), found, strict=True):
+            self._parts[part].states[rows, session.columns] = states
 
 
-def goes_on(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
-    """Return which of n pairs the other raters get, by the first one's (n, repeats) states.
+def apply_prefilter(states: NDArray[np.int8]) -> tuple[Mask, Mask]:
+    """Decide which of n questions the other raters get.
+
+    A question is a zero if the first rater rated it 0 in all repeats. The other raters get a question if the first
+    rater rated it above 0 in any repeat, or if all its answers are final and it is not a zero (such as a refusal).
+
+    ``states`` are the (n, repeats) states of the first rater's answers.
 
     Returns:
-        (n,) whether a pair goes on: rated above 0 in some repeat, or refused or unparsable, which are no zeros; and
-        (n,) whether it is a zero: rated 0 in all. A pair that the first rater has not rated yet is neither.
+        (n,) whether the other raters get the question, and (n,) whether it is a zero.
     """
     zero: Mask = (states == 0).all(axis=1)
-    onward: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
-    return onward, zero
+    passed_on: Mask = (states > 0).any(axis=1) | ~(zero | pending(states).any(axis=1))
+    return passed_on, zero
 
 
-def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
-    """Draw some of the zeros at random; a pair's rank depends only on the seed and the pair's names.
+def sample_zeros(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
+    """Return the indices of ``count`` randomly drawn zeros, ascending; all zeros if there are not more.
 
-    Args:
-        zeros: rows of the plan, ascending.
-
-    Returns:
-        Rows of the plan, ascending.
+    ``zeros`` are the indices of the questions in the plan that the first rater rated 0. Whether a pair is drawn before
+    another pair depends only on the random seed and on the names of their senses.
     """
     if len(zeros) <= count:
         return zeros
     names = lexicon().keys
-    rank = mixed(mixed(names[plan.first[zeros]]) ^ names[plan.second[zeros]]) ^ np.uint64(seed)
-    drawn: Indices = np.sort(zeros[np.argsort(mixed(rank), kind="stable")[:count]])
+    rank = hash_numbers(hash_numbers(names[plan.first[zeros]]) ^ names[plan.second[zeros]]) ^ np.uint64(seed)
+    drawn: Indices = np.sort(zeros[np.argsort(hash_numbers(rank), kind="stable")[:count]])
     return drawn

@@ -1,9 +1,9 @@
-"""Ratings predicted for pairs that nobody rated, learned from the ratings of a map and features of each pair.
+"""Train a model that predicts ratings of unrated pairs, from the ratings of a map and features of each pair.
 
-Gradient-boosted trees predict the mean rating of a pair from the features below. What a prediction is worth
-is measured on ratings that the trees have not seen: per part of speech, the map's senses are split into folds, and
-each fold is predicted by what the others' ratings teach. The share of each rating among pairs of about the same
-prediction is the distribution that the table gives to a level of predictions.
+Gradient-boosted trees predict the mean rating of a pair. They are validated by cross-validation: per part of speech,
+the map's senses are split into folds, and each fold is predicted by trees that were trained on the other folds. The
+predictions are quantised into levels. Each level has a distribution over the ratings 0 to 4, estimated from the real
+ratings of pairs with about the same held-out prediction.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.documents import Count, Document
 from shoe.core.errors import MissingExtraError, OptionError
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.core.statistics import quadratic_weighted_kappa, spearman
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
@@ -29,34 +29,35 @@ from shoe.lexicon.wordnet import glosses
 from shoe.maps.planning import INVISIBLE, within
 from shoe.similarity import RatedPairs, SimilarityMap, write_map
 from shoe.similarity.ensemble import HIGHEST
-from shoe.similarity.learned import LearnedPart, drawn_ratings, learned_bytes, packed
+from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, packed, sample_ratings
 from shoe.similarity.maps import shipped_maps
 from shoe.similarity.wordnet import steps_up, wordnet_values
 
-# What tells how similar two senses are before anybody rates them: WordNet's graph, names, glosses, ratings nearby.
-#
-# No feature of a pair uses that pair's own rating, so that rated and unrated pairs have the same kind of features.
+# Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. No feature uses the
+# pair's own rating, so that rated and unrated pairs have the same kind of features.
 
 Grid = NDArray[np.float32]
-"""(C, S) one number for each class sense and other sense."""
+"""(C, S) matrix with one number per pair of a class sense and any sense."""
 
-TOPICS = 128
+_TOPICS = 128
 """Dimensions of the space in which glosses are compared."""
-_SHARPNESS = 8
-_AT_ONCE = 1024
-_FAR = 99
+_GLOSS_SQUARINGS = 3
+"""Number of times that the cosine similarity of two glosses is squared before it weights a rating (3: power of 8)."""
+_CHUNK = 1024
+_NO_PATH = 99
+"""Number of steps between two senses if neither is a hypernym of the other, at any distance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairFeatures:
-    """Features of C class senses and S senses that need no rating, and the data for features of ratings.
+    """Features of the pairs of C class senses and S senses.
 
     Attributes:
-        names: names of all features, in the order of columns.
-        fixed: features that need no rating, (C, S) each, by name.
-        vectors: (S, D) unit vectors of the senses' glosses.
-        relatives: (S, S) sparse rows: a sense's hypernyms, hyponyms and siblings, each of weight 1.
-        rows: (C,) row of each class's sense among the senses.
+        fixed: (C, S) features that do not depend on ratings, by name.
+        vectors: (S, D) unit vectors of the senses' glosses, in D dimensions.
+        relatives: (S, S) sparse matrix of weights between senses: 2 between a sense and its hypernyms and hyponyms; the
+            number of shared hypernyms between siblings.
+        rows: (C,) index of each class sense among the S senses.
     """
 
     fixed: Mapping[str, Grid]
@@ -64,225 +65,198 @@ class PairFeatures:
     relatives: Any
     rows: Ints
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the features, in the order of columns."""
-        return [*self.fixed, *OF_SENSE, *OF_CLASS]
+    def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
+        """Return the (C, S) features, by name, that are computed from the (C, S) ratings 0 to 4 of other pairs.
 
-    def of_ratings(self, ratings: Grid) -> dict[str, Grid]:
-        """Compute features from the ratings of other pairs.
-
-        Args:
-            ratings: (C, S) 0..4; NaN where there is none.
+        NaN marks unrated pairs in ``ratings``, and undefined features in the result.
         """
-        rated = ~np.isnan(ratings)
-        known, there = np.where(rated, ratings, 0).astype(np.float32), rated.astype(np.float32)
-        like = _closeness(known[:, self.rows])
-        by_gloss, support = self._by_gloss(known, there)
+        is_rated = ~np.isnan(ratings)
+        known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
+        between = known[:, self.rows]
+        weights: Grid = np.maximum(between, between.T) ** 2  # weight of a class for another: their squared rating
+        np.fill_diagonal(weights, 0)
+        by_gloss, gloss_support = self._mean_by_gloss(known, rated)
+        relative_support = (self.relatives @ rated.T).T
         return {
-            "sense mean": _others(known.sum(0)[None], there.sum(0)[None], known, there),
-            "similar classes": _mean(like @ known, like @ there),
-            "support of classes": _there(like @ there),
-            "class mean": _others(known.sum(1)[:, None], there.sum(1)[:, None], known, there),
-            "relatives": _mean((self.relatives @ known.T).T, (self.relatives @ there.T).T),
-            "support of relatives": _there((self.relatives @ there.T).T),
+            "sense mean": _ratio(known.sum(0)[None] - known, rated.sum(0)[None] - rated),
+            "similar classes": _ratio(weights @ known, weights @ rated),
+            "support of classes": _zero_as_nan(weights @ rated),
+            # The mean includes the pair's own rating. Without the own rating, the mean would be lower for pairs with a
+            # higher rating, and trees would mistake unrated pairs of a class for pairs with a rating above 0.
+            "class mean": np.broadcast_to(_ratio(known.sum(1)[:, None], rated.sum(1)[:, None]), known.shape),
+            "relatives": _ratio((self.relatives @ known.T).T, relative_support),
+            "support of relatives": _zero_as_nan(relative_support),
             "similar glosses": by_gloss,
-            "support of glosses": _there(support),
+            "support of glosses": _zero_as_nan(gloss_support),
         }
 
-    def _by_gloss(self, known: Grid, there: Grid) -> tuple[Grid, Grid]:
-        """Return (C, S) mean of a class's ratings of senses with similar glosses, and its total weight."""
-        columns = np.flatnonzero(there.any(axis=0))
+    def _mean_by_gloss(self, known: Grid, rated: Grid) -> tuple[Grid, Grid]:
+        """Return (C, S) mean rating, with the same class, of senses with similar glosses; and (C, S) total weight.
+
+        ``known`` are the (C, S) ratings, 0 for unrated pairs; ``rated`` is 1 for rated pairs and 0 for unrated pairs.
+        """
+        columns = np.flatnonzero(rated.any(axis=0))
         total, weight = np.zeros_like(known), np.zeros_like(known)
-        for start in range(0, known.shape[1], _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            near = np.maximum(self.vectors[columns] @ self.vectors[part].T, 0) ** _SHARPNESS
-            near[columns[:, None] == np.arange(known.shape[1])[part]] = 0
-            total[:, part], weight[:, part] = known[:, columns] @ near, there[:, columns] @ near
-        return _mean(total, weight), weight
+        for start in range(0, known.shape[1], _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            closeness = np.maximum(self.vectors[columns] @ self.vectors[chunk].T, 0)
+            for _ in range(_GLOSS_SQUARINGS):  # the power 8 of float32 is slow for values near 0
+                np.square(closeness, out=closeness)
+            closeness[columns[:, None] == np.arange(known.shape[1])[chunk]] = 0
+            total[:, chunk], weight[:, chunk] = known[:, columns] @ closeness, rated[:, columns] @ closeness
+        return _ratio(total, weight), weight
 
 
-OF_SENSE = ("sense mean", "similar classes", "support of classes")
+_FROM_SAME_SENSE = ("sense mean", "similar classes", "support of classes")
 """Features from ratings of the same sense with other classes."""
-OF_CLASS = (
-    *("class mean", "relatives", "support of relatives"),
-    *("similar glosses", "support of glosses"),
-)
+_FROM_SAME_CLASS = ("class mean", "relatives", "support of relatives", "similar glosses", "support of glosses")
 """Features from ratings of other senses with the same class."""
 
 
 def pair_features(part: Part, classes: Ints, senses: Ints) -> PairFeatures:
-    """Compute the features that need no rating.
+    """Compute the features that do not depend on ratings, for pairs of C class senses and S senses.
 
-    Args:
-        part: "verb" or "object".
-        classes: (C,) ids of class senses.
-        senses: (S,) ids of senses, the classes' among them, ascending.
+    ``senses`` are the IDs of the S senses, ascending, including the C class senses.
 
     Raises:
-        MissingWordNetError: if WordNet's glosses are not there.
+        MissingWordNetError: if WordNet's glosses are not installed.
     """
     from scipy.sparse import csr_array
 
     store = lexicon()
-    position = {sense: row for row, sense in enumerate(senses.tolist())}
+    ids = senses.tolist()
+    position = {sense: row for row, sense in enumerate(ids)}
     rows = np.array([position[sense] for sense in classes.tolist()], np.int32)
-    above = [steps_up(sense) for sense in senses.tolist()]
-    of_class = [above[row] for row in rows.tolist()]
+    steps = [steps_up(sense) for sense in ids]
     path, wup = (wordnet_values(measure, part, classes, senses).astype(np.float32) for measure in ("path", "wup"))
-    under = np.array([[up.get(c, _FAR) for up in above] for c in classes.tolist()], np.float32)
-    over = np.array([[up.get(s, _FAR) for s in senses.tolist()] for up in of_class], np.float32)
-
-    lemmas = [set(store.lemmas(sense)) for sense in senses.tolist()]
-    tokens = [{token for lemma in of for token in lemma.split("_")} for of in lemmas]
+    up = np.array([[above.get(c, _NO_PATH) for above in steps] for c in classes.tolist()], np.float32)
+    down = np.array([[steps[row].get(sense, _NO_PATH) for sense in ids] for row in rows.tolist()], np.float32)
+    lemmas = [set(store.lemmas(sense)) for sense in ids]
+    tokens = [{token for lemma in names for token in lemma.split("_")} for names in lemmas]
     head = 0 if part == "verb" else -1
-    heads = [{lemma.split("_")[head] for lemma in of} for of in lemmas]
-    files = sorted({store.lexname(sense) for sense in senses.tolist()})
-    file = np.array([files.index(store.lexname(sense)) for sense in senses.tolist()], np.float32)
-    uses, order = _uses(senses, part)
-    texts = _texts(senses)
+    heads = [{lemma.split("_")[head] for lemma in names} for names in lemmas]
+    files = sorted({store.lexname(sense) for sense in ids})
+    file = np.array([files.index(store.lexname(sense)) for sense in ids], np.float32)
+    uses, rank = _uses(senses, part)
+    names = [store.name(sense) for sense in ids]
+    definitions = glosses(names, "learning from ratings")
+    texts = [
+        f"{' '.join(store.lemmas(sense)).replace('_', ' ')} {definitions[name]}".lower()
+        for sense, name in zip(ids, names, strict=True)
+    ]
     words, vectors = _gloss_vectors(texts)
-    wide = vectors + np.stack(
-        [
-            vectors[[position[h] for h in store.hypernyms(s).tolist() if h in position]].sum(axis=0)
-            for s in senses.tolist()
-        ]
-    )
-    wide /= np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-9)
-    said = [set(text.split()) for text in texts]
+    parents = [[position[parent] for parent in store.hypernyms(s).tolist() if parent in position] for s in ids]
+    with_parents = vectors + np.stack([vectors[above].sum(axis=0) for above in parents])
+    with_parents /= np.maximum(np.linalg.norm(with_parents, axis=1, keepdims=True), 1e-9)
+    gloss_words = [set(text.split()) for text in texts]
 
-    def each_sense(values: NDArray[np.floating]) -> Grid:
+    def per_sense(values: NDArray[np.floating]) -> Grid:
         return np.broadcast_to(values.astype(np.float32), path.shape)
 
-    def each_class(values: NDArray[np.floating]) -> Grid:
+    def per_class(values: NDArray[np.floating]) -> Grid:
         return np.broadcast_to(values.astype(np.float32)[rows][:, None], path.shape)
 
-    def overlap(one: list[set[str]], other: list[set[str]]) -> Grid:
-        return np.array([[len(one[row] & of) for of in other] for row in rows.tolist()], np.float32)
+    def overlap(of_classes: list[set[str]], of_senses: list[set[str]]) -> Grid:
+        return np.array([[len(of_classes[row] & other) for other in of_senses] for row in rows.tolist()], np.float32)
 
-    depth = np.array([max(up.values()) for up in above], np.float64)
+    depth = np.array([max(above.values()) for above in steps], np.float64)
     fixed = {
         "path": path,
         "wup": wup,
-        "steps up to the class": under,
-        "steps down to the class": over,
-        "depth": each_sense(depth),
-        "depth of class": each_class(depth),
-        "file": each_sense(file),
-        "file of class": each_class(file),
+        "steps up to the class": up,
+        "steps down to the class": down,
+        "depth": per_sense(depth),
+        "depth of class": per_class(depth),
+        "file": per_sense(file),
+        "file of class": per_class(file),
         "same file": (file == file[rows][:, None]).astype(np.float32),
-        "uses": each_sense(np.log1p(uses)),
-        "uses of class": each_class(np.log1p(uses)),
-        "sense number": each_sense(order),
-        "lemmas": each_sense(np.array([len(of) for of in lemmas], np.float64)),
+        "uses": per_sense(np.log1p(uses)),
+        "uses of class": per_class(np.log1p(uses)),
+        "sense number": per_sense(rank),
+        "lemmas": per_sense(np.array([len(names) for names in lemmas], np.float64)),
         "shared lemmas": overlap(lemmas, lemmas),
         "shared words": overlap(tokens, tokens),
         "shared heads": overlap(heads, heads),
-        "class in gloss": overlap(lemmas, said),
-        "sense in class's gloss": overlap(said, lemmas),
+        "class in gloss": overlap(lemmas, gloss_words),
+        "sense in class's gloss": overlap(gloss_words, lemmas),
         "gloss overlap": (words[rows] @ words.T).toarray().astype(np.float32),
         "gloss topics": vectors[rows] @ vectors.T,
-        "gloss topics with hypernyms": wide[rows] @ wide.T,
+        "gloss topics with hypernyms": with_parents[rows] @ with_parents.T,
     }
-    links = [
-        (row, position[up])
-        for row, sense in enumerate(senses.tolist())
-        for up in store.hypernyms(sense).tolist()
-        if up in position
-    ]
+    links = [(row, parent) for row, above in enumerate(parents) for parent in above]
     lower, upper = np.array(links, np.int64).reshape(-1, 2).T
     direct = csr_array((np.ones(len(lower), np.float32), (lower, upper)), shape=(len(senses), len(senses)))
     siblings = direct @ direct.T
     siblings.setdiag(0)
-    relatives = (2 * direct + 2 * direct.T + siblings).tocsr()
-    return PairFeatures(fixed, vectors, relatives, rows)
+    return PairFeatures(fixed, vectors, (2 * direct + 2 * direct.T + siblings).tocsr(), rows)
 
 
 def _uses(senses: Ints, part: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (S,) uses of each sense in WordNet's tagged texts, and its lowest rank among the senses of its lemmas."""
+    """Return (S,) tag counts of senses, and (S,) lowest ranks of senses.
+
+    The tag count is the number of uses in WordNet's tagged texts, summed over the sense's lemmas. The rank is the index
+    of the sense among the senses of a lemma, 0 for the most frequent sense.
+    """
     store, pos = lexicon(), POS[part]
-    uses, order = np.zeros(len(senses)), np.zeros(len(senses))
+    uses, lowest = np.zeros(len(senses)), np.zeros(len(senses))
     for row, sense in enumerate(senses.tolist()):
-        numbers = []
+        ranks = []
         for lemma in store.lemmas(sense):
-            (place,) = np.flatnonzero(store.senses(lemma, pos) == sense).tolist()[:1] or [0]
-            uses[row] += store.tag_count(lemma, pos)[place]
-            numbers.append(place)
-        order[row] = min(numbers)
-    return uses, order
-
-
-def _texts(senses: Ints) -> list[str]:
-    names = [lexicon().name(sense) for sense in senses.tolist()]
-    defined = glosses(names, "learning from ratings")
-    lemmas = (" ".join(lexicon().lemmas(sense)).replace("_", " ") for sense in senses.tolist())
-    return [f"{of} {defined[name]}".lower() for of, name in zip(lemmas, names, strict=True)]
+            (rank,) = np.flatnonzero(store.senses(lemma, pos) == sense).tolist()[:1] or [0]
+            uses[row] += store.tag_count(lemma, pos)[rank]
+            ranks.append(rank)
+        lowest[row] = min(ranks)
+    return uses, lowest
 
 
 def _gloss_vectors(texts: list[str]) -> tuple[Any, Grid]:
-    """Return sparse tf-idf vectors of texts, and their projections to the main topics, all of length 1."""
+    """Return sparse tf-idf vectors of texts, and dense vectors reduced to ``_TOPICS`` dimensions, all of length 1."""
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(sublinear_tf=True, stop_words="english").fit_transform(texts)
-    topics = TruncatedSVD(min(TOPICS, min(words.shape) - 1), random_state=0).fit_transform(words).astype(np.float32)
+    topics = TruncatedSVD(min(_TOPICS, min(words.shape) - 1), random_state=0).fit_transform(words).astype(np.float32)
     return words, topics / np.maximum(np.linalg.norm(topics, axis=1, keepdims=True), 1e-9)
 
 
-def _closeness(between: Grid) -> Grid:
-    """Return (C, C) weight of each class for another: the square of the rating of their senses, 0 for itself."""
-    weights: Grid = np.maximum(between, between.T) ** 2
-    np.fill_diagonal(weights, 0)
-    return weights
-
-
-def _there(support: Grid) -> Grid:
-    """Return 1 where a mean has support, else NaN."""
+def _zero_as_nan(support: Grid) -> Grid:
     return np.where(support > 0, support, np.float32(np.nan))
 
 
-def _others(total: Grid, number: Grid, known: Grid, there: Grid) -> Grid:
-    """Return means over all ratings but the pair's own."""
-    return _mean(total - known, number - there)
+def _ratio(total: Grid, weight: Grid) -> Grid:
+    """Return total / weight; NaN where the weight is 0."""
+    missing = np.full(np.broadcast(total, weight).shape, np.nan, np.float32)
+    means: Grid = np.divide(total, weight, out=missing, where=weight > 1e-6)
+    return means
 
 
-def _mean(total: Grid, number: Grid) -> Grid:
-    found: Grid = np.divide(
-        total, number, out=np.full(np.broadcast(total, number).shape, np.nan, np.float32), where=number > 1e-6
-    )
-    return found
-
-
-FOLDS = 4
-LEVELS = 16
-SEED = 0
+_FOLDS = 4
+_LEVELS = 16
+_SEED = 0
 _STEPS = 5
-_SLIGHT = 0.2
-"""Mean rating, 0 to 4, that one class must reach for a sense to stand in the table."""
-_TREES: dict[str, Any] = {
-    "max_iter": 250,
-    "learning_rate": 0.08,
-    "max_leaf_nodes": 31,
-    "min_samples_leaf": 30,
-    "l2_regularization": 1.0,
-    "early_stopping": False,
-    "random_state": SEED,
-}
-_BINS = 10
+_MIN_MEAN = 0.2
+"""Senses are written to the table if their predicted mean rating with at least one class reaches this, 0 to 4."""
+_HIGHEST_RATIO = 2
+"""Highest plausible ratio of a class's fractions of ratings from 0.5: unrated senses (predicted) to rated senses."""
+_SIZE = {"max_iter": 250, "max_leaf_nodes": 31, "min_samples_leaf": 30}
+_TREES: dict[str, Any] = {**_SIZE, "learning_rate": 0.08, "l2_regularization": 1.0, "random_state": _SEED}
 _SHARES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.45)
-_FORGOTTEN = (0.4, 0.1)
-"""Share of pairs whose features from other ratings of the sense, and of the class, are hidden from the trees: they have
-to do without, too."""
+"""Fractions of the error variance, shared by the pairs of a sense or class, for which ratings are simulated."""
+_DROPOUT = (0.4, 0.1)
+"""Fractions of training pairs whose ``_FROM_SAME_SENSE`` features, and whose ``_FROM_SAME_CLASS`` features, are set to
+NaN during training, because many unrated pairs do not have these features."""
 
 
 class Validation(Document, frozen=True):
-    """Accuracy of predictions of held-out ratings; a correlation that is undefined is null.
+    """Accuracy of predictions of held-out ratings; an undefined correlation is null.
 
     Attributes:
         pairs: number of pairs, each held out once.
-        rho: Spearman's correlation of predicted mean and rating; ``kappa``: Cohen's with quadratic weights, rounded.
-        off_by: mean absolute difference, in ratings; ``bias``: mean difference.
-        calibration: tenths of the pairs by predicted mean: (predicted, found) means.
+        rho: Spearman's correlation of the predicted mean and the rating.
+        kappa: Cohen's kappa with quadratic weights, of predictions and ratings rounded to whole numbers.
+        off_by: mean absolute error on the rating scale 0 to 4.
+        bias: mean error on this scale; positive if predictions are too high.
+        calibration: (mean prediction, mean rating) of ten groups of pairs, ordered by prediction.
     """
 
     pairs: Count
@@ -293,24 +267,54 @@ class Validation(Document, frozen=True):
     calibration: list[tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taught:
-    """Model of one part of speech, and its validation with whole senses, and whole classes, held out."""
-
-    table: LearnedPart
-    by_sense: Validation
-    by_class: Validation
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lesson:
-    """Ratings of one part of speech as a grid, m pairs of C class senses and S senses.
+class SuspectClass(Document, frozen=True):
+    """Class sense whose predicted ratings are too high: unrated senses get credit more often than rated senses.
 
     Attributes:
-        values: (m,) ensemble's rating 0..4 of each.
-        shares: (m, 5) share of each rating among the counted ratings of a pair.
-        classes, senses: (C,) and (S,) ids.
-        row, column: (m,) of each pair.
+        synset: WordNet name of the class sense.
+        unrated_share: fraction of the unrated senses with a predicted mean rating of at least 0.5, which gives credit.
+        rated_share: fraction of the rated senses with a rating of at least 0.5, after adding one such sense and one
+            sense without credit.
+    """
+
+    synset: str
+    unrated_share: float
+    rated_share: float
+
+
+class PartLearned(Document, frozen=True):
+    """Size of the prediction table of one part of speech, and its validation.
+
+    Attributes:
+        classes, senses: number of class senses and of senses in the table.
+        by_sense: accuracy on held-out senses.
+        by_class: accuracy on held-out classes.
+        suspect_classes: classes whose unrated share is more than twice their rated share, highest ratio first.
+    """
+
+    classes: Count
+    senses: Count
+    by_sense: Validation
+    by_class: Validation
+    suspect_classes: list[SuspectClass]
+
+
+class MapLearned(Document, frozen=True):
+    """Result of training on a map's ratings, per part of speech."""
+
+    verbs: PartLearned
+    objects: PartLearned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingGrid:
+    """Training data of one part of speech: m rated pairs in a grid of C class senses and S senses.
+
+    Attributes:
+        values: (m,) combined rating of each pair, 0 to 4.
+        shares: (m, 5) weighted fraction of the raters that gave a pair each rating 0 to 4.
+        classes, senses: (C,) IDs of the class senses, and (S,) IDs of the senses.
+        row, column: (m,) row and column of each pair in the grid.
     """
 
     pairs: RatedPairs
@@ -323,227 +327,229 @@ class Lesson:
     features: PairFeatures
 
     @classmethod
-    def of(cls, similarity: SimilarityMap, part: Part) -> Lesson:
-        """Take the rated pairs of a map."""
+    def from_map(cls, similarity: SimilarityMap, part: Part) -> RatingGrid:
+        """Return the training data in a map; raise OptionError if the map has no rated pair of this part of speech."""
         pairs = similarity.tables[part]
         pairs = pairs[pairs.rated]
         if not len(pairs):
             raise OptionError(f"map {similarity.name} has no rated {part} pair to learn from")
         classes = np.unique(pairs.class_sense)
         senses = np.union1d(_candidates(part, classes), np.union1d(pairs.sense, classes)).astype(np.int32)
-        heard = similarity.voices.heard(pairs.ratings)
-        shares = np.stack([(heard == r) @ np.array(similarity.voices.weights) for r in range(HIGHEST + 1)], axis=1)
+        counted = similarity.rater_weights.mask_omissions(pairs.ratings)
+        weights = np.array(similarity.rater_weights.weights)
+        shares = np.stack([(counted == rating) @ weights for rating in range(HIGHEST + 1)], axis=1)
+        shares = shares / shares.sum(axis=1, keepdims=True)
         values = similarity.pair_values(part)[similarity.tables[part].rated] * HIGHEST
-        return cls(
-            pairs=pairs,
-            values=values,
-            shares=shares / shares.sum(axis=1, keepdims=True),
-            classes=classes,
-            senses=senses,
-            row=np.searchsorted(classes, pairs.class_sense),
-            column=np.searchsorted(senses, pairs.sense),
-            features=pair_features(part, classes, senses),
-        )
+        row, column = np.searchsorted(classes, pairs.class_sense), np.searchsorted(senses, pairs.sense)
+        return cls(pairs, values, shares, classes, senses, row, column, pair_features(part, classes, senses))
 
-    def trained(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
-        """Train on some pairs; return a function that predicts mean ratings 0..4 of (n,) cells of the grid."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
+    def ratings(self, rows: Indices) -> Grid:
+        """Return the (C, S) ratings 0 to 4 of the rated pairs with indices ``rows``; NaN for all other pairs."""
         grid = np.full((len(self.classes), len(self.senses)), np.nan, np.float32)
         grid[self.row[rows], self.column[rows]] = self.values[rows]
-        columns = [*self.features.fixed.values(), *self.features.of_ratings(grid).values()]
-        categories = [place for place, name in enumerate(self.features.fixed) if name.startswith("file")]
-        trees = HistGradientBoostingRegressor(categorical_features=categories, **_TREES)
+        return grid
+
+    def train(self, rows: Indices) -> Callable[[Indices, Indices], Floats]:
+        """Train gradient-boosted trees on the rated pairs with indices ``rows``.
+
+        Returns:
+            A function that maps (n,) rows and (n,) columns of the grid to (n,) predicted mean ratings, 0 to 4.
+        """
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        by_name = {**self.features.fixed, **self.features.from_ratings(self.ratings(rows))}
+        names = list(by_name)
+        categories = [index for index, name in enumerate(names) if name.startswith("file")]
+        trees = HistGradientBoostingRegressor(categorical_features=categories, early_stopping=False, **_TREES)
 
         def features(row: Indices, column: Indices) -> NDArray[np.float32]:
-            return np.stack([of[row, column] for of in columns], axis=1)
+            return np.stack([values[row, column] for values in by_name.values()], axis=1)
 
         known = features(self.row[rows], self.column[rows])
-        names, chance = self.features.names, np.random.default_rng(SEED).random((2, len(rows)))
-        for unknown, of, share in zip(chance, (OF_SENSE, OF_CLASS), _FORGOTTEN, strict=True):
-            known[np.ix_(unknown < share, [names.index(name) for name in of])] = np.nan
+        chance = np.random.default_rng(_SEED).random((2, len(rows)))
+        for deviates, group, share in zip(chance, (_FROM_SAME_SENSE, _FROM_SAME_CLASS), _DROPOUT, strict=True):
+            known[np.ix_(deviates < share, [names.index(name) for name in group])] = np.nan
         trees.fit(known, self.values[rows])
         return lambda row, column: np.clip(trees.predict(features(row, column)), 0, HIGHEST)
 
-    def held_out(self, fold: Indices, also: Callable[[Mask], Mask] = lambda test: test) -> Floats:
-        """Return (m,) predictions of pairs from other folds; ``also`` marks further pairs to leave out of training."""
-        found = np.zeros(len(self.pairs))
-        for number in range(FOLDS):
+    def cross_validate(self, fold: Indices, exclude: Callable[[Mask], Mask] = lambda test: test) -> Floats:
+        """Return the (m,) predicted mean ratings of all rated pairs, each by trees trained on the other folds.
+
+        ``fold`` is the (m,) fold of each pair. ``exclude`` maps the (m,) mask of test pairs to the (m,) mask of all
+        pairs that are excluded from training.
+        """
+        predictions = np.zeros(len(self.pairs))
+        for number in range(_FOLDS):
             test = fold == number
-            predict = self.trained(np.flatnonzero(~also(test)))
-            found[test] = predict(self.row[test], self.column[test])
-        return found
+            predict = self.train(np.flatnonzero(~exclude(test)))
+            predictions[test] = predict(self.row[test], self.column[test])
+        return predictions
 
 
-def learn(similarity: SimilarityMap, progress: Callable[[str], None] = lambda _: None) -> dict[Part, Taught]:
-    """Train on a map's ratings, and validate.
-
-    Raises:
-        OptionError: for a map without ratings of verbs, or of objects.
-        MissingWordNetError: if WordNet's glosses are not there.
-    """
-    return {part: _taught(Lesson.of(similarity, part), part, progress) for part in POS}
-
-
-def _taught(lesson: Lesson, part: Part, progress: Callable[[str], None]) -> Taught:
+def _learn_part(
+    similarity: SimilarityMap, part: Part, progress: Callable[[str], None]
+) -> tuple[LearnedPart, PartLearned]:
+    grid = RatingGrid.from_map(similarity, part)
     progress(f"{part}s: predicting held-out senses")
-    by_sense = lesson.held_out(sense_folds(lesson))
+    sense_fold = np.random.default_rng(_SEED).integers(0, _FOLDS, len(grid.senses))
+    by_sense = grid.cross_validate(sense_fold[grid.column])
     progress(f"{part}s: predicting held-out classes")
-    class_fold = np.random.default_rng(SEED).permutation(len(lesson.classes)) % FOLDS
+    class_fold = np.random.default_rng(_SEED).permutation(len(grid.classes)) % _FOLDS
     fold_of_sense = np.full(len(lexicon()), -1, np.int64)
-    fold_of_sense[lesson.classes] = class_fold
+    fold_of_sense[grid.classes] = class_fold
 
-    def both_ways(test: Mask) -> Mask:  # what other classes say of a held-out class's own sense is not known either
-        held = class_fold[lesson.row[test][:1]]
-        hidden: Mask = test | (fold_of_sense[lesson.pairs.sense] == held)
-        return hidden
+    def in_either_role(test: Mask) -> Mask:
+        # Ratings of a held-out class's own sense with other classes would reveal it, so these are excluded as well.
+        excluded: Mask = test | (fold_of_sense[grid.pairs.sense] == class_fold[grid.row[test][:1]])
+        return excluded
 
-    by_class = lesson.held_out(class_fold[lesson.row], both_ways)
-    progress(f"{part}s: training on all")
-    predict = lesson.trained(np.arange(len(lesson.pairs)))
-    row, column = np.indices((len(lesson.classes), len(lesson.senses))).reshape(2, -1)
-    predicted = predict(row, column).reshape(len(lesson.classes), -1)
-    predicted[lesson.row, lesson.column] = by_sense  # these say what predictions are worth: intervals ask them
-    table = levels(predicted, lesson, by_sense)
-    return Taught(table, _validated(by_sense, lesson.values), _validated(by_class, lesson.values))
+    by_class = grid.cross_validate(class_fold[grid.row], in_either_role)
+    progress(f"{part}s: training on all pairs")
+    predict = grid.train(np.arange(len(grid.pairs)))
+    row, column = np.indices((len(grid.classes), len(grid.senses))).reshape(2, -1)
+    predicted = predict(row, column).reshape(len(grid.classes), -1)
+    # The table has the held-out predictions of rated pairs, from which score intervals estimate the accuracy.
+    predicted[grid.row, grid.column] = by_sense
+    table = _quantise(predicted, grid, by_sense)
+    validations = _validate(by_sense, grid.values), _validate(by_class, grid.values)
+    credit, ratings = table.expected(grid.classes, grid.senses) * HIGHEST, grid.ratings(np.arange(len(grid.pairs)))
+    suspects = suspect_classes(grid.classes, credit, ratings)
+    return table, PartLearned(len(table.classes), len(table.senses), *validations, suspects)
 
 
-def sense_folds(lesson: Lesson) -> Indices:
-    """Return (m,) fold of each pair, the same for all pairs of a sense."""
-    return np.random.default_rng(SEED).integers(0, FOLDS, len(lesson.senses))[lesson.column]
+def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
+    """Return the classes whose predictions are too high, highest ratio of unrated share to rated share first.
+
+    Rated senses were selected as candidates for the class, so unrated senses should get credit less often.
+    ``predicted`` are the (C, S) predicted mean ratings, ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
+    """
+    is_rated, name = ~np.isnan(ratings), lexicon().name
+    unrated_share = (~is_rated & (predicted >= CREDIT_FROM)).sum(axis=1) / np.maximum((~is_rated).sum(axis=1), 1)
+    # One sense is added on either side, so that a class with few ratings is not suspect by chance.
+    rated_share = ((ratings >= CREDIT_FROM).sum(axis=1) + 1) / (is_rated.sum(axis=1) + 2)
+    ratio = unrated_share / rated_share
+    return [
+        SuspectClass(name(int(classes[row])), float(unrated_share[row]), float(rated_share[row]))
+        for row in np.argsort(-ratio, kind="stable").tolist()
+        if ratio[row] > _HIGHEST_RATIO
+    ]
 
 
-def levels(predicted: Floats, lesson: Lesson, held_out: Floats) -> LearnedPart:
-    """Quantise predictions into levels, with the distribution of real ratings of each level."""
+def _quantise(predicted: Floats, grid: RatingGrid, held_out: Floats) -> LearnedPart:
+    """Return the prediction table: the level of each pair, and the distribution of real ratings of each level.
+
+    ``predicted`` are the (C, S) predicted mean ratings, ``held_out`` the (m,) held-out predictions of rated pairs.
+    """
     from sklearn.isotonic import IsotonicRegression
 
-    middles = HIGHEST * ((np.arange(LEVELS) + 0.5) / LEVELS) ** 2
-    at_least = [np.ones(LEVELS)]
+    middles = HIGHEST * ((np.arange(_LEVELS) + 0.5) / _LEVELS) ** 2
+    at_least = [np.ones(_LEVELS)]
     for rating in range(1, HIGHEST + 1):
-        reached = lesson.shares[:, rating:].sum(axis=1)
-        rising = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(held_out, reached)
-        at_least.append(rising.predict(middles))
-    ratings = np.maximum(-np.diff(np.stack([*at_least, np.zeros(LEVELS)]), axis=0).T, 0)
-    of_pair = level_of(predicted)
-    means = ratings @ np.arange(HIGHEST + 1)
-    kept = (means[of_pair] >= _SLIGHT).any(axis=0)
-    table = LearnedPart(
-        classes=lesson.classes,
-        senses=lesson.senses[kept],
-        levels=packed(of_pair[:, kept].T),
-        ratings=ratings.astype(np.float32),
-        shared=np.zeros(2, np.float32),
-    )
-    return replace(table, shared=_shared(table, lesson, held_out))
+        regression = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
+        at_least.append(regression.fit(held_out, grid.shares[:, rating:].sum(axis=1)).predict(middles))
+    ratings = np.maximum(-np.diff(np.stack([*at_least, np.zeros(_LEVELS)]), axis=0).T, 0)
+    level = _levels(predicted)
+    kept = ((ratings @ np.arange(HIGHEST + 1))[level] >= _MIN_MEAN).any(axis=0)
+    levels, unknown = packed(level[:, kept].T), np.zeros(2, np.float32)
+    table = LearnedPart(grid.classes, grid.senses[kept], levels, ratings.astype(np.float32), shared=unknown)
+    return replace(table, shared=_shared_error(table, grid, held_out))
 
 
-def level_of(predicted: Floats) -> Indices:
-    """Return the level of each prediction 0..4; levels are even in the square root: near 0 small differences count."""
-    found: Indices = np.minimum(np.sqrt(predicted / HIGHEST) * LEVELS, LEVELS - 1).astype(np.int64)
+def _levels(predicted: Floats) -> Indices:
+    """Return the level, 0 to 15, of each prediction 0 to 4; levels are equal steps of the prediction's square root."""
+    found: Indices = np.minimum(np.sqrt(predicted / HIGHEST) * _LEVELS, _LEVELS - 1).astype(np.int64)
     return found
 
 
-def _shared(table: LearnedPart, lesson: Lesson, held_out: Floats) -> NDArray[np.float32]:
-    """Estimate how far pairs of a class, and of a sense, share their errors, so that draws share theirs alike."""
-    rng, level = np.random.default_rng(SEED), level_of(held_out)
+def _shared_error(table: LearnedPart, grid: RatingGrid, held_out: Floats) -> NDArray[np.float32]:
+    """Return the (2,) fractions of the error variance that are common to all pairs of a class, and of a sense.
+
+    Ratings are simulated with several fractions; the result is the fraction for which the correlation of the simulated
+    errors equals the correlation of the real errors.
+    """
+    rng, level = np.random.default_rng(_SEED), _levels(held_out)
     means = (table.ratings @ np.arange(HIGHEST + 1.0))[level]
-    found = []
-    for group in (lesson.row, lesson.column):
-        drawn = []
+    fractions = []
+    for group in (grid.row, grid.column):
+        simulated = []
         for share in _SHARES:
-            luck = np.sqrt(share) * rng.standard_normal(group.max() + 1)[group]
-            luck += np.sqrt(1 - share) * rng.standard_normal(len(group))
-            drawn.append(_alike(np.asarray(drawn_ratings(table.ratings, level, luck) - means), group))
-        found.append(np.interp(_alike(lesson.values - means, group), np.maximum.accumulate(drawn), _SHARES))
-    return np.array(found, np.float32)
+            deviates = np.sqrt(share) * rng.standard_normal(group.max() + 1)[group]
+            deviates += np.sqrt(1 - share) * rng.standard_normal(len(group))
+            errors = np.asarray(sample_ratings(table.ratings, level, deviates) - means)
+            simulated.append(_error_correlation(errors, group))
+        observed = _error_correlation(grid.values - means, group)
+        fractions.append(np.interp(observed, np.maximum.accumulate(simulated), _SHARES))
+    return np.array(fractions, np.float32)
 
 
-def _alike(errors: NDArray[np.floating], group: Indices) -> float:
-    """Return the covariance of two errors of a group over their variance, each group counting once."""
+def _error_correlation(errors: NDArray[Any], group: Indices) -> float:
+    """Return the correlation of the errors of two pairs in one group: mean covariance over mean variance of the groups.
+
+    ``group`` is the group of each error; groups with one error are left out.
+    """
     number, total, squares = (np.bincount(group, weights) for weights in (None, errors, errors**2))
     several = number > 1
     covariance = (total**2 - squares)[several] / (number * (number - 1))[several]
     return float(covariance.mean() / (squares[several] / number[several]).mean())
 
 
-def _validated(predicted: Floats, values: Floats) -> Validation:
-    tenths = np.array_split(np.argsort(predicted, kind="stable"), _BINS)
+def _validate(predicted: Floats, values: Floats) -> Validation:
+    tenths = np.array_split(np.argsort(predicted, kind="stable"), 10)
     return Validation(
         pairs=len(values),
         rho=spearman(predicted, values),
         kappa=quadratic_weighted_kappa(np.rint(predicted).astype(np.int64), np.rint(values).astype(np.int64)),
         off_by=float(np.abs(predicted - values).mean()),
         bias=float((predicted - values).mean()),
-        calibration=[(float(predicted[of].mean()), float(values[of].mean())) for of in tenths],
+        calibration=[(float(predicted[tenth].mean()), float(values[tenth].mean())) for tenth in tenths],
     )
 
 
 def _candidates(part: Part, classes: Ints) -> Ints:
-    """Return the senses that are predicted: all verbs; nouns near a class that texts use and pictures show."""
+    """Return the IDs of the senses whose ratings are predicted, ascending: for verbs, all verb senses.
+
+    For objects: noun senses at most ``_STEPS`` links from a class, and visible noun senses with a tag count above 0.
+    """
     store = lexicon()
     if part == "verb":
         return np.arange(store.nouns, len(store), dtype=np.int32)
-    shown = (sense for sense in range(store.nouns) if store.lexname(sense) not in INVISIBLE)
     used = [
         sense
-        for sense in shown
-        if any(store.tag_count(lemma, "n")[store.senses(lemma, "n") == sense].any() for lemma in store.lemmas(sense))
+        for sense in range(store.nouns)
+        if store.lexname(sense) not in INVISIBLE
+        and any(store.tag_count(lemma, "n")[store.senses(lemma, "n") == sense].any() for lemma in store.lemmas(sense))
     ]
     return np.union1d(within(classes, _STEPS)[1], used).astype(np.int32)
 
 
-# Predictions for what a map does not rate, learned and written beside it.
-
-
-class PartLearned(Document, frozen=True):
-    """Result of training for one part of speech."""
-
-    classes: Count
-    senses: Count
-    by_sense: Validation
-    by_class: Validation
-
-
-class MapLearned(Document, frozen=True):
-    """Result of training on a map's ratings."""
-
-    verbs: PartLearned
-    objects: PartLearned
-
-
 def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> MapLearned:  # noqa: A002 - as elsewhere
-    """Train on a map's ratings and write the predictions beside it.
+    """Train on a map's ratings, and write predicted ratings into the map's folder, for use with unrated pairs.
 
     Args:
-        map: a shipped map's name, or a map's folder.
+        map: name of a shipped map, or path of a map's folder.
+        progress: callback that takes one line per step.
 
     Returns:
-        For verbs and objects the size of the table and the validation, as in map.json.
+        Per part of speech, the size of the prediction table and its validation, as written to map.json.
 
     Raises:
-        MissingExtraError: without scikit-learn; or WordNet's definitions.
-        OptionError: for a map without ratings of verbs, or of objects.
+        MissingExtraError: if scikit-learn or WordNet's definitions are not installed.
+        OptionError: if the map has no rated pair of a part of speech.
     """
     if not find_spec("sklearn"):
         raise MissingExtraError("learning from ratings", "llm")
     similarity = SimilarityMap.load(map)
-    taught = learn(similarity, progress)
-    parts = {
-        f"{part}s": PartLearned(
-            len(of_part.table.classes), len(of_part.table.senses), of_part.by_sense, of_part.by_class
-        )
-        for part, of_part in taught.items()
-    }
-    figures = MapLearned(**parts)
+    parts = {part: _learn_part(similarity, part, progress) for part in POS}
+    result = MapLearned(**{f"{part}s": size for part, (_, size) in parts.items()})
     write_map(
-        shipped("similarity_maps") / map if map in shipped_maps() else Path(map),
+        data_folder("similarity_maps") / map if map in shipped_maps() else Path(map),
         name=similarity.name,
         dataset=similarity.dataset,
         raters=similarity.raters,
         pairs=similarity.tables,
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance,
-        learned=(learned_bytes({part: of_part.table for part, of_part in taught.items()}), to_builtins(figures)),
-        whole=similarity.wholes,
+        learned=(learned_bytes({part: table for part, (table, _) in parts.items()}), to_builtins(result)),
+        whole=similarity.whole_ratings,
     )
-    return figures
+    return result

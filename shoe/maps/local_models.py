@@ -1,4 +1,4 @@
-"""Models of transformers that run on this machine, for raters, detectors and vision-language models alike."""
+"""Models of the transformers library that run on this machine: raters, detectors and vision-language models."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from typing import Any, Protocol
 from shoe.core.errors import MissingExtraError, OptionError
 
 _MEGABYTE = 1_000_000
-# A second thread that imports transformers meanwhile gets the package without its classes; and loading sets torch's
-# default precision, which all threads have in common.
+# A second thread that imports transformers at the same time gets the package without its classes. Loading a model sets
+# torch's default precision, which all threads share.
 _LOADING = RLock()
 
 
 class LocalConfig(Protocol):
-    """Settings that say which model runs here, and how."""
+    """Settings of a model that runs on this machine."""
 
     @property
     def model(self) -> str:
-        """Name on the hub, or a folder."""
+        """Name of the model on the Hugging Face Hub, or path of a folder."""
 
     @property
     def revision(self) -> str:
-        """Revision on the hub; empty for the latest one."""
+        """Revision on the hub; empty for the latest revision."""
 
     @property
     def device(self) -> str:
-        """One of auto, cpu, cuda."""
+        """Device: "auto", "cpu" or "cuda"."""
 
     @property
     def dtype(self) -> str:
-        """Precision of weights and sums."""
+        """Name of the torch dtype of weights and computations, such as "float32"."""
 
 
 class LocalModel:
-    """A model on this machine; code that comes with a model is never run.
+    """A model that runs on this machine; program code in a model's repository is never executed.
 
     Attributes:
-        name: beginning of messages about the model.
+        name: prefix of error messages about the model.
+        torch, transformers: the imported libraries.
         device: "cpu" or "cuda".
     """
 
     def __init__(self, config: LocalConfig, name: str, extra: str, *, owner: str = "", needed_by: str = "") -> None:
-        """Import the libraries and choose the device; nothing is loaded yet.
+        """Import the libraries and choose the device; the model is not loaded yet.
 
         Args:
-            config: which model, and how it runs.
-            name: beginning of messages about the model.
-            extra: optional dependency that has the libraries.
-            owner: beginning of messages about settings; ``name`` by default.
-            needed_by: what the libraries are needed for; ``owner`` by default.
+            name: prefix of error messages about the model.
+            extra: name of shoe's optional dependency that installs the libraries.
+            owner: prefix of error messages about settings; ``name`` by default.
+            needed_by: purpose of the libraries, for the error message; ``owner`` by default.
 
         Raises:
             MissingExtraError: if torch or transformers is not installed.
-            OptionError: if there is no such device.
+            OptionError: if the device is "cuda" and torch finds no CUDA device.
         """
-        # Unpacking a GGUF file draws a bar that transformers' own switch, below, does not reach.
+        # transformers' own switch, below, does not hide the progress bar of unpacking a GGUF file.
         os.environ.setdefault("TQDM_DISABLE", "1")
         with _LOADING:
             try:
@@ -72,32 +72,32 @@ class LocalModel:
             transformers.utils.logging.set_verbosity_error()
         self.name, self.torch, self.transformers, self._config = name, torch, transformers, config
         if config.device == "cuda" and not torch.cuda.is_available():
-            raise OptionError(f"{owner or name}: device is cuda, and torch finds no such device here")
+            raise OptionError(f"{owner or name}: device is cuda, but torch finds no CUDA device on this machine")
         self.device = "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
 
     def load(self, kind: str, **settings: Any) -> Any:
-        """Load a part of the model, as a tokenizer, by transformers' class for it.
+        """Load a component of the model, such as its tokenizer, and return it.
+
+        Args:
+            kind: name of the class in transformers, such as "AutoTokenizer".
+            settings: further arguments of the class's ``from_pretrained``.
 
         Raises:
-            OptionError: if there is no such model, or none of this kind.
+            OptionError: if the model does not exist, or cannot be loaded with this class.
         """
         found = {"revision": self._config.revision or "main", "trust_remote_code": False}
         with self.loading():
             return getattr(self.transformers, kind).from_pretrained(self._config.model, **found, **settings)
 
     def load_weights(self, kind: str, **settings: Any) -> Any:
-        """Load the model itself, ready to be evaluated on its device; arguments and errors as :meth:`load`."""
+        """Load the model's weights, and return the model in evaluation mode on its device; see :meth:`load`."""
         with self.loading():
             dtype = getattr(self.torch, self._config.dtype)
             return self.load(kind, dtype=dtype, **settings).to(self.device).eval()
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Load within, one thread at a time; what goes wrong becomes one line.
-
-        Raises:
-            OptionError: saying why the model cannot be loaded.
-        """
+        """Context for loading: one thread at a time; an error is raised as an OptionError with a one-line message."""
         from safetensors import SafetensorError
 
         refusals = (AttributeError, ImportError, KeyError, OSError, RuntimeError, TypeError, ValueError)
@@ -114,14 +114,14 @@ def first_line(error: Exception) -> str:
 
 
 def files_of(model: str) -> dict[str, str]:
-    """Return which model a folder holds, for what depends on it; nothing for a model of the hub, which is versioned."""
+    """Return {"files": fingerprint of the files} if ``model`` is a folder; {} for a model on the hub."""
     return {"files": fingerprint(Path(model))} if Path(model).is_dir() else {}
 
 
 def fingerprint(folder: Path) -> str:
-    """Return 16 hex digits of a model's files: their names and sizes, and the first and last megabyte of each.
+    """Return a fingerprint (16 hex digits) of a model's files: of names, sizes, and first and last megabyte of each.
 
-    Other weights under the same name are another model; to read all of them just to know would take minutes.
+    It changes if other weights are stored under the same name. Reading all weights would take minutes.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):

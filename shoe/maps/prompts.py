@@ -1,80 +1,75 @@
-"""Prompts: text files that describe a pair and the scale to a rater, and the requests made from them.
+"""Prompts: text files that describe a pair and the rating scale to a rater, and the requests made from prompts.
 
-A prompt has four sections, each after its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks
-for one pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words``
-and ``$first_gloss`` are the words and the definition of one sense, ``$second_...`` those of the other; a whole
-interaction has ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
+A prompt file has four sections. Each begins with a line that contains only its name in brackets: ``[instructions]``;
+``[one]``, the question about a single pair; ``[several]``, the question about several pairs, with the field ``$pairs``;
+and ``[pair]``, the text of each pair within ``$pairs``, with the field ``$id``. The fields ``$first_words`` and
+``$first_gloss`` are the words and the definition of the first sense, ``$second_words`` and ``$second_gloss`` those of
+the second sense. Whole interactions have ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 from typing import Any, Literal, NamedTuple, cast
 
-from shoe.core.errors import InputError, near, quote
-from shoe.core.io.files import read_bytes, shipped
+from shoe.core.errors import InputError, closest_names, quote
+from shoe.core.io.files import data_folder, read_bytes
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses
 from shoe.llm.ledger import canonical
 from shoe.llm.request import KEY_BYTES, Request
 
-# What a rater is asked: pairs of senses in words, each with the key under which its answer is kept.
-#
-# A key is a digest of everything that can change the answer: the rater (:func:`shoe.maps.config.identity_of`), the
-# prompt's text, both senses as they are shown, and the number of the repeat.
-
-_MOST_SHORT_IDS = 100
 Subject = Part | Literal["interaction"]
-"""What a rater is asked about: senses of verbs, senses of objects, or whole interactions."""
+"""Subject of a question: two verb senses, two object senses, or two whole interactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class SenseText:
-    """Text of a synset: its name ("ride.v.01"), lemmas (spaces for underscores) and definition."""
+    """Text of a synset: its name ("ride.v.01"), lemmas (with spaces instead of underscores) and definition."""
 
     name: str
     lemmas: tuple[str, ...]
     gloss: str
 
     def encoded(self) -> bytes:
-        """Return the text as it enters keys."""
+        """Return the canonical JSON of the text, from which answer keys are computed."""
         return canonical({"gloss": self.gloss, "lemmas": self.lemmas, "name": self.name})
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction(SenseText):
-    """A whole interaction; its name, words and definition are those of its two senses."""
+    """Text of a whole interaction; name, lemmas and definition are composed from the texts of its verb and object."""
 
     verb: SenseText
     object: SenseText
 
     @classmethod
-    def of(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
-        """Join a verb's and an object's sense."""
-        return cls(
-            f"{verb.name} {object.name}", verb.lemmas + object.lemmas, f"{verb.gloss} {object.gloss}", verb, object
-        )
+    def from_senses(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
+        """Return the text of the interaction of a verb sense and an object sense."""
+        name, gloss = f"{verb.name} {object.name}", f"{verb.gloss} {object.gloss}"
+        return cls(name, verb.lemmas + object.lemmas, gloss, verb, object)
 
     def encoded(self) -> bytes:
-        """Return the texts as they enter keys."""
+        """Return the canonical JSON of the verb's and the object's texts, from which answer keys are computed."""
         return b"[%b,%b]" % (self.verb.encoded(), self.object.encoded())
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One pair for one rater.
+    """Question to one rater about one pair.
 
     Attributes:
-        key: 16 bytes that identify everything that can change the answer.
+        key: 16-byte digest of everything that can change the answer.
         part: "verb", "object" or "interaction".
-        first: the sense whose name comes first in the alphabet; of interactions, the class.
-        attempt: 1, or 2 where the first answer held no rating; the same for all questions of a group.
+        first: the sense of the pair whose name sorts first; if the pair is two interactions, that of the class.
+        second: the other sense or interaction of the pair.
+        attempt: 1, or 2 if the first answer contained no rating; equal for all questions of a group.
     """
 
     key: bytes
@@ -85,12 +80,12 @@ class Question:
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Return an ID for each question of a request, which joins answers to questions; an ID is never a rating.
+    """Return an ID for each question of a request, given the questions' keys; answers refer to questions by ID.
 
-    It is made from the question's key and not from its index: a model that skips a pair cannot give the next pair's
-    answer to it.
+    IDs are computed from keys, not from indices: if a model skips a pair, the answer about the next pair cannot be
+    mistaken for the answer about the skipped pair. IDs have three or nine digits, so that no ID looks like a rating.
     """
-    least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
+    least = 100 if len(keys) <= 100 else 100_000_000
     taken: dict[int, None] = {}
     for key in keys:
         number = int.from_bytes(key[:8], "big") % (9 * least)
@@ -101,7 +96,11 @@ def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
 
 
 def describe(names: Sequence[str]) -> list[SenseText]:
-    """Return the words and definitions of synsets, by name."""
+    """Return the texts of synsets, given their names, in the same order.
+
+    Raises:
+        MissingExtraError: if WordNet's definitions cannot be read.
+    """
     store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
     sense = {
         name: SenseText(name, tuple(lemma.replace("_", " ") for lemma in store.lemmas(store.synset(name))), gloss)
@@ -113,16 +112,19 @@ def describe(names: Sequence[str]) -> list[SenseText]:
 def key_maker(
     identity: Mapping[str, Any], prompt_digest: str, part: Subject, repeat: int = 1
 ) -> Callable[[bytes, bytes], bytes]:
-    """Return the function that makes a pair's key from its two senses, each as :meth:`SenseText.encoded`.
+    """Return a function that computes the answer key of a pair of senses.
 
-    The key is a digest of ``{"part", "prompt", "rater", "repeat", "senses": [first, second]}`` as canonical JSON, of
-    which all but the senses is hashed once.
+    The key is a 16-byte digest of the canonical JSON ``{"part", "prompt", "rater", "repeat", "senses": [first,
+    second]}``. Everything except the senses is hashed only once.
 
     Args:
         identity: identity of the rater, see :func:`shoe.maps.config.identity_of`.
-        prompt_digest: digest of the prompt's text; empty for a rater that reads none.
+        prompt_digest: digest of the prompt's text; empty for a rater that reads no prompts.
         part: "verb", "object" or "interaction".
-        repeat: 1 for the first time that a pair is asked.
+        repeat: index of the repeat, from 1.
+
+    Returns:
+        Function of the pair's first and second sense, each encoded with :meth:`SenseText.encoded`.
     """
     before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
     begun = hashlib.blake2b(before[:-1] + b',"senses":[', digest_size=KEY_BYTES)
@@ -142,11 +144,17 @@ SECOND_TIME = (
     "Your last answer to this could not be read. Answer in the form given above: JSON and nothing else, each rating one"
     " of the digits 0, 1, 2, 3, 4."
 )
-"""Said at the end of a question that is asked again because its first answer held no rating."""
+"""Sentence appended to a question that is sent again because its first answer contained no rating."""
 
 
 class Rendered(NamedTuple):
-    """Text of one request: instructions, question, and an ID per pair, which is shown if there are several."""
+    """Text of one request.
+
+    Attributes:
+        system: the instructions.
+        user: the question.
+        ids: ID of each pair; the question contains the IDs if it uses the form for several pairs.
+    """
 
     system: str
     user: str
@@ -155,7 +163,12 @@ class Rendered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt file: its text, 16 hex digits of it, its sections, and their lengths without filled-in fields."""
+    """Content of a prompt file.
+
+    Attributes:
+        digest: first 16 hex digits of the text's SHA-256.
+        overheads: number of characters of ``one``, ``several`` and ``pair`` with empty fields.
+    """
 
     text: str
     digest: str
@@ -167,10 +180,10 @@ class Prompt:
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
-        """Read a prompt; its sections for questions and pairs must contain some fields, given without the dollar sign.
+        """Read a prompt file; ``fields`` are the names of its required fields, without the dollar sign.
 
         Raises:
-            InputError: naming the section that is missing, doubled or unknown, or the field that is.
+            InputError: if a section or field is missing or unknown, or a section occurs twice.
         """
         text, digest, bodies = read_prompt(path, _SECTIONS)
         body = {name: body if name == "pair" else body.rstrip("\n") for name, body in bodies.items()}
@@ -183,7 +196,10 @@ class Prompt:
         return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
     def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
-        """Fill in the fields of each pair."""
+        """Return the text of a request about some pairs, given by the values of their fields, and their IDs.
+
+        ``several`` selects the form for several pairs; the other form is for a single pair.
+        """
         if not several:
             return Rendered(self.instructions, self.one.substitute(pairs[0]), tuple(ids))
         text = "".join(self.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
@@ -200,40 +216,40 @@ class Prompts:
 
     @classmethod
     def read(cls, folder: Path | None = None) -> Prompts:
-        """Read the shipped prompts, or those of a folder: verb.txt, object.txt and interaction.txt.
+        """Read verb.txt, object.txt and interaction.txt from a folder; by default, the prompts shipped with shoe."""
+        folder = data_folder("prompts") if folder is None else folder
 
-        Raises:
-            InputError: as :meth:`Prompt.read`.
-        """
-        folder = shipped("prompts") if folder is None else folder
-        sense, whole = list(_fields("")), [*_fields("verb_"), *_fields("object_")]
-        return cls(
-            verb=Prompt.read(folder / "verb.txt", sense),
-            object=Prompt.read(folder / "object.txt", sense),
-            interaction=Prompt.read(folder / "interaction.txt", whole),
-        )
+        def read(part: Subject, *prefixes: str) -> Prompt:
+            fields = [f"{sense}_{p}{field}" for p in prefixes for sense in _SENSES for field in ("words", "gloss")]
+            return Prompt.read(folder / f"{part}.txt", fields)
 
-    def of(self, part: Subject) -> Prompt:
-        """Return the prompt of a part of speech, or of whole interactions."""
-        return {"verb": self.verb, "object": self.object, "interaction": self.interaction}[part]
+        return cls(read("verb", ""), read("object", ""), read("interaction", "verb_", "object_"))
+
+    def prompt_for(self, part: Subject) -> Prompt:
+        """Return the prompt for a part of speech, or for whole interactions."""
+        prompt: Prompt = getattr(self, part)
+        return prompt
 
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
-        """Write the question about a group's pairs, all of one part; several of them with IDs.
+        """Return the text of a request about a group of questions, all of the same part.
 
-        A rater whose ``pairs_per_request`` is more than 1 uses IDs for a single pair, too.
+        ``several`` selects the form for several pairs, which has IDs; it is required for more than one question.
         """
-        pairs = [_in_words("first", question.first) | _in_words("second", question.second) for question in group]
-        return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
+        pairs = [_fill_in("first", question.first) | _fill_in("second", question.second) for question in group]
+        return self.prompt_for(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
 
     def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
-        """Write the messages of a chat about a group's pairs; a second attempt includes the first answer."""
+        """Return the chat messages (role and content) for a group of questions; see :meth:`render`.
+
+        On a second attempt, the question ends with ``SECOND_TIME``.
+        """
         rendered = self.render(group, several=several)
         user = rendered.user if group[0].attempt == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
         return [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
 
     def length(self, group: Sequence[Question], *, several: bool) -> int:
-        """Return an upper bound of the characters of :meth:`render`, without rendering."""
-        prompt = self.of(group[0].part)
+        """Return an upper bound of the number of characters that :meth:`render` returns, without rendering."""
+        prompt = self.prompt_for(group[0].part)
         whole, each = prompt.overheads[1:] if several else (prompt.overheads[0], 0)
         senses = (sense for question in group for sense in (question.first, question.second))
         words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
@@ -241,17 +257,16 @@ class Prompts:
 
 
 class Group(Request):
-    """The questions of one request, all of one part. Answers are joined to them by id, never by index."""
+    """Request with one or more questions, all of the same part. Answers refer to questions by ID, not by index."""
 
     __slots__ = ("_prompts", "_several", "questions")
 
     def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
-        """Put questions together.
+        """Create a request.
 
         Args:
-            questions: one or more, of one part and attempt.
-            prompts: put them into words; None for a rater that reads no prompts.
-            several: whether to ask in the form for several pairs, even for one.
+            prompts: prompts from which the request's text is made; None for a rater that reads no prompts.
+            several: whether to use the form for several pairs; possible for a single pair, too.
         """
         super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
         self.questions = questions
@@ -260,65 +275,67 @@ class Group(Request):
 
     @property
     def part(self) -> Subject:
-        """Part of speech of its questions."""
+        """Part of the questions: "verb", "object" or "interaction"."""
         return self.questions[0].part
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """One per question; see :func:`ids_of`."""
+        """One ID per question; see :func:`ids_of`."""
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
-        """Return the messages that ask."""
-        assert self._prompts is not None, "who reads no prompts asks no endpoint"  # noqa: S101
+        """Return the chat messages of the request, as ``{"messages": [...]}``."""
+        assert self._prompts is not None, "only raters with prompts send requests to an endpoint"  # noqa: S101
         return {"messages": self._prompts.messages(self.questions, several=self._several)}
 
     def about(self) -> Mapping[str, Any]:
-        """Return ids, pairs and the digest of the prompt, for the reader of the answer."""
+        """Return the data that the ledger stores with the answer: IDs, part, pairs and digest of the prompt."""
         return {
             "ids": self.ids,
             "part": self.part,
             "pairs": [(question.first.name, question.second.name) for question in self.questions],
-            "prompt": self._prompts.of(self.part).digest if self._prompts else "",
+            "prompt": self._prompts.prompt_for(self.part).digest if self._prompts else "",
         }
 
     def characters(self) -> int:
-        """Return at least as many characters as the messages have, without writing them."""
+        """Return an upper bound of the number of characters of the messages, without rendering them."""
         return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
 
     def parts(self) -> Sequence[Group]:
-        """Return a group for each question."""
+        """Return one group per question."""
         if len(self.questions) == 1:
             return [self]
         return [Group([question], self._prompts, several=self._several) for question in self.questions]
 
-    def joined(self, others: Sequence[Request]) -> Group:
-        """Return one group of its questions and others'."""
-        groups = [self, *cast("Sequence[Group]", others)]
+    def joined(self, requests: Sequence[Request]) -> Group:
+        """Return one group with the questions of this group, then of ``requests``."""
+        groups = [self, *cast("Sequence[Group]", requests)]
         questions = [question for group in groups for question in group.questions]
         return Group(questions, self._prompts, several=self._several)
 
 
-def _fields(of: str) -> Iterable[str]:
-    return (f"{sense}_{of}{what}" for sense in _SENSES for what in ("words", "gloss"))
-
-
-def _in_words(which: str, sense: SenseText) -> dict[str, str]:
+def _fill_in(field: str, sense: SenseText) -> dict[str, str]:
     if isinstance(sense, Interaction):
-        return _in_words(f"{which}_verb", sense.verb) | _in_words(f"{which}_object", sense.object)
-    return {f"{which}_words": ", ".join(sense.lemmas), f"{which}_gloss": sense.gloss}
+        return _fill_in(f"{field}_verb", sense.verb) | _fill_in(f"{field}_object", sense.object)
+    return {f"{field}_words": ", ".join(sense.lemmas), f"{field}_gloss": sense.gloss}
 
 
 def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dict[str, str]]:
-    """Read a prompt file: return its text, 16 hex digits of the text, and the body of each section.
+    """Read a prompt file.
+
+    Args:
+        sections: names of the required sections, which may be in any order; if empty, the file is one text.
+
+    Returns:
+        The file's text, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
     Raises:
-        InputError: naming the sections of the file, if they are others.
+        InputError: if the sections of the file differ from ``sections``.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
-        raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
+        raise InputError(path, found="bytes that are not UTF-8", expected="a prompt in UTF-8") from None
     before, *parts = _HEADING.split(text) if sections else [""]
     names = parts[::2]
     if sorted(names) != sorted(sections) or before.strip():
@@ -328,21 +345,22 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
 
 
 def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
-    """Check that a section of a prompt has its fields and no others.
+    """Check that the text of a prompt's section contains each of the given fields and no other field.
+
+    ``section`` is the name of the section, for the message; ``fields`` are names without the dollar sign.
 
     Raises:
-        InputError: naming the section, and the field.
+        InputError: if a field is missing or unknown, or a dollar sign is not escaped.
     """
     template = Template(text)
     if not template.is_valid():
         raise InputError(path, record=f"[{section}]", found="a $ without a field", expected="$$ for a dollar sign")
-    found = template.get_identifiers()
+    found, expected = template.get_identifiers(), ", ".join(f"${field}" for field in fields)
     for name in found:
         if name not in fields:
-            similar = near(name, fields)
+            similar = closest_names(name, fields)
             hint = f"did you mean ${similar[0]}?" if similar else None
-            expected = ", ".join(f"${field}" for field in fields)
             raise InputError(path, record=f"[{section}]", found=quote(f"${name}"), expected=expected, hint=hint)
     for name in fields:
         if name not in found:
-            raise InputError(path, record=f"[{section}]", found=f"no ${name}", expected="each field")
+            raise InputError(path, record=f"[{section}]", found=f"no ${name}", expected=expected)

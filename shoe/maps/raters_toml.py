@@ -1,27 +1,27 @@
-"""Reading raters.toml; every wrong field is one line that names file, rater, field, what was found and expected.
+"""Read raters.toml. An invalid field gives a one-line message with file, rater, field, found and expected value.
 
 ::
 
     currency = "USD"
 
     [ensemble]
-    prefilter = ["verb"]    # what the first rater rates 0 in these parts of speech goes no further,
-    sample = 400            # but for so many of those pairs,
-    seed = 0                # drawn by this number
+    prefilter = ["verb"]    # in these parts of speech, the other raters skip pairs that the first rater rated 0,
+    sample = 400            # except a random sample of this size,
+    seed = 0                # drawn with this random seed
 
     [[rater]]
-    name = "qwen"           # its column in the map
+    name = "qwen"           # column of the rater in the map
     kind = "openai"
     model = "qwen3-32b"
     revision = ""
     pairs_per_request = 1
     repeats = 1
-    base_url = "http://localhost:8000/v1"    # and what else the kind has
+    base_url = "http://localhost:8000/v1"    # and further settings of the kind
     sampling = {temperature = 0, max_tokens = 20}
-    price = {input = 0.1, output = 0.3, cached_input = 0.05}    # for a million tokens
+    price = {input = 0.1, output = 0.3, cached_input = 0.05}    # per million tokens
     limits = {concurrency = 16, requests_per_minute = 600, timeout = 120, tries = 6}
 
-A key of an endpoint is never in the file: a kind's ``api_key_env`` names the environment variable that holds it.
+API keys are never in the file: ``api_key_env`` names the environment variable that contains the key.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import inspect
 
-from shoe.core.errors import InputError, OptionError, near, quote
+from shoe.core.errors import InputError, OptionError, closest_names, quote
 from shoe.core.io.files import read_bytes
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import BOUNDS
@@ -63,7 +63,11 @@ _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
 
 def read_raters(path: str | Path) -> RatersFile:
-    """Read raters.toml, or raise InputError for a file that is no TOML, or a field with a wrong value."""
+    """Read raters.toml.
+
+    Raises:
+        InputError: if the file is not TOML, or a field is unknown or has an invalid value.
+    """
     path = Path(path)
     try:
         content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
@@ -72,12 +76,12 @@ def read_raters(path: str | Path) -> RatersFile:
             UnicodeDecodeError: "bytes that are not UTF-8",
             tomllib.TOMLDecodeError: f"no TOML ({error})",  # the message shows at most one character of the file
             RecursionError: "lists nested hundreds deep",
-        }.get(type(error), "a number of thousands of digits")  # of which Python makes no number
+        }.get(type(error), "a number of thousands of digits")  # Python raises ValueError for such numbers
         raise InputError(path, found=found, expected="raters in TOML") from None
     _refuse_keys(content, path, Secrets(*_held_by_variables(content)))
     raters = content.pop("rater", [])
     if not isinstance(raters, list) or not all(isinstance(one, dict) for one in raters):
-        raise InputError(path, field="rater", found=_shown(raters), expected="tables, each begun by [[rater]]")
+        raise InputError(path, field="rater", found=_as_text(raters), expected="tables that begin with [[rater]]")
     top = _Table(path, None, content).converted(_Top)
     if not raters:
         raise InputError(path, found="no rater", expected="one or more tables [[rater]]")
@@ -86,7 +90,7 @@ def read_raters(path: str | Path) -> RatersFile:
     for config in configs:
         if again := [column for column in config.columns if column in seen]:
             record, found = f"rater {quote(config.name)}", f"a second column {quote(again[0])}"
-            expected = "each rater under a name of its own"
+            expected = "a different name for each rater"
             raise InputError(path, record=record, field="name", found=found, expected=expected)
         seen.update(config.columns)
     parts = tuple(part for part in POS if part in top.ensemble.prefilter)
@@ -100,7 +104,12 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One table of the file, with its owner for messages."""
+    """One table of the file.
+
+    Attributes:
+        rater: the rater to which the table belongs, for messages; None for the top level of the file.
+        content: parsed content of the table.
+    """
 
     path: Path
     rater: str | None
@@ -110,12 +119,12 @@ class _Table:
         return InputError(self.path, record=self.rater, field=field, found=found, expected=expected, hint=hint)
 
     def unknown(self, name: str, field: str | None, known: list[str]) -> InputError:
-        similar = near(name, known)
+        similar = closest_names(name, known)
         hint = f"did you mean {similar[0]}?" if similar else f"known: {', '.join(known)}"
-        return self.error(field, f"the field {quote(name)}", "one that shoe knows", hint)
+        return self.error(field, f"the field {quote(name)}", "a known field", hint)
 
     def converted(self, kind: type[_Kind]) -> _Kind:
-        """Make a struct of the table."""
+        """Return the table as a struct of type ``kind``; raise InputError if a field is invalid."""
         self._check_values(self.content)
         try:
             return msgspec.convert(self.content, kind, dec_hook=self._file)
@@ -124,11 +133,14 @@ class _Table:
 
     def _file(self, kind: type, value: Any) -> Path:
         if not isinstance(value, str):
-            raise ValueError("no name of a file")
+            raise ValueError("not a file name")
         return self.path.parent / value
 
     def _check_values(self, values: Mapping[str, Any], before: str = "") -> None:
-        """Check that texts can be shown and numbers are finite; sampling parameters have rules of their own."""
+        """Check that strings are printable and numbers finite; ``before`` is the prefix of field names in messages.
+
+        Sampling parameters are checked elsewhere, because other rules apply to them.
+        """
         for name, value in values.items():
             longest = _LONGEST.get(name, _LONGEST_OTHER)
             if isinstance(value, dict):
@@ -136,14 +148,14 @@ class _Table:
                     self._check_values(value, f"{before}{name}.")
             elif isinstance(value, str):
                 if not value.isprintable() or not value.strip() or len(value) > longest:
-                    raise self.error(before + name, _shown(value), f"1 to {longest} printable characters")
+                    raise self.error(before + name, _as_text(value), f"1 to {longest} printable characters")
             elif isinstance(value, int | float) and not abs(value) < _TOO_MUCH:
-                raise self.error(before + name, _shown(value), f"a finite number below {_TOO_MUCH:g}")
+                raise self.error(before + name, _as_text(value), f"a finite number below {_TOO_MUCH:g}")
 
     def _translated(self, message: str, kind: type) -> InputError:
-        """Translate msgspec's message."""
+        """Return the InputError for a message of msgspec about a table of type ``kind``."""
         problem, _, at = message.partition(" - at `$")
-        path = re.sub(r"\[.*", "", at.strip(".`"))  # of what is wrong in a list, the list is shown
+        path = re.sub(r"\[.*", "", at.strip(".`"))  # if an item of a list is wrong, the message shows the list
         info, value = inspect.type_info(kind), dict(self.content)
         steps = path.split(".") if path else []
         for step in steps:
@@ -157,9 +169,9 @@ class _Table:
             return self.error(".".join([*steps, named[1]]), "nothing", expected)
         hint = None
         if isinstance(info, inspect.LiteralType):
-            similar = near(str(value), map(str, info.values))
+            similar = closest_names(str(value), map(str, info.values))
             hint = f"did you mean {similar[0]}?" if similar else None
-        return self.error(path or None, _shown(value), _words(info, value), hint)
+        return self.error(path or None, _as_text(value), _words(info, value), hint)
 
 
 def _fields(info: inspect.Type) -> dict[str, inspect.Field]:
@@ -167,7 +179,7 @@ def _fields(info: inspect.Type) -> dict[str, inspect.Field]:
 
 
 def _plain(info: inspect.Type) -> inspect.Type:
-    """Return a type without annotations, and without None, which TOML cannot write."""
+    """Return a type without annotations and without None, because TOML has no null value."""
     if isinstance(info, inspect.Metadata):
         return _plain(info.type)
     if isinstance(info, inspect.UnionType):
@@ -176,7 +188,7 @@ def _plain(info: inspect.Type) -> inspect.Type:
 
 
 def _words(info: inspect.Type, value: Any) -> str:
-    """Describe the values that a field may hold, in view of a value of another type."""
+    """Describe the valid values of a field of type ``info``: the range if ``value`` has this type, else the type."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     match info:
         case inspect.IntType(ge=int() as least, le=int() as most) if is_number:
@@ -211,7 +223,7 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
     table = _Table(path, f"rater {quote(named)}" if isinstance(named, str) else f"rater {number}", content)
     for field in ("name", "kind"):
         if not isinstance(content.get(field), str):
-            raise table.error(field, _shown(content[field]) if field in content else "nothing", "a text")
+            raise table.error(field, _as_text(content[field]) if field in content else "nothing", "a text")
     try:
         kind = kind_of(content["kind"])
     except OptionError as error:
@@ -224,15 +236,15 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
     config = _Table(path, table.rater, own).converted(kind)
     for name, value in config.sampling.items():
         if not _is_json(value, _MOST_LEVELS):
-            expected = f"what JSON has (no date, no infinity, no more than 63 bits or {_MOST_LEVELS} levels)"
-            raise table.error(f"sampling.{name}", _shown(value), expected)
+            expected = f"a JSON value (no date, no infinity, at most 63 bits and {_MOST_LEVELS} levels)"
+            raise table.error(f"sampling.{name}", _as_text(value), expected)
         if name in BOUNDS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise table.error(f"sampling.{name}", _shown(value), "a whole number of tokens, 1 or more")
+            raise table.error(f"sampling.{name}", _as_text(value), "a whole number of tokens, 1 or more")
     return config
 
 
 def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
-    """Return the keys in the environment variables that a file names, and in the usual one."""
+    """Yield the API keys in the environment variables that the file names, and in ``OPENAI_API_KEY``."""
     raters = content.get("rater")
     tables = [one for one in raters if isinstance(one, dict)] if isinstance(raters, list) else []
     for name in (OFFICIAL_KEY, *(table.get("api_key_env") for table in tables)):
@@ -241,7 +253,10 @@ def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> None:
-    """Refuse a value that is or looks like an endpoint's key, before any message can show it."""
+    """Raise InputError if a value is an API key or looks like an API key, before any message can show the value.
+
+    ``secrets`` are the keys in environment variables; ``field`` is the name of the field with the value, for messages.
+    """
     last = field.rpartition(".")[2]
     if isinstance(value, Mapping):
         for name, inner in value.items():
@@ -251,16 +266,11 @@ def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> N
         for inner in value:
             _refuse_keys(inner, path, secrets, field)
     elif isinstance(value, str):
-        named = last == "api_key_env"
-        looks = (
-            secrets.hidden(value) != value
-            or _KEY.search(value)
-            or _RANDOM.fullmatch(value)
-            or _SECRET_FIELDS.fullmatch(last)
-        )
-        if looks or (named and not _VARIABLE.fullmatch(value)):
+        looks = secrets.hidden(value) != value or _KEY.search(value) or _RANDOM.fullmatch(value)
+        misnamed = last == "api_key_env" and not _VARIABLE.fullmatch(value)
+        if looks or _SECRET_FIELDS.fullmatch(last) or misnamed:
             where = "a field" if _KEY.search(field) or _RANDOM.search(field) or not field else field
-            expected = "api_key_env with the name of the environment variable that holds the key"
+            expected = "api_key_env with the name of the environment variable that contains the key"
             raise InputError(path, field=where, found="what looks like a key (not shown)", expected=expected)
 
 
@@ -273,7 +283,7 @@ def _is_json(value: Any, levels: int) -> bool:
     return isinstance(value, str) or (isinstance(value, float) and isfinite(value))
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, dict | list):
         return f"a {'table' if isinstance(value, dict) else 'list'} of {len(value)}"
     return quote(value)

@@ -1,7 +1,7 @@
-"""Reading ratings out of what a model wrote: tolerant of the form, strict about the content.
+"""Parse ratings from the text of a language model: tolerant of the form, strict about the value.
 
-A rating is found after a word like "rating", or in answers to several pairs after the pair's id. It counts if it is a
-whole number 0 to 4 and nothing else in the text gives the pair another one.
+A rating is found after a word like "rating" or, in an answer about several pairs, after the pair's ID. It is valid if
+it is a whole number from 0 to 4, and the text does not contain a different rating of the same pair.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from shoe.llm.errors import REFUSALS
 from shoe.llm.ledger import State
 
 _LONGEST = 200_000
-_THOUGHT = re.compile(
-    r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE
-)
-_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
-_THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+_TAGS = "think|thinking|thought|reasoning|reflection"
+_THOUGHT = re.compile(rf"<({_TAGS})>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(f"</(?:{_TAGS})>", re.IGNORECASE)
+_THOUGHT_START = re.compile(f"<(?:{_TAGS})>", re.IGNORECASE)
 
 _QUOTES = r"[\"'`*_\s]{0,6}"
-# A whole number as it stands alone; or anything else made of digits, which gives a rating too, but none that can be.
+# A whole number; or any other word that starts with a digit, which counts as an invalid rating.
 _VALUE = (
     r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
     r"(?P<more>[ \t]{0,9}(?:-|–|—|~|\.\.+|/|to|or|and|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
@@ -51,13 +50,11 @@ _SAID = re.compile(
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,40})", re.IGNORECASE)
 _OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
-# The look behind has each run of characters be looked at once, not once from each of them.
+# With the lookbehind, each run of characters is matched from its start only, which takes linear time.
 _CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
 _OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
 _WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
-
 _PLAIN = re.compile(r'\s{0,9}\{\s{0,9}"rating"\s{0,9}:\s{0,9}([0-4])\s{0,9}\}\s{0,9}')
-
 _DECLINED = re.compile(
     r"\b(?:i|we)\s+(?:really\s+|just\s+|simply\s+)?(?:can['’]?t|can ?not|could ?not|couldn['’]?t|won['’]?t|will not)\s+"
     r"(?:help|assist|comply|rate|judge|provide|answer|do|fulfill?|complete|continue|engage|discuss|evaluate|compare|give"
@@ -73,7 +70,11 @@ _LOOK_FOR_DECLINING = 300
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Read a rating 0 to 4, or a state as of ``Backend.parse``, per id out of the first choice of a chat completion."""
+    """Parse the first choice of a chat completion that answers a request about the pairs ``ids``.
+
+    Returns:
+        Per ID, a rating 0 to 4 or a negative state, see :meth:`shoe.maps.config.Backend.parse`.
+    """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     found = choice.get("message")
@@ -81,7 +82,9 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     reason = choice.get("finish_reason")
     refusal = message.get("refusal")
     refuses = isinstance(refusal, str) and refusal.strip() != ""
-    if refuses or reason == "content_filter" or _is_filtered(raw.get("error")):
+    error = raw.get("error")
+    is_filtered = isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS
+    if refuses or reason == "content_filter" or is_filtered:
         return _declined(ids)
     text = _content(message.get("content"))
     if reason == "length":
@@ -90,15 +93,18 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
-    """Read a rating per id, as :func:`read_chat`, in a model's words; of a single id, one without it counts too."""
+    """Parse the text of a model; return a rating or state per ID, see :func:`read_chat`.
+
+    If there is a single ID, ratings without an ID count, too.
+    """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
-        return [int(plain[1])]  # what nearly all answers are
+        return [int(plain[1])]  # nearly all answers have this form
     written = _without_thoughts(text) if len(text) <= _LONGEST else ""
     given: dict[str, set[int | None]] = defaultdict(set)
     for name, rating in _given_by_id(written, frozenset(ids)):
         given[name].add(rating)
     if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(written)):
-        given[ids[0]].update(_given(written, ids[0]))
+        given[ids[0]].update(_single_ratings(written, ids[0]))
     if not any(given.values()) and _DECLINED.search(written.strip()[:_LOOK_FOR_DECLINING]):
         return _declined(ids)
     agreed = (given[name].pop() if len(given[name]) == 1 else None for name in ids)
@@ -106,7 +112,7 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
 
 
 def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Read what a rater that writes no text was kept with: ``{"ratings": {id: rating}}``."""
+    """Return the rating per ID from ``{"ratings": {id: rating}}``, the stored answer of raters that write no text."""
     ratings: Mapping[str, int] = raw["ratings"]
     return [ratings[name] for name in ids]
 
@@ -115,8 +121,8 @@ def _declined(ids: Sequence[str]) -> list[int]:
     return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
 
 
-def _given(text: str, own_id: str) -> Iterator[int | None]:
-    """Every rating that a text about one pair gives it, its id aside; None for one that cannot be."""
+def _single_ratings(text: str, own_id: str) -> Iterator[int | None]:
+    """Yield each rating in a text about a single pair, or None for an invalid rating; skip the ID of the pair."""
     labelled = [
         None if _ANOTHER.match(text, found.end()) else _rating(found)
         for pattern in (_LABELLED, _BOXED)
@@ -127,7 +133,7 @@ def _given(text: str, own_id: str) -> Iterator[int | None]:
 
 
 def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
-    """Every rating that a text gives one of its pairs by id."""
+    """Yield (ID, rating) for each rating that follows one of ``ids`` in a text; the rating is None if it is invalid."""
     for part in _OBJECT.findall(text):
         named = {found["id"] for found in _OBJECT_ID.finditer(part)}
         if len(named) == 1 and named <= ids:
@@ -139,31 +145,28 @@ def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | No
 
 
 def _rating(found: re.Match[str]) -> int | None:
-    """The rating that a match stands for; "3/4" and "3 out of 4" are 3."""
+    """Return the rating in a match, or None if it is invalid; "3/4" and "3 out of 4" are 3, a range is invalid."""
     whole = _WHOLE.fullmatch(found["value"])
-    if whole is None:
-        return None
-    if found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None:
-        return None
-    return int(whole[1])
+    is_range = found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None
+    return None if whole is None or is_range else int(whole[1])
 
 
 def _without_thoughts(text: str) -> str:
-    """Leave out what a model thought before it answered; of thoughts that never end, all that follows."""
+    """Return the text without the model's reasoning in tags such as <think>.
+
+    After an opening tag without a closing tag, the rest of the text is removed; before a closing tag without an opening
+    tag, the text before it is removed.
+    """
     text = _THOUGHT.sub(" ", text)
     *_, text = _THOUGHT_END.split(text)
     return _THOUGHT_START.split(text)[0]
 
 
 def _content(content: Any) -> str:
-    """The text of a message: a string, or a list of parts of which some are text."""
+    """Return the text of a message's content, which is a string or a list of parts with text; "" for other content."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         return "\n".join(text for text in texts if isinstance(text, str))
     return ""
-
-
-def _is_filtered(error: Any) -> bool:
-    return isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS

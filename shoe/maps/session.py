@@ -1,4 +1,4 @@
-"""The raters of raters.toml, each with its ledger, ready to rate."""
+"""Sessions of the raters of raters.toml, each with a ledger of its answers."""
 
 from __future__ import annotations
 
@@ -42,14 +42,18 @@ from shoe.maps.planning import Plan
 from shoe.maps.prompts import Group, Prompts, Question, Subject, describe, key_maker
 
 LOCAL_GROUP = 1024
-"""Questions of a group for raters that answer no prompts."""
-_HINT = " (--ask-again unparsable,refused asks again what was kept)"
+"""Number of questions per group for raters without prompts."""
 _LATEST = 1 << 18
-"""Bytes of a ledger's end by which tokens are measured."""
+"""Number of bytes at the end of a ledger from which token counts are measured."""
 
 
 class _Column(NamedTuple):
-    """Questions about rows of a plan, for one repeat, with their (n, 2) keys."""
+    """Questions of one plan for one repeat of a rater.
+
+    Attributes:
+        rows: (n,) indices of the questions in the plan.
+        keys: (n, 2) answer keys of the questions, see :data:`shoe.llm.ledger.Keys`.
+    """
 
     plan: Plan
     rows: Indices
@@ -57,24 +61,29 @@ class _Column(NamedTuple):
 
 
 class RaterSession:
-    """One rater during a run.
+    """One rater during a run, with a ledger of its answers.
 
     Attributes:
-        columns: its columns in the map.
-        cluster: cluster whose workers ask, if the rater can be divided; None for this process alone.
-        ledger: ledger of its answers; two rounds of one rater never run at the same time.
+        columns: columns of the rater in the map, one per repeat.
+        cluster: cluster whose workers query the rater, if it is divisible; None if this process queries it.
+        ledger: stored answers of the rater.
     """
 
     def __init__(self, config: RaterConfig, start: int, prompts: Prompts, folder: Path, shard: Shard | None) -> None:
-        """Prepare a rater; a shard of the questions has a ledger of its own beside that of all.
+        """Create a session; no request is sent.
 
         Args:
-            start: its first column in the map.
-            shard: the part of the questions.
+            start: index of the rater's first column in the map.
+            shard: the part of the questions that this process sends, and stores in its own ledger; None for all.
+
+        Raises:
+            OptionError: if there is a shard, and only one process may query the rater.
         """
         if shard and not config.divisible:
-            found = f"rater {quote(config.name)}: found {config.kind}, which one process asks for all"
-            raise OptionError(f"--shard: {found}; expected raters that are asked one request at a time")
+            raise OptionError(
+                f"--shard: rater {quote(config.name)} is of kind {config.kind}, which only one process may query: "
+                "remove the rater or the option"
+            )
         self.config = config
         self.columns = slice(start, start + config.repeats)
         self.cluster: Cluster | None = None
@@ -86,29 +95,30 @@ class RaterSession:
         identity = identity_of(config)
         slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
         digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
-        name = f"{slug}-{digest}.jsonl"
-        self.ledger = Ledger(
-            folder / shard.folder / name if shard else folder / name,
-            identity,
-            partial(_parsed, backend),
-            base=folder / name if shard else None,
-        )
+        whole = folder / f"{slug}-{digest}.jsonl"
+        own, base = (folder / shard.folder / whole.name, whole) if shard else (whole, None)
+        self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Take over answers that other processes kept for its ledger; see :func:`shoe.llm.ledger_writer.merge`."""
+        """Add the answers that other processes stored to this ledger; return the number of added lines.
+
+        See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
+        """
         return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Void answers in some states, so that their questions are asked again; not twice if a run is doing so already.
+        """Discard stored answers in some states, so that their questions are sent again.
+
+        Nothing changes if the latest run has already discarded answers in the same states, and has not finished.
 
         Args:
-            states: "unparsable", "refused"; none of them to end an earlier repetition.
-            say: prints a line for the user.
+            states: "unparsable", "refused" or both; empty to discard no answers from now on.
+            say: callback that takes one line for the user if another process writes the ledger.
         """
         if not self.ledger.path.exists() or not self.config.prompted:
             return
         with writing(self.ledger.path, self.ledger.identity, lambda: False, say) as writer:
-            assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
+            assert writer is not None, "writing() waits without limit here"  # noqa: S101 - for the type checker
             self.ledger.refresh()
             if set(states) != set(self.ledger.asking_again):
                 event = {"event": ASK_AGAIN, "states": list(states)} if states else {"event": ASKED_AGAIN}
@@ -117,47 +127,47 @@ class RaterSession:
                 self.ledger.refresh()
 
     def prompt_digest(self, part: Subject) -> str:
-        """Return the digest of the prompt; empty if the rater reads none."""
-        return self._prompts.of(part).digest if self._prompts else ""
+        """Return the digest of the prompt for verbs, objects or interactions; empty if the rater reads no prompts."""
+        return self._prompts.prompt_for(part).digest if self._prompts else ""
 
     def tokens_used(self) -> tuple[float | None, float | None]:
-        """Measure, from its latest answers, input tokens per character of a prompt, and output tokens per pair."""
+        """Return input tokens per character of a prompt, and output tokens per pair, measured in the latest answers.
+
+        Both are None if the answers report no tokens.
+        """
         entries = answers(self.ledger.path, _LATEST)
-        told = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
-        if not told or self._prompts is None:
+        counted = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
+        if not counted or self._prompts is None:
             return None, None
-        pairs = [pair for entry, _ in told for pair in entry["pairs"]]
+        pairs = [pair for entry, _ in counted for pair in entry["pairs"]]
         senses = iter(describe([name for pair in pairs for name in pair]))
         characters = 0
-        for entry, _ in told:
+        for entry, _ in counted:
             group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
             characters += self._prompts.length(group, several=self.config.pairs_per_request > 1)
-        used = [sum(getattr(usage, of) for _, usage in told) for of in ("input", "output")]
-        return used[0] / characters, used[1] / len(pairs)
+        tokens_in, tokens_out = (sum(getattr(usage, side) for _, usage in counted) for side in ("input", "output"))
+        return tokens_in / characters, tokens_out / len(pairs)
 
     def rate(
-        self,
-        wanted: Sequence[tuple[Plan, Indices]],
-        budget: Budget,
-        tally: Tally,
-        say: Callable[[str], None],
+        self, wanted: Sequence[tuple[Plan, Indices]], budget: Budget, tally: Tally, say: Callable[[str], None]
     ) -> list[NDArray[np.int8]]:
-        """Ask the questions that have no answer yet, and return all answers.
+        """Send the questions without an answer to the rater, and return all its answers.
 
         Args:
-            wanted: plans, and the wanted rows of each.
-            tally: counts of the rater in the run.
-            say: prints a line for the user.
+            wanted: plans, each with the indices of n of its questions.
+            tally: counts of the rater, which are updated.
+            say: callback that takes one line for the user if another process writes the ledger.
 
         Returns:
-            Per plan (n, repeats) states of its rows.
+            Per plan, the (n, repeats) rating, 0 to 4, of each question in each repeat, or a negative
+            :class:`~shoe.llm.ledger.State`.
 
         Raises:
-            ShoeError: when no further question makes sense, or the ledger cannot be read or written.
+            ShoeError: if the rater cannot continue, or the ledger cannot be read or written.
         """
         columns = list(self._columns(wanted))
-        states, ours = self._known(columns), [self._ours(column.keys) for column in columns]
-        if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, ours, strict=True)):
+        states, owned = self._known(columns), [self._owned(column.keys) for column in columns]
+        if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, owned, strict=True)):
             tally.known += sum(map(len, states))
             return self._by_plan(states)
         tally.waiting = True
@@ -176,20 +186,20 @@ class RaterSession:
                 price=config.price,
                 sampling=config.sampling,
                 asks=config.prompted,
-                hint=_HINT,
+                hint=" (--ask-again unparsable,refused sends these questions again)",
             )
             for attempt, state_wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
                 (2, State.REFUSED_TOGETHER, 1),
             ):
-                masks = [(state == state_wanted) & own for state, own in zip(states, ours, strict=True)]
+                masks = [(state == state_wanted) & own for state, own in zip(states, owned, strict=True)]
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
                     groups = self._groups(columns, masks, size, attempt)
                     if self.cluster and config.divisible and (config.prompted or config.is_local):
-                        self._spread(self.cluster, groups, recorder)
+                        self._distribute(self.cluster, groups, recorder)
                     else:
                         self._backend.rate(groups, recorder)
                     writer.flush()
@@ -215,8 +225,8 @@ class RaterSession:
         repeats = self.config.repeats
         return [np.stack(states[start : start + repeats], axis=1) for start in range(0, len(states), repeats)]
 
-    def _spread(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
-        """Have the workers of a cluster ask, each within its share of the endpoint's limits."""
+    def _distribute(self, cluster: Cluster, groups: Iterator[Group], recorder: LedgerRecorder) -> None:
+        """Send requests from the workers of a cluster; the endpoint's limits are divided among the workers."""
         config, limits = self.config, self.config.limits
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
         each = limits.divided(workers)
@@ -224,22 +234,26 @@ class RaterSession:
         job = Job.from_recorder(recorder, config.name, make, each.concurrency, is_local=config.is_local)
         Spread(cluster, job, workers, recorder, self.ledger.path).run(groups)
 
-    def _ours(self, keys: Keys) -> Mask:
-        """Return (n,) which questions this process asks: those of whole requests, by the key of each one's first."""
+    def _owned(self, keys: Keys) -> Mask:
+        """Return the (n,) mask of questions of this shard; a request belongs to the shard of its first question."""
         if self._shard is None:
             return np.ones(len(keys), np.bool_)
         row = np.arange(len(keys))
         return self._shard.holds(keys[row - row % self._size, 0])
 
     def _groups(self, columns: Sequence[_Column], masks: Sequence[Mask], size: int, attempt: int) -> Iterator[Group]:
-        """Group the masked questions into requests, cut from all questions whatever is answered."""
+        """Yield requests with the questions in ``masks``, one (n,) mask per column.
+
+        Questions are grouped by index, ``size`` indices per request. So a question is always together with the same
+        others, whichever questions are already answered.
+        """
         for column, mask in zip(columns, masks, strict=True):
             plan = column.plan
             for _, group in groupby(np.flatnonzero(mask).tolist(), lambda row: row // size):
                 questions = []
                 for row in group:
-                    place = column.rows[row]
-                    first, second = (plan.texts[int(side[place])][0] for side in (plan.first, plan.second))
+                    index = column.rows[row]
+                    first, second = (plan.texts[int(side[index])][0] for side in (plan.first, plan.second))
                     key = column.keys[row].astype(">u8").tobytes()
                     questions.append(Question(key, plan.part, first, second, attempt))
                 yield Group(questions, self._prompts, several=self.config.pairs_per_request > 1)
@@ -250,23 +264,29 @@ def _parsed(backend: Backend, entry: Mapping[str, Any]) -> list[int]:
 
 
 def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
-    """Return a worker's version of a rater."""
+    """Return the function that sends requests to a rater, and the function that parses its answers; for workers."""
     backend = config.backend(prompts)
     return cast("Ask", backend.rate), partial(_parsed, backend)
 
 
 class Raters:
-    """All raters, in the order of raters.toml.
+    """Sessions of all raters, in the order of raters.toml.
 
     Attributes:
-        shard: the part of the questions that is asked; None for all.
+        shard: the part of the questions that this process sends; None for all questions.
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
-        """Prepare all raters; the folder of their ledgers is made when the first answer comes."""
-        self.file = file
-        self.prompts = prompts
-        self.shard = shard
+        """Create the sessions; no request is sent.
+
+        Args:
+            folder: folder of the ledgers; it is created when the first answer is stored.
+
+        Raises:
+            OptionError: if two raters have the same settings, or there is a shard and only one process may query a
+                rater.
+        """
+        self.file, self.prompts, self.shard = file, prompts, shard
         starts = accumulate((config.repeats for config in file.raters), initial=0)
         self.sessions = [
             RaterSession(config, start, prompts, folder, shard)
@@ -278,25 +298,25 @@ class Raters:
             other = seen.setdefault(canonical([session.ledger.identity, reading_of(session.config)]), name)
             if other != name:
                 raise OptionError(
-                    f"rater {quote(name)} is {quote(other)} under another name, and would have the same "
-                    "answers: use repeats to ask one rater again"
+                    f"raters {quote(name)} and {quote(other)} have the same settings and would give the same answers: "
+                    "set repeats to query a rater more than once"
                 )
 
     def spread_over(self, cluster: Cluster | None) -> None:
-        """Have the workers of a cluster ask, where raters can be divided; None: this process."""
+        """Set the cluster whose workers query the divisible raters; None if this process queries all raters."""
         for session in self.sessions:
             session.cluster = cluster
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Merge what other processes kept for these ledgers, and return the number of added lines."""
+        """Add the answers that other processes stored to the raters' ledgers; return the number of added lines."""
         return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Have questions without a rating asked again; see :meth:`RaterSession.ask_again`."""
+        """Discard stored answers without a rating, for all raters; see :meth:`RaterSession.ask_again`."""
         for session in self.sessions:
             session.ask_again(states, say)
 
     @property
     def columns(self) -> list[str]:
-        """Columns of a map that the raters fill."""
+        """Names of all raters' columns in a map."""
         return [column for session in self.sessions for column in session.config.columns]

@@ -1,4 +1,4 @@
-"""Where ratings of a new map come from: tables that people write, and other maps; side by side in one."""
+"""Create a map from tables of ratings, or merge several maps and tables into one map with the columns of all."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ _NAMES = ["class_synset", "synset"]
 _EXPORTED = ["part", *_NAMES, "value"]
 _NOT_OF_THE_ORIGIN = ("format", "version", "scale", "verbs", "objects", "learned", "interactions")
 _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
-"""What the map.json of a merged map says beside the origins, unless somebody adds to it."""
+"""Keys of a merged map's map.json besides the list of its sources, unless further keys are added by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatingSource:
-    """Some raters' ratings.
+    """Ratings of R raters from one table or map.
 
     Attributes:
-        name: the file or map, for messages.
-        pairs: what they rated, R columns.
-        lines: per part of speech, (m,) line of the file that each pair stands on.
-        origin: what a map made from them should say about where they are from.
-        whole: what they rated of whole interactions, R columns; None for nothing.
+        name: path of the table, or name of the map; used in messages.
+        raters: the R raters, in the order of the columns.
+        pairs: per part of speech, m pairs with their (m, R) ratings.
+        lines: per part of speech, (m,) line number of each pair in its file.
+        origin: record of this source for the map.json of a new map.
+        whole: ratings of whole interactions in R columns; None if the source has no such ratings.
     """
 
     name: str | Path
@@ -60,18 +61,19 @@ def import_tables(
     prose: Mapping[str, str],
     extends: str | None = None,
 ) -> SimilarityMap:
-    """Make a map from tables of ratings.
+    """Create a map from tables of ratings, and return it as loaded from its folder.
 
     Args:
-        folder: where to; must be new.
-        paths: tables, see :func:`read_source`; verbs and objects may stand in any of them.
-        models: who or what is behind raters, by name; "table FILE" for the others.
-        prose: what else map.json should say: provenance, licence.
-        extends: name of a shipped map that has the other ratings, which the new one refers to.
+        folder: folder of the map; it must not exist or must be empty.
+        paths: tables, see :func:`read_source`; each table may contain verb pairs and object pairs.
+        models: model of each rater, by the rater's name; "table FILE" for raters that are absent here.
+        prose: further fields of map.json, such as provenance and licence.
+        extends: name of a shipped map whose ratings belong to the new map as well; they are not copied.
 
     Raises:
-        InputError: naming the file, line and field of a table that is broken, or if the folder is not new.
-        OptionError: for a model of a rater that no table has, a map that is not shipped, or a rater that it has.
+        InputError: if a table is invalid (with its file, line and field), or the folder is not new.
+        OptionError: if ``models`` names a rater that no table has, ``extends`` is not a shipped map, or the shipped map
+            has a rater of the same name.
     """
     check_is_new(folder)
     if extends is not None and extends not in shipped_maps():
@@ -82,10 +84,10 @@ def import_tables(
     unknown = models.keys() - {rater.name for rater in raters}
     if unknown:
         known = ", ".join(quote(rater.name) for rater in raters)
-        raise OptionError(f"model of rater {quote(min(unknown))}: found no column of that name, only {known}")
+        raise OptionError(f"model of rater {quote(min(unknown))}: the tables have no such column, only {known}")
     for rater in base.raters if base else ():
         if rater.name in {own.name for own in raters}:
-            raise OptionError(f"rater {quote(rater.name)}: {extends} has one of that name; rename the column")
+            raise OptionError(f"rater {quote(rater.name)}: {extends} has a rater of this name too; rename the column")
     named = [replace(rater, model=models.get(rater.name, rater.model), note="") for rater in raters]
     origins = {"tables": [source.origin for source in sources]}
     write_map(folder, dataset=dataset, raters=named, pairs=pairs, prose={**prose, **origins}, extends=base)
@@ -93,16 +95,19 @@ def import_tables(
 
 
 def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
-    """Put the raters of several maps and tables side by side into one map.
+    """Merge maps and tables into one map with the columns of all their raters, and return the merged map.
 
-    The pairs are those of any of them; where a rater did not rate a pair of another's, its rating is missing. But for
-    the order of the columns, the result is the same in whatever order, and by whatever steps, sources are merged. The
-    ensemble is the one that all maps name, else the mean. The folder must be new; ``names`` are shipped names or
-    folders of maps, the first one at least, and files of tables.
+    It contains every pair that at least one source contains; a rating is missing if the rater did not rate the pair.
+    Neither the order of the sources nor merging them in several steps changes more than the order of the columns. The
+    ensemble is that of the maps if all maps have the same ensemble, else "mean".
+
+    Args:
+        folder: folder of the merged map; it must not exist or must be empty.
+        names: sources: first a map, then maps or tables. A map is a shipped name or a folder, a table is a file.
 
     Raises:
-        InputError: if one is broken, a rater's name occurs twice, or the maps are of different datasets.
-        OptionError: for a map that does not exist.
+        InputError: if a source is invalid, two sources have a rater of the same name, or the maps' datasets differ.
+        OptionError: if a map does not exist.
     """
     check_is_new(folder)
     first = SimilarityMap.load(names[0])
@@ -114,11 +119,11 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
             similarity = SimilarityMap.load(name)
             source = _source_of(similarity)
             if similarity.dataset != first.dataset:
-                expected = f"{quote(first.dataset)}, as of {first.name}"
+                expected = f"{quote(first.dataset)}, the dataset of {first.name}"
                 raise InputError(name, field="dataset", found=quote(similarity.dataset), expected=expected)
         for other in sources:
             for rater in sorted({rater.name for rater in source.raters} & {rater.name for rater in other.raters}):
-                expected = f"another name, as {other.name} has a rater of that name"
+                expected = f"another name, because {other.name} has a rater of this name too"
                 raise InputError(source.name, found=f"the rater {quote(rater)}", expected=expected)
         sources.append(source)
     raters, pairs = _side_by_side(sources)
@@ -137,23 +142,23 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
 
 
 def read_source(path: Path) -> RatingSource:
-    """Read a table of ratings: ``class_synset``, ``synset``, then one column a rater, between tabs or commas.
+    """Read a table of ratings: columns ``class_synset``, ``synset``, then one per rater, separated by tabs or commas.
 
-    What ``shoe map export`` writes can be read again: its columns ``part`` and ``value`` are left out.
+    Tables written by ``shoe map export`` can be read, too: their columns ``part`` and ``value`` are ignored.
 
     Raises:
-        InputError: naming the file, the line and the field that break the format.
+        InputError: if the table is invalid, with the file, line and field.
     """
     rows = delimited_rows(path)
     if rows[0][:4] == _EXPORTED:
         rows = [[*row[1:3], *row[4:]] for row in rows]
     names = rows[0][2:]
     if rows[0][:2] != _NAMES or not names:
-        expected = " ".join([*_NAMES, "RATER..."]) + ", between tabs or commas"
+        expected = " ".join([*_NAMES, "RATER..."]) + ", separated by tabs or commas"
         raise InputError(path, record="line 1", found=quote(" ".join(rows[0])), expected=expected)
     for index, name in enumerate(names):
         if not name.strip() or not name.isprintable() or name in names[:index]:
-            expected = "a rater's name, each once"
+            expected = "the name of a rater, different in each column"
             raise InputError(path, record="line 1", field=f"column {index + 3}", found=quote(name), expected=expected)
     pairs = parse_table("".join("\t".join(row) + "\n" for row in rows).encode(), path, names)
     check_same_part(path, pairs.class_sense, pairs.sense)
@@ -171,22 +176,27 @@ def read_source(path: Path) -> RatingSource:
 def check_same_part(
     path: Path, class_sense: NDArray[np.integer], sense: NDArray[np.integer], first_line: int = 2
 ) -> None:
-    """See that both senses on each line are verbs, or both are nouns.
+    """Check that the two senses on each line are both verbs or both nouns.
+
+    Args:
+        path: path of the table, for the message.
+        class_sense, sense: (n,) sense IDs in the two columns.
+        first_line: line number of the first row.
 
     Raises:
-        InputError: naming the first line where they are not.
+        InputError: with the first line that has a verb and a noun.
     """
     verb = class_sense >= lexicon().nouns
     for row in np.flatnonzero(verb != (sense >= lexicon().nouns))[:1].tolist():
         name, other = names_of([int(class_sense[row]), int(sense[row])])
-        expected = f"{'a verb' if verb[row] else 'a noun'}, as {name} is"
+        expected = f"{'a verb' if verb[row] else 'a noun'}, like {name}"
         raise InputError(path, record=f"line {row + first_line}", field="synset", found=quote(other), expected=expected)
 
 
 def _side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
-    """Join sources into one: all their R raters, in the order given, and all their pairs, by name, with R columns.
+    """Return the R distinct raters of all sources, and per part of speech all pairs with R columns, sorted by name.
 
-    A rater may stand in several sources, with other pairs in each; InputError if it rated a pair in two of them.
+    A rater may occur in several sources with different pairs. Raise InputError if two sources rate the same pair.
     """
     named: dict[str, Rater] = {}
     for rater in (rater for source in sources for rater in source.raters):
@@ -211,29 +221,28 @@ def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, in
                     record=f"line {source.lines[part][row]}",
                     field=rater.name,
                     found=f"{name} and {other} a second time",
-                    expected="each pair once a rater, in all tables together",
+                    expected="one rating per pair and rater, in all tables together",
                 )
             of_rater[rows] = np.maximum(of_rater[rows], new)
     return RatedPairs(class_sense, sense, ratings).by_name()
 
 
 def _wholes_side_by_side(sources: Sequence[RatingSource]) -> WholeRatings | None:
-    """Ratings of whole interactions by sources whose raters are different ones; None if no source has any."""
+    """Return the ratings of whole interactions, with the columns of all sources; None if no source has such ratings."""
     rows = sorted({row for source in sources if source.whole for row in source.whole.rows})
     index = {row: number for number, row in enumerate(rows)}
     ratings = np.full((len(rows), sum(len(source.raters) for source in sources)), MISSING, np.int8)
     first = 0
     for source in sources:
         if source.whole:
-            ratings[[index[row] for row in source.whole.rows], first : first + len(source.raters)] = (
-                source.whole.ratings
-            )
+            columns = slice(first, first + len(source.raters))
+            ratings[[index[row] for row in source.whole.rows], columns] = source.whole.ratings
         first += len(source.raters)
     return WholeRatings(rows, ratings) if any(source.whole for source in sources) else None
 
 
 def _source_of(similarity: SimilarityMap) -> RatingSource:
-    """Take a map with all that its map.json says but for the format of its tables, and its digest."""
+    """Return a map as a source; its origin is its map.json, without the format of the tables, plus its digest."""
     about = {name: value for name, value in similarity.about.items() if name not in _NOT_OF_THE_ORIGIN}
     return RatingSource(
         name=similarity.name,
@@ -241,12 +250,12 @@ def _source_of(similarity: SimilarityMap) -> RatingSource:
         pairs=similarity.tables,
         lines={part: np.arange(len(table)) + 2 for part, table in similarity.tables.items()},
         origin=about | {"digest": similarity.digest},
-        whole=similarity.wholes,
+        whole=similarity.whole_ratings,
     )
 
 
 def _origins(origin: dict[str, Any]) -> list[dict[str, Any]]:
-    """What a source says about where it is from; what was merged before is not wrapped once more."""
+    """Return the entries of a source for the list "merged" of a new map; a merged source contributes its own list."""
     merged = origin.get("merged")
     if not isinstance(merged, list) or not all(isinstance(entry, dict) for entry in merged):
         return [origin]

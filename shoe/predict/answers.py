@@ -1,7 +1,7 @@
-"""The file of raw answers of a vision-language model, so that no question is asked twice.
+"""File of raw answers of a vision-language model, so that no question is sent twice.
 
-The file is a ledger (:mod:`shoe.llm.ledger`) of one model with its decoding settings. It may hold several kinds of
-questions, and questions about other images. Answers may lack token probabilities.
+The file is a ledger (:mod:`shoe.llm.ledger`) for one model and its decoding settings. It may contain answers to several
+kinds of questions, and to questions about other images than those of the run. Token probabilities may be missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shoe.engines.ray_cluster import Cluster
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Keys, Ledger, Parse, State, answers, as_keys
 from shoe.llm.ledger_writer import merge, writing
-from shoe.llm.recorder import LedgerRecorder, Progress, Tally, watch
+from shoe.llm.recorder import LedgerRecorder, Progress, Tally, wait_with_progress
 from shoe.llm.request import Request
 from shoe.llm.workers import Ask as Asking
 from shoe.llm.workers import Job, Spread
@@ -41,7 +41,7 @@ _REJECTED = ("400", "403", "413", "422")
 
 
 class AnswerState(IntEnum):
-    """Content of an answer, as its state in the ledger."""
+    """State in the ledger of a question with an answer, by the content of the answer."""
 
     PROBABILITIES = 0
     """Text with token probabilities."""
@@ -51,21 +51,21 @@ class AnswerState(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class AnswerRecorder(LedgerRecorder):
-    """Recorder that ends the run at the first answer or error without the needed token probabilities."""
+    """Recorder that ends the run at the first answer without token probabilities if ``probabilities`` is True."""
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
     _rejected: str = field(default="", init=False)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Record one raw answer."""
+        """Record the raw answer to one question."""
         LedgerRecorder.answer(self, request, raw)
         answer = read_completion(raw)
         if self.probabilities and answer.tokens is None and answer.finish != REFUSED:
             self._end_without_probabilities("answers without logprobs")
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Record one attempt without an answer."""
+        """Record one failed request, with the kind of failure, such as "429", and a description."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
         if kind in _REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
@@ -77,24 +77,23 @@ class AnswerRecorder(LedgerRecorder):
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """Raise ShoeError if probabilities are missing, all questions are rejected, or no answer was usable."""
+        """Raise ShoeError if token probabilities were missing, all questions were rejected, or no answer was usable."""
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
-                f"{model}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
-                "(use confidence 'none', or an endpoint that gives logprobs)"
+                f"{model}: found {self._lacks}, expected token probabilities, which are needed for the confidence "
+                "(use confidence 'none', or an endpoint that returns logprobs)"
             )
         if self._rejected and not self.answered:
-            raise ShoeError(f"{model}: it takes none of the questions: {self._rejected}")
+            raise ShoeError(f"{model}: the endpoint rejected all questions: {self._rejected}")
         if self.stopping and not self.budget.stopping:
             raise ShoeError(
-                f"{model}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
-                f"{self.ledger.path}"
+                f"{model}: the last {self.wordless} answers were refusals or empty; see the end of {self.ledger.path}"
             )
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return the state of the question in a ledger line; see :data:`shoe.llm.ledger.Parse`."""
+    """Return a list with the state of the question in a ledger line; see :data:`shoe.llm.ledger.Parse`."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
@@ -102,7 +101,7 @@ def parsed(entry: Mapping[str, Any]) -> list[int]:
 
 
 def answer_of(entry: Mapping[str, Any]) -> Answer:
-    """Return the answer in a ledger line; raise ValueError if it has no message of a model."""
+    """Return the answer in a ledger line; raise ValueError if the line contains no message of a model."""
     (key,), raw = entry["keys"], entry["answer"]
     choices = raw.get("choices")
     message = choices[0].get("message") if choices else raw.get("error")
@@ -112,7 +111,7 @@ def answer_of(entry: Mapping[str, Any]) -> Answer:
 
 
 _WORKER_BATCHES = 2
-"""Batches in flight per local model: the next batch is prepared while one is answered."""
+"""Number of batches in flight per local model: the next batch is prepared while the model answers a batch."""
 
 
 def spread(
@@ -120,7 +119,9 @@ def spread(
 ) -> None:
     """Distribute questions among the workers of a cluster; see :class:`~shoe.llm.workers.Spread`.
 
-    Workers read images under the same paths as this process, and check their content: images are not sent to them.
+    Workers open the image files by the same paths as this process, and check that their content is the same.
+
+    ``count`` is the number of questions, and ``beside`` the path beside which workers write their answers.
     """
     is_local = not config.asks
     most = ceil(count / config.at_once) if is_local else config.at_once
@@ -135,9 +136,12 @@ def spread(
 
 
 def _client(config: BackendConfig, identity: Mapping[str, Any]) -> tuple[Asking, Parse]:
-    """Return a worker's client or model, and the parser of answers; raise ShoeError if the model's files differ."""
+    """Return the function with which a worker sends questions to the model, and the parser of answers.
+
+    Raises ShoeError if the model files on the worker differ from those in ``identity``.
+    """
     if {**config.identity(), "model": identity["model"]} != identity:
-        raise ShoeError(f"model {quote(config.model)}: found other files on a worker's machine, expected the same")
+        raise ShoeError(f"model {quote(config.model)}: the model files on a worker differ from those on this machine")
     return cast("Asking", config.open().ask), parsed
 
 
@@ -148,15 +152,15 @@ _BATCHES, _WORTH_MEASURING = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """Size of a run.
+class RunSize:
+    """Number of questions of a run, with upper bounds on tokens and cost.
 
     Attributes:
         total: number of distinct questions.
-        known: number of questions that are answered or refused already.
-        text_tokens: upper bound on the input tokens of the other questions, with 3,000 tokens per image.
-        answer_tokens: upper bound on the tokens of their answers.
-        cost: upper bound on the cost, in the currency of the price.
+        known: number of questions with an answer or a refusal.
+        text_tokens: upper bound on the input tokens of the questions without an answer, with 3,000 tokens per image.
+        answer_tokens: upper bound on the output tokens of the questions without an answer.
+        cost: upper bound on the cost of these tokens, in the currency of the price.
     """
 
     total: int
@@ -167,17 +171,20 @@ class Planned:
 
 
 class Answers:
-    """The answers of one model, in a file to which answers are appended.
+    """Answers of one model, stored in a file to which new answers are appended.
 
     Attributes:
-        cluster: cluster whose workers send the questions; None to send them from this process.
+        path: file of the answers.
+        cluster: cluster whose workers send the questions; None to send the questions from this process.
     """
 
     def __init__(self, path: Path, config: BackendConfig, base: Path | None = None, beside: Path | None = None) -> None:
-        """Create an object for a file, which need not exist and is read later.
+        """Create the object without reading the file.
 
         Args:
-            base: another file, whose answers count as if they were in this file.
+            path: file of the answers, which need not exist.
+            config: settings of the model.
+            base: second file of answers, which are used like those of the file ``path``.
             beside: path beside which :meth:`merge` finds the files of other processes; ``path`` by default.
         """
         self.path, self._config, self._beside = path, config, beside or path
@@ -190,17 +197,17 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Merge the answers of other processes into this file; see :func:`shoe.llm.ledger_writer.merge`."""
+        """Merge the answers of other processes into this file, as :func:`shoe.llm.ledger_writer.merge` does."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
-    def plan(self, questions: Questions) -> Planned:
-        """Return the size of a run, without sending a question."""
+    def plan(self, questions: Questions) -> RunSize:
+        """Return the number of questions of a run and the expected cost, without sending a question."""
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
         known = int(self._answered(keys).sum())
         usage = Usage(size // 4, (len(keys) - known) * self._config.most_tokens)
-        return Planned(len(keys), known, usage.input, usage.output, usage.cost(self._config.price))
+        return RunSize(len(keys), known, usage.input, usage.output, usage.cost(self._config.price))
 
     def ask(
         self,
@@ -211,18 +218,20 @@ class Answers:
         say: Callable[[str], None] = lambda line: None,
         probabilities: bool = True,
     ) -> Counter[str]:
-        """Ask all questions without an answer. The model is loaded only if there are such questions.
+        """Send all questions without an answer to the model, which is loaded only if there are such questions.
 
         Args:
             budget: budget of the run; its ``reason`` is set if the run ends early.
+            tally: counter of the answers, for the display of progress.
             say: callback that takes a line for the user.
             probabilities: whether the first answer without token probabilities ends the run.
 
         Returns:
-            Number of questions per state: "probabilities", "text", "refused", "unasked".
+            Number of questions by state: "probabilities" and "text" for answers with and without token probabilities,
+            "refused", and "unasked" for questions without an answer.
 
         Raises:
-            ShoeError: if no further question can succeed.
+            ShoeError: if all further questions would fail.
             InputError: if the file cannot be read or written, or has answers of another model.
         """
         budget, tally = budget or Budget(), tally or Tally(self._config.model)
@@ -255,13 +264,14 @@ class Answers:
     def measure(
         self, questions: Questions, left: int, batch: int, budget: Budget, display: Progress, *, probabilities: bool
     ) -> tuple[float, int] | None:
-        """Ask a few questions and time them, after a first batch that loads and warms up the model.
+        """Measure the time per question on two batches, after a first batch that loads and warms up the model.
 
-        ``left`` is the number of questions without an answer, and ``batch`` that of questions asked at once.
+        The answers are recorded. ``left`` is the number of questions without an answer, and ``batch`` the number of
+        questions per batch.
 
         Returns:
-            Seconds per question, and number of timed questions, whose answers are recorded. None if few questions are
-            left, or the budget ended the measurement.
+            Seconds per question, and number of timed questions; None if too few questions are left, or if the budget
+            was used up during the measurement.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:
@@ -277,7 +287,7 @@ class Answers:
     def ask_shown(
         self, questions: Questions, budget: Budget, display: Progress, *, probabilities: bool
     ) -> Counter[str]:
-        """Ask questions as :meth:`ask` does, and show the progress; Ctrl-C ends the run like a used-up budget."""
+        """Send questions as :meth:`ask` does, and show the progress. Ctrl-C ends the run like a used-up budget."""
         tally, done, counts, errors = Tally("answers"), Event(), Counter[str](), list[BaseException]()
         more: dict[str, Any] = {"tally": tally, "say": display.say, "probabilities": probabilities}
 
@@ -290,13 +300,13 @@ class Answers:
                 done.set()
 
         Thread(target=work, name="shoe-ask", daemon=True).start()
-        watch(done, [tally], budget, display)
+        wait_with_progress(done, [tally], budget, display)
         if errors:
             raise errors[0]
         return counts
 
     def read(self) -> Iterator[Answer]:
-        """Yield the first answer to each question in the file; refusals, too."""
+        """Yield the answer to each question in the file, including refusals; of several answers, the first one."""
         self._ledger.refresh()
         seen: set[str] = set()
         for entry in answers(self.path):
@@ -305,12 +315,12 @@ class Answers:
                 seen.add(key)
                 yield answer_of(entry)
 
-    def of(self, questions: Iterable[Question]) -> Iterator[Answer]:
-        """Yield the answers to questions, in the order of the questions; unanswered questions are left out."""
+    def answers_to(self, questions: Iterable[Question]) -> Iterator[Answer]:
+        """Yield the recorded answers to the given questions, in order; questions without an answer are skipped."""
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
             answer = by_key.get(Ask(question, self._identity).key.hex())
-            if answer is not None:  # recorded perhaps for another file name, or for detections with other scores
+            if answer is not None:  # the recorded file name or detection scores may differ from those of the question
                 about = {name: question.about.get(name) for name in ("image", "pair")}
                 yield msgspec.structs.replace(answer, **about)
 
@@ -321,7 +331,7 @@ class Answers:
         return self._ledger.states(keys) != State.UNRATED
 
     def unanswered(self, questions: Questions) -> Iterator[Ask]:
-        """Yield the distinct questions without an answer in the part of the file read so far."""
+        """Yield the distinct questions without an answer in the part of the file that has been read so far."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)

@@ -1,11 +1,16 @@
-"""Confidence of a model in its answer, from the stored token probabilities, by the name of a policy.
+"""Confidence of a model in its answer, computed from the stored token probabilities.
 
-Policies for a phrase are ``first``, the probability of the first token; ``product`` of all tokens; ``mean``, their
-geometric mean; and ``minimum``. ``yes`` is P(yes) / (P(yes) + P(no)) at the beginning of an answer. ``letter`` is
-P(letter) divided by the sum over all letters, averaged over the orders of options. ``none`` gives no confidence.
+A policy is the name of a formula for the confidence. Policies by kind of question:
 
-The probability of a word is the sum over all stored tokens that spell it ("yes", " Yes"). If no stored token spells it,
-the probability of the least likely stored token is used, an upper bound: endpoints return only the likeliest tokens.
+- phrase: ``first``, probability of the first token; ``product``, ``mean`` (geometric) or ``minimum`` of the
+  probabilities of all tokens;
+- yes-no: ``yes``, P(yes) / (P(yes) + P(no)) at the beginning of the answer;
+- letters: ``letter``, P(letter) divided by the sum over all letters, averaged over several orders of the options;
+- all: ``none``, no confidence.
+
+The probability of a word is the sum over all stored tokens that spell the word ("yes", " Yes"). Endpoints return only
+the likeliest tokens. If no stored token spells the word, the probability of the least likely stored token is used,
+which is an upper bound.
 """
 
 from __future__ import annotations
@@ -21,11 +26,11 @@ from shoe.predict.records import Alternative, Answer, Token
 
 REFUSED = "refused"
 LEAST = -9999.0
-"""Value that stands for the logarithm of 0, as in the responses of endpoints."""
+"""Log probability that stands for a probability of 0, as in the responses of endpoints."""
 
 
 class GeneratedText(NamedTuple):
-    """Text of an answer, its tokens if known, and the reason why it ended: "stop", "length", "refused", ..."""
+    """Text of an answer, its tokens (None if unknown), and the reason why the text ended ("stop", "length", ...)."""
 
     text: str
     tokens: tuple[Token, ...] | None
@@ -33,7 +38,7 @@ class GeneratedText(NamedTuple):
 
 
 def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
-    """Return an answer as a chat completion in OpenAI's form, whose tokens have an additional ``id``."""
+    """Return an answer as a chat completion in the format of OpenAI. Tokens have an additional ``id``."""
     tokens = answer.tokens or ()
     content = [{**_token_json(token), "top_logprobs": [_token_json(other) for other in token.top]} for token in tokens]
     choice = {
@@ -47,7 +52,7 @@ def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
 
 
 def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
-    """Return the first choice of a chat completion; missing parts become an empty text and no tokens."""
+    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens."""
     choices, error = raw.get("choices"), raw.get("error")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
@@ -64,7 +69,7 @@ def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
 
 
 def text_tokens(answer: GeneratedText) -> tuple[Token, ...]:
-    """Return the tokens of the text, without an end token, whose probability only some endpoints return."""
+    """Return the tokens of an answer without the end token, because only some endpoints return the end token."""
     tokens, text = answer.tokens or (), answer.text.strip()
     complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
     return tokens[:-1] if answer.finish == "stop" and complete != text and shorter == text else tokens
@@ -94,7 +99,7 @@ def _alternative(item: Any) -> Alternative | None:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message, which may consist of several parts."""
+    """Return the text of a message, whose content may be a string or a list of parts."""
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "".join(text for text in texts if isinstance(text, str))
@@ -111,24 +116,24 @@ PHRASES: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": lambda logprobs: sum(logprobs) / len(logprobs),
     "minimum": min,
 }
-"""Policies for phrases: the logarithm of the confidence from the logarithms of the token probabilities."""
+"""Policies for phrases: function from the log probabilities of the tokens to the logarithm of the confidence."""
 POLICIES: Mapping[str, tuple[str, ...]] = {
     "phrase": ("mean", "first", "product", "minimum", NONE),
     "yes-no": ("yes", NONE),
     "letters": ("letter", NONE),
     "image": (NONE,),
 }
-"""Policies by kind of question, the default first."""
+"""Names of the policies by kind of question, the default first."""
 
 
 def check_policy(name: str, way: str) -> None:
-    """Raise OptionError unless a policy exists for a kind of question."""
+    """Raise OptionError if ``name`` is not a policy for the kind of question ``way``."""
     if name not in POLICIES[way]:
         raise unknown_name(f"confidence for {way}", name, POLICIES[way])
 
 
 def phrase_confidence(answer: Answer, policy: str) -> float | None:
-    """Return the confidence in a phrase, 0 to 1; None if there are no probabilities, or no text.
+    """Return the confidence in a phrase by a policy, 0 to 1; None without token probabilities or text.
 
     >>> from math import log
     >>> tokens = (Token("rid", log(0.5)), Token("ing", log(0.98)))
@@ -141,15 +146,15 @@ def phrase_confidence(answer: Answer, policy: str) -> float | None:
 
 
 def yes_confidence(answer: Answer) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) at the beginning of an answer; None if no stored token spells either."""
+    """Return P(yes) / (P(yes) + P(no)) at the beginning of an answer; None if no stored token spells "yes" or "no"."""
     shares = word_shares(answer, YES_NO)
     return None if shares is None else shares[0]
 
 
 def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
-    """Return the mean relative probability per option, over answers with different orders of options.
+    """Return the relative probability of each option, by option, averaged over answers with different option orders.
 
-    Answers that do not begin with a letter are left out; None if there are no others.
+    Answers without a stored token for the letter of an option are left out. Returns None if no answer is left.
     """
     found: list[dict[str, float]] = []
     for answer in answers:
@@ -160,7 +165,7 @@ def letter_confidences(answers: Iterable[Answer]) -> dict[str, float] | None:
 
 
 def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
-    """Return relative probabilities of words, with sum 1, where an answer begins; None if no token spells any."""
+    """Return the relative probability (sum 1) of each word at the start of an answer; None if no token matches."""
     token = beginning(answer)
     if token is None:
         return None
@@ -175,23 +180,26 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
 
 
 def beginning(answer: Answer) -> Token | None:
-    """Return the first token of an answer that is not only blanks, quotes and brackets; else its first token."""
+    """Return the first token with more than blanks, quotes and brackets, else the first token; None without tokens."""
     tokens = answer.tokens or (None,)
     return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 
 
 def spells(text: str, word: str) -> bool:
-    """Return whether a token spells a word, apart from blanks and punctuation; only single letters must match case."""
+    """Return whether the text of a token spells a word, without surrounding blanks and punctuation.
+
+    Upper and lower case are different only for words of one letter.
+    """
     bare = text.strip(_AROUND)
     return bare == word or (len(word) > 1 and bare.lower() == word.lower())
 
 
 def check_probabilities(answers: Iterable[Answer], policy: str, where: str) -> None:
-    """Raise OptionError if a policy needs probabilities, and some of the answers have none."""
+    """Raise OptionError, naming the file ``where``, if a policy needs token probabilities that an answer lacks."""
     all_answers = list(answers)
     without = sum(answer.tokens is None for answer in all_answers)
     if policy != NONE and without:
         raise OptionError(
-            f"{where}: {without:,} of {len(all_answers):,} answers hold no probabilities of tokens, which confidence "
-            f"{policy!r} reads: ask an endpoint that gives logprobs, or use confidence 'none'"
+            f"{where}: {without:,} of {len(all_answers):,} answers have no token probabilities, which confidence "
+            f"{policy!r} needs: use an endpoint that returns logprobs, or confidence 'none'"
         )

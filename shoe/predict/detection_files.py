@@ -1,4 +1,4 @@
-"""Files of detections: COCO results, YOLO label files, and shoe's JSON Lines, recognised by their content."""
+"""Reader of files of detections: COCO results, YOLO label files and shoe's JSON Lines, recognised by their content."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import InputError, many, meant, quote
+from shoe.core.errors import InputError, did_you_mean, pluralize, quote
 from shoe.core.interactions import image_index
 from shoe.core.io.files import read_bytes
-from shoe.core.io.json import Box, Whole, read_typed, shown
+from shoe.core.io.json import Box, Whole, describe_value, read_typed
 from shoe.lexicon.resolve import match_labels
 from shoe.predict.images import Picture
 from shoe.predict.records import Detected, Detection, Score, read_lines
@@ -34,14 +34,14 @@ _ITEM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of the category and image IDs in files of detections.
+    """Names that belong to the category IDs and image IDs in files of detections.
 
     Attributes:
         categories: class name by category ID.
         indices: class names by index from 0.
+        whose: origin of the category IDs, such as the name of a file, for messages.
         images: file name by image ID.
-        renamed: object name by label of the detector.
-        whose: source of the IDs, for messages.
+        renamed: name of a benchmark object by label of the detector.
     """
 
     categories: Mapping[int, str]
@@ -71,16 +71,17 @@ class _Coco(Struct):
 
 
 def usual_names(benchmark: Benchmark) -> Names:
-    """Return the names of the IDs in the benchmark's own files (HICO-DET, V-COCO: COCO's IDs 1 to 90, with gaps)."""
+    """Return the names of the object IDs of a benchmark (HICO-DET, V-COCO: category IDs of COCO, 1 to 90 with gaps)."""
     return Names(benchmark.object_ids, tuple(benchmark.object_ids.values()), benchmark.object_numbers)
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read the names of a detector's labels and IDs.
+    """Read the names of the labels and IDs of a detector from a file in one of these formats.
 
-    The file is one of these: JSON in COCO's form, of which ``categories`` and ``images`` are read; ``data.yaml`` of a
-    YOLO dataset, of which ``names`` is read; text with one class name per line, for indices from 0; or text with a
-    label, a tab and an object name per line.
+    - JSON in the format of COCO: ``categories`` and ``images`` are read.
+    - ``data.yaml`` of a YOLO dataset: ``names`` is read.
+    - Text with one class name per line, in the order of the indices from 0.
+    - Text with a label, a tab and the name of a benchmark object per line.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -103,17 +104,19 @@ def read_names(path: str | Path, benchmark: Benchmark) -> Names:
         usual = usual_names(benchmark)
         return Names(usual.categories, usual.indices, usual.whose, renamed=_renamed(path, lines, benchmark))
     if not lines:
-        raise InputError(path, found="no name", expected="names of classes")
+        raise InputError(path, found="no class name", expected="names of classes")
     return Names(dict(enumerate(lines)), lines, path.name)
 
 
 def images_of(images: Sequence[NamedFile]) -> dict[int | str, str]:
-    """Return the file names of the images in a COCO file, by image ID."""
+    """Return the file name of each image in a COCO file, by image ID."""
     return {image.id if isinstance(image.id, str) else int(image.id): image.file_name for image in images}
 
 
 def objects_of(labels: Sequence[str], names: Names, benchmark: Benchmark) -> list[str | None]:
-    """Return the object of each label, ignoring case, spelling of blanks and plurals; None if it is no object.
+    """Return the benchmark object for each label of a detector, or None for a label that is no benchmark object.
+
+    Upper and lower case, separators and plurals are ignored.
 
     >>> from shoe.benchmarks import benchmark
     >>> hico = benchmark("hico-det")
@@ -131,23 +134,23 @@ def _renamed(path: Path, lines: Sequence[str], benchmark: Benchmark) -> dict[str
         label, _, name = (cell.strip() for cell in line.partition("\t"))
         index = match_labels([name], benchmark.objects, "object")[0]
         if index < 0:
-            expected, hint = f"an object of {benchmark.name}", meant(name, benchmark.objects)
+            expected, hint = f"an object of {benchmark.name}", did_you_mean(name, benchmark.objects)
             raise InputError(path, record=f"line {number}", found=quote(name), expected=expected, hint=hint)
         renamed[label] = benchmark.objects[index]
     return renamed
 
 
 DETECTIONS = "shoe detections"
-"""Format name in the first line of shoe's own file."""
+"""Format name in the first line of shoe's files of detections."""
 _OUTSIDE = 2.0
-"""Pixels by which rounded boxes may extend beyond the image."""
+"""Number of pixels by which boxes may extend beyond the image, because of rounding."""
 _NUMBER = re.compile(r"(\d+)\D*$")
 _MOST_NAMED = 5
-_FORMS = "COCO's results, a folder of YOLO's text files, or lines of shoe detections"
+_FORMS = "COCO results, a folder of YOLO label files, or JSON Lines of shoe detections"
 
 
 class FileBox(NamedTuple):
-    """A detection in a file: image name in the file, position in the file, and box edges in pixels."""
+    """Detection in a file: image name, position in the file (for messages), box edges in pixels, label and score."""
 
     image: str
     place: str
@@ -158,12 +161,12 @@ class FileBox(NamedTuple):
 
 @dataclass(slots=True)
 class Detections:
-    """Detections of images.
+    """Detections in the images of a run.
 
     Attributes:
-        pictures: detections by file name of the image; images without detections have an entry, too.
-        unknown: number of boxes, which are left out, by label that is no object of the benchmark.
-        other_images: number of boxes in other images.
+        pictures: detections by file name of the image, including images without detections.
+        unknown: number of excluded boxes by label, for labels that are no object of the benchmark.
+        other_images: number of excluded boxes in images that are not part of the run.
         by: settings of the detector, as JSON.
     """
 
@@ -187,7 +190,11 @@ class _Dataset(Struct):
 
 
 def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names, benchmark: Benchmark) -> Detections:
-    """Read the detections of images from a file, or from a folder of YOLO label files.
+    """Read the detections in images from a file, or from a folder of YOLO label files.
+
+    Args:
+        pictures: images of the run.
+        names: names of the category and image IDs.
 
     Raises:
         InputError: if the format is unknown; if a class or image ID is unknown; if a box is outside its image; if no
@@ -199,12 +206,12 @@ def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names,
     images = list(dict.fromkeys([*(box.image for box in boxes), *seen_images]))
     index = dict(zip(images, image_index(images, [picture.name for picture in pictures]).tolist(), strict=True))
     if images and max(index.values()) < 0:
-        expected = f"some of the pictures, as {quote(pictures[0].name)}"
-        raise InputError(path, found=f"images as {quote(images[0])}", expected=expected)
+        expected = f"detections in the given images, such as {quote(pictures[0].name)}"
+        raise InputError(path, found=f"only other images, such as {quote(images[0])}", expected=expected)
     labels = list(dict.fromkeys(box.label for box in boxes))
     object_of = dict(zip(labels, objects_of(labels, names, benchmark), strict=True))
     if labels and not any(object_of.values()) and "detector" not in by:  # shoe's own detectors were checked already
-        wrong, hint = f"no object, but {', '.join(map(quote, labels[:5]))}", meant(labels[0], benchmark.objects)
+        wrong, hint = f"only {', '.join(map(quote, labels[:5]))}", did_you_mean(labels[0], benchmark.objects)
         raise InputError(path, field="labels", found=wrong, expected=f"objects of {benchmark.name}", hint=hint)
     result = Detections({}, by=by)
     of_image: list[list[Detection]] = [[] for _ in pictures]
@@ -223,7 +230,7 @@ def read_detections(path: str | Path, pictures: Sequence[Picture], names: Names,
 def _boxes(
     path: Path, pictures: Sequence[Picture], names: Names
 ) -> tuple[Iterable[FileBox], Mapping[str, Any], Iterable[str]]:
-    """Return the boxes of a file, the settings of the detector, and all images that the detector has seen if known."""
+    """Return the boxes in a file, the settings of the detector, and the names of the images that the file lists."""
     if path.is_dir():
         return _yolo(path, pictures, names), {"file": path.name, "format": "yolo"}, ()
     data = read_bytes(path)
@@ -237,7 +244,7 @@ def _boxes(
         names = replace(names, categories=ids, images=images_of(dataset.images), whose=path.name)
         return _coco(path, dataset.annotations, names, pictures), coco, ()
     if start != b"{":
-        raise InputError(path, found=shown(data[:16].decode("utf-8", "replace")), expected=_FORMS)
+        raise InputError(path, found=describe_value(data[:16].decode("utf-8", "replace")), expected=_FORMS)
     by, records = read_lines(path, Detected, DETECTIONS)
     known = {picture.name: picture for picture in pictures}
     for record in records:
@@ -250,27 +257,27 @@ def _boxes(
     return boxes, by or {"file": path.name, "format": "jsonl"}, {record.image for record in records}
 
 
-def boxes_of(
+def read_detections_with_notes(
     pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
 ) -> Detections:
-    """Read detections as :func:`read_detections` does, and notify the user of boxes and images that are not used."""
+    """Read detections as :func:`read_detections` does, and report excluded boxes and images without boxes (``say``)."""
     boxes = read_detections(path, pictures, names, benchmark)
     if boxes.unknown:
         named = ", ".join(f"{label} ({count:,})" for label, count in boxes.unknown.most_common(_MOST_NAMED))
         more = ", ..." if len(boxes.unknown) > _MOST_NAMED else ""
         left_out = f"{boxes.unknown.total():,} boxes left out"
-        say(f"{path}: {left_out}, whose labels are no objects of {benchmark.name}: {named}{more}")
+        say(f"{path}: {left_out} because their labels are not objects of {benchmark.name}: {named}{more}")
     if without := sum(not record.detections for record in boxes.pictures.values()):
-        say(f"{path}: no box in {without:,} of {many(len(pictures), 'picture')}")
+        say(f"{path}: no box in {without:,} of {pluralize(len(pictures), 'image')}")
     if boxes.other_images:
-        say(f"{path}: {boxes.other_images:,} boxes are of other pictures")
+        say(f"{path}: {boxes.other_images:,} boxes left out because they are in other images")
     if not any(box.label == PERSON for record in boxes.pictures.values() for box in record.detections):
-        say(f"{path}: no box is a person's, so that there is no pair")
+        say(f"{path}: no box has the label {PERSON}, so there are no pairs")
     return boxes
 
 
 def _is_dataset(data: bytes) -> bool:
-    """Return whether a file is one JSON object with annotations, and not JSON Lines."""
+    """Return whether the content of a file is one JSON object with the key "annotations" (not JSON Lines)."""
     try:
         return "annotations" in msgspec.json.decode(data, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError:
@@ -278,18 +285,24 @@ def _is_dataset(data: bytes) -> bool:
 
 
 def check_same(path: Path, record: Detected, picture: Picture | None) -> None:
-    """Raise InputError if a record has another digest or size than the image of its name; "" and 0 are unknown."""
+    """Raise InputError if the digest or size in a record differs from that of the image file with the same name.
+
+    The digest "" and the size 0 mean unknown, and are not compared. ``picture`` is None without such an image file.
+    """
     if picture is not None:
         size = f"{record.width} x {record.height}" if record.width or record.height else ""
         now = f"{picture.width} x {picture.height}"
         for field_, found, expected in (("digest", record.digest, picture.digest), ("width, height", size, now)):
             if found not in ("", expected):
-                image, expected = f"image {quote(record.image)}", f"{expected}, as the picture has"
+                image, expected = f"image {quote(record.image)}", f"{expected}, as in the image file"
                 raise InputError(path, record=image, field=field_, found=found, expected=expected)
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[FileBox]:
-    """Yield COCO results; an image ID is looked up in the file, else it is the number at the end of an image's name."""
+    """Yield the boxes of COCO results, with image IDs replaced by image names.
+
+    The names come from ``names.images``. Without them, an image ID is the number at the end of the name of an image.
+    """
     of_number: dict[int, str | None] = {}
     for picture in pictures:
         if match := _NUMBER.search(picture.path.stem):
@@ -298,16 +311,16 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
     for index, result in enumerate(results):
         place, category, image = f"result {index}", int(result.category_id), result.image_id
         if category not in names.categories:
-            expected = f"a category id of {names.whose}"
-            hint = "indices from 0 need a file of names" if category == 0 else None
+            expected = f"a category ID of {names.whose}"
+            hint = "if IDs are indices from 0, add --labels FILE with the class names" if category == 0 else None
             raise InputError(path, record=place, field="category_id", found=str(category), expected=expected, hint=hint)
         if isinstance(image, str):
             name: str | None = names.images.get(image, image)
         else:
             name = names.images.get(int(image), "") if names.images else of_number.get(int(image), "")
         if name is None:
-            expected, found = "one picture whose name ends with it", f"{int(image)}, of two"
-            hint = "a file of names with COCO's images tells them apart"
+            found = f"{int(image)}, the number at the end of several image names"
+            expected, hint = "a number of only one image", "add --labels FILE with the `images` of a COCO file"
             raise InputError(path, record=place, field="image_id", found=found, expected=expected, hint=hint)
         x, y, width, height = result.bbox
         yield FileBox(name, place, (x, y, x + width, y + height), names.categories[category], result.score)
@@ -317,9 +330,9 @@ def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[F
     by_stem = {picture.path.stem: picture for picture in pictures}
     files = sorted(folder.glob("*.txt"))
     if not files:
-        raise InputError(folder, found="a folder without .txt files", expected="a file of YOLO's for each picture")
+        raise InputError(folder, found="a folder without .txt files", expected="one YOLO label file per image")
     for path in files:
-        if picture := by_stem.get(path.stem):  # other files are classes.txt, and those of other images
+        if picture := by_stem.get(path.stem):  # other files are classes.txt, or label files of other images
             for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").splitlines(), 1):
                 if line.strip():
                     yield _yolo_line(path, f"line {number}", line.split(), picture, names)
@@ -332,7 +345,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
     except ValueError:
         is_box = False
     if not is_box:
-        expected = "a class, four numbers from 0 to 1, and a score"
+        expected = "a class index, four numbers from 0 to 1, and an optional score"
         raise InputError(path, record=place, found=quote(" ".join(fields)), expected=expected)
     if not 0 <= label < len(names.indices):
         expected = f"0 to {len(names.indices) - 1}, classes of {names.whose}"
@@ -344,7 +357,7 @@ def _yolo_line(path: Path, place: str, fields: Sequence[str], picture: Picture, 
 
 
 def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
-    """Return the record of an image's detections."""
+    """Return the record of an image with its detections."""
     name, digest, width, height = picture.name, picture.digest, picture.width, picture.height
     return Detected(image=name, digest=digest, width=width, height=height, detections=tuple(detections))
 
@@ -352,12 +365,12 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
 def inside(
     path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
 ) -> tuple[float, float, float, float]:
-    """Return a box clipped to its image; raise InputError if it extends more than 2 pixels beyond the image."""
+    """Return a box clipped to its image; raise InputError if the box extends more than 2 pixels beyond the image."""
     x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     if not (-_OUTSIDE <= x1 < x2 <= width + _OUTSIDE and -_OUTSIDE <= y1 < y2 <= height + _OUTSIDE):
         found = ", ".join(f"{value:g}" for value in box)
-        expected = f"x1 < x2, y1 < y2 inside of {picture.name}, {width} x {height} pixels as it is looked at"
-        hint = "boxes are those of the picture turned as its EXIF data say"
+        expected = f"x1 < x2 and y1 < y2 inside {picture.name}, which has {width} x {height} pixels"
+        hint = "boxes refer to the image after the rotation in its EXIF data"
         raise InputError(path, record=place, field="box", found=found, expected=expected, hint=hint)
     return max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))

@@ -1,7 +1,8 @@
-"""Boxes from any detector of transformers, with fixed classes or zero-shot.
+"""Detection of objects with any detector of transformers, with fixed classes or zero-shot.
 
-The images of a batch have the same size, so that no image is padded: except for rounding, the boxes of an image do not
-depend on the other images in its batch. Labels of the detector become objects only when the file is read.
+All images of a batch have the same size, so that no image is padded. Therefore, except for rounding, the boxes of an
+image do not depend on the other images in the batch. The file of detections contains the labels of the detector, which
+are translated to objects of the benchmark when the file is read.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     Attributes:
         model: name on the hub, or a folder.
         revision: revision on the hub.
-        threshold: boxes with a lower score are left out; low by default, because pair rules have their own threshold.
-        words: words that a zero-shot detector looks for; not used by a detector with fixed classes.
-        device: device that runs the model; auto is a GPU if there is one.
+        threshold: minimum score of a box; low by default, because pair rules have their own threshold.
+        words: words for which a zero-shot detector searches; not used by a detector with fixed classes.
+        device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
         dtype: precision of weights and computations.
         batch_size: number of images per batch.
     """
@@ -54,16 +55,17 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Detector(LocalModel):
-    """Object detector, whose weights are loaded at the first image.
+    """Object detector. Its weights are loaded when the first image is processed.
 
     Attributes:
-        labels: classes of the detector, or the words that it looks for.
-        is_zero_shot: whether the detector looks for words.
-        by: all settings that the boxes depend on, as JSON.
+        config: settings of the detector.
+        labels: classes of the detector, or the words for which a zero-shot detector searches.
+        is_zero_shot: whether the detector is a zero-shot detector.
+        by: all settings on which the boxes depend, as JSON.
     """
 
     def __init__(self, config: DetectorConfig) -> None:
-        """Read the configuration and the classes of a detector."""
+        """Read the configuration and the classes of a detector; raise OptionError if the model is no detector."""
         super().__init__(config, f"detector {quote(config.model)}", "predict", needed_by="a detector")
         self.config = config
         about = self.load("AutoConfig")
@@ -71,8 +73,7 @@ class Detector(LocalModel):
             models = import_module("transformers.models.auto.modeling_auto")
         self.is_zero_shot = about.model_type in models.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
         if not self.is_zero_shot and about.model_type not in models.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
-            found = f"a model of the kind {about.model_type}"
-            raise OptionError(f"{self.name}: found {found}, expected one that finds objects")
+            raise OptionError(f"{self.name}: a model of type {about.model_type} is not an object detection model")
         self.labels = tuple(dict.fromkeys(config.words if self.is_zero_shot else about.id2label.values()))
         folder = Path(config.model)
         commit = {"revision": getattr(about, "_commit_hash", None) or config.revision}
@@ -97,14 +98,14 @@ class Detector(LocalModel):
     def check_labels(self, names: Names, benchmark: Benchmark) -> None:
         """Raise InputError if no class of the detector is an object of the benchmark."""
         if not any(objects_of(self.labels, names, benchmark)):
-            found = f"no object, but {', '.join(self.labels[:_MOST_NAMED])}"
-            hint, expected = "--labels FILE says which objects they are", f"objects of {benchmark.name}"
+            found = f"only other labels, such as {', '.join(self.labels[:_MOST_NAMED])}"
+            hint, expected = "add --labels FILE with an object for each label", f"objects of {benchmark.name}"
             raise InputError(self.config.model, field="labels", found=found, expected=expected, hint=hint)
 
     def detect(self, images: Sequence[Image]) -> list[list[Detection]]:
-        """Return the boxes in RGB images of equal size, with the labels of the detector.
+        """Return the detections in RGB images of equal size, one list per image, with the labels of the detector.
 
-        Boxes are clipped to the image and sorted by score; empty boxes are left out.
+        Boxes are clipped to the image and sorted by descending score. Empty boxes are left out.
         """
         torch = self.torch
         words = {"text": [list(self.config.words)] * len(images)} if self.is_zero_shot else {}
@@ -148,17 +149,20 @@ def detect_all(
     progress: Callable[[int], object] = lambda _: None,
     known: Iterable[Detected] = (),
 ) -> None:
-    """Write the detections of images to a file, or complete an unfinished file.
+    """Detect objects in images, and write the detections to a new or unfinished file.
 
-    In the finished file the images are sorted by size, as they are processed, and other images follow by name.
+    The finished file contains first the given images, the largest images first, and then all other images that were
+    already in the file, sorted by name.
 
     Args:
-        pictures: all images that the file is to contain.
+        pictures: images in which objects are detected, unless their detections are in the file or in ``known``.
+        path: file of detections.
         progress: callback that takes the number of finished images.
         known: detections of the same detector from other files, which are copied.
 
     Raises:
-        InputError: if the file is from another detector or has other images, or if an image cannot be read.
+        InputError: if the file is from another detector, if an image differs from the image in the file, or if an image
+            cannot be read.
     """
     with growing(path, DETECTIONS, detector.by) as add:
         by_name = {picture.name: picture for picture in pictures}

@@ -1,6 +1,6 @@
-"""Image files: they are listed, checked before a run, and opened as 8-bit RGB after the EXIF rotation.
+"""Image files: listing, checks before a run, and loading as 8-bit RGB after the EXIF rotation.
 
-All boxes refer to the rotated image, because viewers and the training sets of detectors apply the EXIF rotation, too.
+All boxes refer to the rotated image, because image viewers and the training of detectors also apply the EXIF rotation.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoe.core.errors import InputError, MissingExtraError, quote
-from shoe.core.io.files import unreadable
+from shoe.core.io.files import unreadable_error
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,22 +27,23 @@ if TYPE_CHECKING:
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 """File name extensions of images in a folder."""
 MOST_PIXELS = 100_000_000
-"""Largest number of pixels of an image, which then needs 300 MB of memory."""
+"""Maximum number of pixels of an image. An image with this number of pixels needs 300 MB of memory."""
 _DIGEST_BYTES = 16
 _ORIENTATION = 0x0112
 _SIDEWAYS = (5, 6, 7, 8)
 _DEEPEST = 65535
 _BROKEN = (OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, EOFError, struct.error, OverflowError)
-"""Exceptions of Pillow for damaged files."""
+"""Exceptions that Pillow raises for damaged files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A checked image file.
+    """Image file that can be read.
 
     Attributes:
         name: file name, without folders.
-        digest: 32 hex digits of a hash of the content.
+        path: path of the file.
+        digest: hash of the file content, as 32 hex digits.
         width, height: size in pixels after the EXIF rotation.
     """
 
@@ -54,25 +55,36 @@ class Picture:
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
-    """Return the given image files, and for folders their files with one of ``SUFFIXES``, sorted by name."""
+    """Return the paths of image files: given files, and the files with ``SUFFIXES`` in given folders, sorted by name.
+
+    Raises InputError if a path does not exist, a folder has no images, or two images have the same name.
+    """
     by_name: dict[str, Path] = {}
     for place in map(Path, places):
         if not place.exists():
-            raise unreadable(place, FileNotFoundError())
+            raise unreadable_error(place, FileNotFoundError())
         files = [place]
         if place.is_dir():
             files = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
             if not files:
-                raise InputError(place, found="a folder without pictures", expected=f"files {' '.join(SUFFIXES)}")
+                raise InputError(
+                    place, found="a folder without images", expected=f"files that end in {', '.join(SUFFIXES)}"
+                )
         for path in files:
             if by_name.setdefault(path.name, path) != path:
-                hint = f"the other one is {by_name[path.name]}"
-                raise InputError(path, found="a second picture of this name", expected="one name each", hint=hint)
+                hint = f"the first image with this name is {by_name[path.name]}"
+                raise InputError(
+                    path, found="a second image with this name", expected="a different name for each image", hint=hint
+                )
     return list(by_name.values())
 
 
 def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]]:
-    """Check files in parallel; return the images, in order, and an error for each file that cannot be read."""
+    """Check image files in parallel.
+
+    Returns:
+        Images that can be read, in the order of the files, and one error for each file that cannot be read.
+    """
 
     def look_or_error(path: Path) -> Picture | InputError:
         try:
@@ -87,9 +99,9 @@ def check_images(files: Sequence[Path]) -> tuple[list[Picture], list[InputError]
 
 
 def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> list[Picture]:
-    """Check all images in files and folders; return them with absolute paths, which workers need.
+    """Return the images in files and folders, with absolute paths, which workers on a cluster need.
 
-    If images cannot be read, the first error is raised, and ``say`` takes one line for each other error.
+    Raises InputError for the first image that cannot be read. ``say`` is called with the errors for further images.
     """
     pictures, errors = check_images(picture_files(places))
     for error in errors[1:]:
@@ -100,7 +112,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Decode an image file, and return its size and digest; raise InputError if the file is damaged."""
+    """Return an image file with its size and digest, after decoding; raise InputError if the file is damaged."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
@@ -112,24 +124,24 @@ def look(path: Path) -> Picture:
 
 
 def opened(picture: Picture) -> Image:
-    """Open an image as 8-bit RGB after the EXIF rotation; raise InputError if the file has changed."""
+    """Return an image as 8-bit RGB after the EXIF rotation; raise InputError if the file has changed."""
     from PIL import ImageOps
 
     data, digest = _content(picture.path)
     if digest != picture.digest:
-        raise InputError(picture.path, found="another picture than at the start", expected="files that stay")
+        raise InputError(picture.path, found="a file changed since the start of the run", expected="an unchanged file")
     with _no_warnings(), _opened(picture.path, data) as image:
         return rgb(ImageOps.exif_transpose(image))
 
 
 def rgb(image: Image) -> Image:
-    """Convert an image of any mode to 8-bit RGB; transparent pixels become white."""
+    """Return an image of any mode as 8-bit RGB; transparent pixels become white."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":
         values = np.asarray(image)
         if values.dtype.kind == "f" or values.min(initial=0) < 0 or values.max(initial=0) > _DEEPEST:
-            raise ValueError(f"pixels of the mode {image.mode} outside 0 to {_DEEPEST}, or with fractions")
+            raise ValueError(f"pixel values (mode {image.mode}) that are not whole numbers from 0 to {_DEEPEST}")
         return Images.fromarray((values.astype(np.uint32) // 257).astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
         white = Images.new("RGBA", image.size, "white")
@@ -142,13 +154,13 @@ def _content(path: Path) -> tuple[bytes, str]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
     return data, hashlib.sha256(data).digest()[:_DIGEST_BYTES].hex()
 
 
 @contextmanager
 def _no_warnings() -> Iterator[None]:
-    """Suppress Pillow's warnings about sizes, which are checked here, and about damaged EXIF data."""
+    """Suppress the warnings of Pillow about large images, whose size is checked here, and about damaged EXIF data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -156,13 +168,13 @@ def _no_warnings() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path, data: bytes) -> Iterator[Any]:
-    """Open an image file; Pillow's exceptions, here and in the block, become an InputError."""
+    """Yield an image opened by Pillow; exceptions of Pillow, also in the ``with`` block, are raised as InputError."""
     try:
         from PIL import Image as Images
         from PIL import UnidentifiedImageError
     except ImportError:
-        raise MissingExtraError("looking at pictures", "predict") from None
-    expected = "a picture"
+        raise MissingExtraError("reading images", "predict") from None
+    expected = "an image"
     if not data:
         raise InputError(path, found="an empty file", expected=expected)
     try:
@@ -176,6 +188,6 @@ def _opened(path: Path, data: bytes) -> Iterator[Any]:
     except Images.DecompressionBombError:
         raise InputError(path, found="too many pixels", expected=f"at most {MOST_PIXELS / 1e6:g} million") from None
     except UnidentifiedImageError:
-        raise InputError(path, found=f"no picture ({quote(data[:16])})", expected=expected) from None
+        raise InputError(path, found=f"a file that is not an image ({quote(data[:16])})", expected=expected) from None
     except _BROKEN as error:
-        raise InputError(path, found=f"a damaged picture ({error})", expected="a whole one") from None
+        raise InputError(path, found=f"a damaged image ({error})", expected="an undamaged image") from None

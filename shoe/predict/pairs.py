@@ -1,4 +1,4 @@
-"""Pairs of a person and an object to ask about: selected from detections by a rule, or read from a file."""
+"""Pairs of a person and an object about which questions are asked: selected from detections, or read from a file."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Overlap, iou
-from shoe.core.errors import InputError, OptionError, many, meant, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, did_you_mean, pluralize, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.io.files import unreadable
+from shoe.core.io.files import unreadable_error
 from shoe.core.io.json import Box, ImageName, Whole
 from shoe.diagnosis.localisation import PairFigures, PairRules, localise, pair_figures
 from shoe.llm.ledger import canonical
@@ -42,14 +42,16 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         nms: IoU threshold of non-maximum suppression between boxes with equal labels, highest score first.
-        min_score: detections with a lower score are not used.
-        at_least: number of persons, and of other objects, with the best scores that are used in spite of min_score.
-        persons: largest number of persons per image.
-        persons_by: criterion for these persons: the best scores, or the largest boxes.
-        objects: largest number of other objects per image, by score.
+        min_score: minimum score of a detection.
+        at_least: minimum number of persons, and of other objects, per image. If fewer detections reach min_score, this
+            number of best-scored detections is used.
+        persons: maximum number of persons per image.
+        persons_by: criterion by which these persons are selected: highest score, or largest area of the box.
+        objects: maximum number of other objects per image, selected by score.
         person_objects: whether a person may be the object of another person.
-        gap: largest gap between the two boxes, as a fraction of the person's longer side; 0 if they must touch.
-        pairs: largest number of pairs per image, by the product of both scores.
+        gap: maximum gap between the two boxes, as a fraction of the longer side of the human box; 0 for boxes that
+            touch, None for no limit.
+        pairs: maximum number of pairs per image, selected by the product of both scores.
     """
 
     nms: _Share = 1.0
@@ -72,10 +74,10 @@ RULES = {
 }
 ABOUT = {
     "all": "every person with every other box",
-    "upt": "as UPT, PViC and ADA-CM: NMS at 0.5, score of at least 0.2, 3 to 15 persons and 3 to 15 others, all pairs",
-    "best": "the 10 persons and the 10 others with the best scores",
-    "few-large": "as mllms-zs-hoi: score of at least 0.5, the 3 largest persons with the 10 best others",
-    "touching": "as upt, where the two boxes touch",
+    "upt": "as UPT, PViC and ADA-CM: NMS at 0.5, score >= 0.2, 3 to 15 persons, 3 to 15 other objects, all pairs",
+    "best": "NMS at 0.5, the 10 persons and the 10 other objects with the best scores",
+    "few-large": "as mllms-zs-hoi: score >= 0.5, the 3 largest persons with the 10 best other objects",
+    "touching": "as upt, only pairs whose boxes touch",
 }
 USUAL = "upt"
 _DIGEST_BYTES = 8
@@ -83,14 +85,14 @@ _NO_RULE = PairRule()
 
 
 def rule_named(name: str) -> PairRule:
-    """Return a rule by name."""
+    """Return the pair rule with a name; raise OptionError if the name is unknown."""
     if name not in RULES:
         raise unknown_name("pair rule", name, RULES)
     return RULES[name]
 
 
 def paired(detected: Detected, rule: PairRule) -> Paired:
-    """Return the pairs of an image by a rule, those with the highest product of scores first."""
+    """Return the pairs that a rule selects from the detections in an image, by descending product of both scores."""
     found = detected.detections
     boxes = np.array([detection.box for detection in found], np.float64).reshape(-1, 4)
     score = np.array([detection.score for detection in found], np.float64)
@@ -118,10 +120,15 @@ def paired(detected: Detected, rule: PairRule) -> Paired:
     return Paired(image=image, digest=digest, width=detected.width, height=detected.height, pairs=pairs)
 
 
-def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index", "merged"] = "index") -> PairFigures:
-    """Return the recall of ground-truth pairs in the images with pairs: an upper bound on the recall of predictions.
+def pair_recall(
+    paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index", "merged"] = "index"
+) -> PairFigures:
+    """Return the recall of ground-truth pairs, which is an upper bound on the recall of predictions for these pairs.
 
-    ``pairs`` defines which ground-truth pairs are the same; see :class:`~shoe.diagnosis.localisation.PairRules`.
+    Args:
+        paired: selected pairs per image.
+        pairs: rule that decides which annotations are the same pair, as in
+            :class:`~shoe.diagnosis.localisation.PairRules`.
     """
     records = list(paired)
     rows = [(number, pair) for number, record in enumerate(records) for pair in record.pairs]
@@ -141,7 +148,10 @@ def ceiling(paired: Iterable[Paired], truth: GroundTruth, pairs: Literal["index"
 
 
 def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], most: float) -> Mask:
-    """Return (n,) whether each box remains after greedy non-maximum suppression at an IoU above ``most``."""
+    """Return the (n,) mask of boxes that remain after greedy non-maximum suppression with the IoU threshold ``most``.
+
+    Only boxes with equal labels suppress each other.
+    """
     order = np.argsort(-score, kind="stable")
     later, earlier = np.tril_indices(len(order), -1)
     same = label[order[later]] == label[order[earlier]]
@@ -153,7 +163,11 @@ def _not_suppressed(boxes: Floats, score: Floats, label: NDArray[np.object_], mo
 
 
 def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int) -> Indices:
-    """Return the rows with ``min_score``, at most ``most`` by rank; if too few, the ``at_least`` best by score."""
+    """Return the selected rows: at most ``most`` rows with a score of at least ``rule.min_score``, by ``rank``.
+
+    If fewer than ``rule.at_least`` rows have this score, the ``rule.at_least`` best-scored rows are returned. ``rank``
+    is the (n,) value by which rows are sorted, descending.
+    """
     enough = rows[score[rows] >= rule.min_score]
     if len(enough) < rule.at_least:
         return rows[np.argsort(-score[rows], kind="stable")[: rule.at_least]]
@@ -162,12 +176,13 @@ def _best(rows: Indices, score: Floats, rank: Floats, rule: PairRule, most: int)
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of images, and the settings with which they were made.
+    """Pairs of the images of a run, and the settings with which the pairs were selected.
 
     Attributes:
-        records: pairs per image, in order.
+        records: pairs per image, in the order of the images.
         boxes: settings of the detector, as JSON.
         rule: name of the pair rule; "file" for pairs from a file.
+        settings: pair rule.
     """
 
     records: Sequence[Paired]
@@ -177,7 +192,7 @@ class Pairs:
 
     @classmethod
     def by_rule(cls, pictures: Sequence[Picture], boxes: Detections, rule: str, settings: PairRule, out: Path) -> Pairs:
-        """Return the pairs of images by a rule, and write them to ``out`` for ``shoe diagnose``."""
+        """Return the pairs that a rule (its name and settings) selects, and write them to the file ``out``."""
         records = [paired(boxes.pictures[picture.name], settings) for picture in pictures]
         write_lines(out, records)
         return cls(records, boxes.by, rule, settings)
@@ -189,23 +204,23 @@ class Pairs:
 
     @property
     def by(self) -> dict[str, Any]:
-        """Settings of boxes and pairs, and 16 hex digits of a hash of all pairs, as JSON."""
+        """Settings of the detector ("boxes") and rule ("pairs"), and a hash of all pairs ("paired", 16 hex digits)."""
         digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
         for record in self.records:
             digest.update(canonical(msgspec.to_builtins(record)))
         pairs = {"rule": self.rule, **msgspec.to_builtins(self.settings)}
         return {"boxes": dict(self.boxes), "pairs": pairs, "paired": digest.hexdigest()}
 
-    def of(self, pictures: Iterable[Picture]) -> Pairs:
-        """Return the pairs of some images."""
+    def pairs_in(self, pictures: Iterable[Picture]) -> Pairs:
+        """Return a copy with only the pairs of the given images."""
         names = {picture.name for picture in pictures}
         return replace(self, records=[record for record in self.records if record.image in names])
 
     def check(self) -> None:
-        """Raise OptionError if there is no pair."""
+        """Raise OptionError if there are no pairs."""
         if not self.count:
-            pictures = many(len(self.records), "picture")
-            raise OptionError(f"found no pair in {pictures}, expected some: try --pair-rule all, or another detector")
+            images = pluralize(len(self.records), "image")
+            raise OptionError(f"no pair of a person and an object in {images}: try --pair-rule all or another detector")
 
 
 class _Pair(Struct, gc=False):
@@ -235,14 +250,16 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
     """
     path = Path(path)
     if path.is_dir():
-        raise unreadable(path, IsADirectoryError())
+        raise unreadable_error(path, IsADirectoryError())
     source = open_source(path, benchmark)
     records = source.typed(_Image)
     images = image_names(source, (record.filename for record in records), "filename")
     index = image_index(images, [picture.name for picture in pictures]).tolist()
     if images and max(index) < 0:
-        expected = f"some of the pictures, as {quote(pictures[0].name)}"
-        raise InputError(path, field="filename", found=f"images as {quote(images[0])}", expected=expected)
+        expected = f"pairs in the given images, such as {quote(pictures[0].name)}"
+        raise InputError(
+            path, field="filename", found=f"only other images, such as {quote(images[0])}", expected=expected
+        )
     pairs: list[list[Pair]] = [[] for _ in pictures]
     object_of: dict[float | str, str] = {}
     for record, name, number in zip(records, images, index, strict=True):
@@ -265,7 +282,7 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
 
 
 def _object(path: Path, place: str, label: float | str, names: Names, benchmark: Benchmark) -> str:
-    """Return the object for a label, a word or an index from 0; raise InputError if it is none."""
+    """Return the benchmark object for a label: a word, or an index into ``names.indices``; or raise InputError."""
     if not isinstance(label, str):
         if not 0 <= label < len(names.indices):
             expected = f"0 to {len(names.indices) - 1}, objects of {names.whose}"
@@ -273,6 +290,6 @@ def _object(path: Path, place: str, label: float | str, names: Names, benchmark:
         label = names.indices[int(label)]
     [found] = objects_of([label], names, benchmark)
     if found is None:
-        expected, hint = f"an object of {benchmark.name}", meant(label, benchmark.objects)
+        expected, hint = f"an object of {benchmark.name}", did_you_mean(label, benchmark.objects)
         raise InputError(path, record=place, field="o_label", found=quote(label), expected=expected, hint=hint)
     return found

@@ -1,8 +1,9 @@
 """Files of a run, and its division into shards.
 
-Images are assigned to shards by a hash of their content, with their boxes, pairs and questions. Each shard has a folder
-for its files (``predictions.parts/3-of-16`` for ``predictions.jsonl``). A run without a shard merges the boxes by image
-and the answers by question. A file is removed once its content is on the disk elsewhere.
+Images are assigned to shards by a hash of their content. A shard processes the boxes, pairs and questions of its
+images. Each shard has a folder for its files (``predictions.parts/3-of-16`` for ``predictions.jsonl``). A run without a
+shard merges the boxes of all shards by image, and their answers by question. Files of shards are removed after their
+content has been written to the files of the run.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ class Files:
     """Paths of the files of a run or of one shard.
 
     Attributes:
-        folder: folder with the files of shards, and of workers of a cluster, which this run merges.
-        whole: files of the run without shards, which a shard reads and does not write; None if this is no shard.
+        detections, pairs, answers: files of the detections, the pairs and the raw answers.
+        folder: folder with the files of shards and of workers on a cluster, which this run merges.
+        whole: files of the run without shards, which a shard only reads; None for a run without shards.
     """
 
     detections: Path
@@ -40,28 +42,32 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Files:
-        """Return the paths for a run that writes ``out``; given paths replace the default names."""
+        """Return the paths for a run with the prediction file ``out``: given paths, else paths in the same folder."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
     def of_part(self, shard: Shard) -> Files:
-        """Return the paths for one shard, and create its folder."""
+        """Return the paths for one shard, after creating the folder of the shard."""
         folder = self.folder / shard.folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(folder, found=error.strerror or str(error), expected="a folder of the part") from None
+            raise InputError(folder, found=error.strerror or str(error), expected="a folder for the shard") from None
         return Files(folder / _DETECTIONS, folder / _PAIRS, folder / _ANSWERS, folder, self)
 
     @property
     def workers(self) -> Path:
-        """Path beside which other processes write answers for this run."""
+        """Path beside which workers on a cluster write their answers for this run."""
         return self.folder / _ANSWERS
 
-    def boxes_elsewhere(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
-        """Return the detections of other runs: those of all shards, or for a shard those in the file of the whole run.
+    def detections_of_other_runs(self, by: Mapping[str, Any], pictures: Iterable[Picture]) -> list[Detected]:
+        """Return detections that other runs have written.
 
-        ``by`` are the settings of the detector, which must be equal, and ``pictures`` the images of this run.
+        A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
+
+        Args:
+            by: settings of the detector, which must be equal to those in the files.
+            pictures: images of the run or shard.
         """
         known, records = {picture.name: picture for picture in pictures}, []
         for path in self._parts(_DETECTIONS) if self.whole is None else [self.whole.detections]:
@@ -72,7 +78,10 @@ class Files:
         return records
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove the merged pairs of shards, and the detections if ``boxes``, except files that are being written."""
+        """Remove the pairs of all shards, except files that are being written; a shard removes nothing.
+
+        If ``boxes`` is True, the detections of all shards are also removed.
+        """
         if self.whole is None:
             for path in [*self._parts(_PAIRS), *(self._parts(_DETECTIONS) if boxes else ())]:
                 remove(path)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.errors import OptionError, many, quote, unknown_name
-from shoe.core.io.files import shipped
+from shoe.core.errors import OptionError, pluralize, quote, unknown_name
+from shoe.core.io.files import data_folder
 from shoe.llm.ledger import canonical
 from shoe.llm.request import KEY_BYTES, Request
 from shoe.maps.prompts import check_fields, read_prompt
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SCHEME = 1
-"""Version of the computation of keys."""
+"""Version of the computation of the keys of answers."""
 
 
 class Picture(Protocol):
-    """Image as shown to a model; it is read and drawn only when it is opened."""
+    """Image as shown to a model, with marks and crops. The file is read only when the image is opened."""
 
     @property
     def digest(self) -> str:
-        """Hex digits of a hash of the image file, and of the marks and crops."""
+        """Hash of the image file, its marks and its crop, as hex digits."""
 
     def open(self) -> Image:
         """Return the image in mode RGB."""
@@ -45,8 +45,9 @@ class Question:
 
     Attributes:
         pictures: images that are shown before the text, in this order.
-        system: instructions; "" for none.
-        words: expected first words, like ("yes", "no"). Local back ends record their probabilities.
+        text: text of the question.
+        system: system prompt with instructions; "" for no system prompt.
+        words: expected first words of the answer, such as ("yes", "no"). Local back ends record their probabilities.
         prompt: digest of the prompt file.
         about: fields of :class:`~shoe.predict.records.Answer` that describe the question: image, pair, way, ...
     """
@@ -60,53 +61,54 @@ class Question:
 
 
 class Ask(Request):
-    """Request with one question to one model; its key is a hash of everything that the answer depends on."""
+    """Request that sends one question to one model. The key is a hash of everything on which the answer depends."""
 
     __slots__ = ("question",)
 
     def __init__(self, question: Question, identity: Mapping[str, Any]) -> None:
-        """Create a request; ``identity`` holds model, revision and decoding settings of the back end."""
+        """Create a request; ``identity`` contains the model, its revision and the decoding settings of the back end."""
         self.question = question
-        parts = [SCHEME, identity, self.shown, question.prompt, question.system, question.text, question.words]
+        parts = [SCHEME, identity, self.digests, question.prompt, question.system, question.text, question.words]
         super().__init__(hashlib.blake2b(canonical(parts), digest_size=KEY_BYTES).digest(), {}, question.about)
 
     @property
-    def shown(self) -> list[str]:
-        """Digests of the images."""
+    def digests(self) -> list[str]:
+        """Digests of the images of the question, in order."""
         return [picture.digest for picture in self.question.pictures]
 
     def payload(self) -> dict[str, Any]:
-        """Return the messages in the form of OpenAI's chat completions; the images are opened and encoded here."""
+        """Return the body of the request: the messages in the format of OpenAI, with the images as data URLs."""
         urls = [data_url(picture.open()) for picture in self.question.pictures]
         return {"messages": messages_of(self.question, urls)}
 
     def characters(self) -> int:
-        """Return :meth:`size`, an upper bound on the number of characters."""
+        """Return an upper bound on the number of characters, which is :meth:`size`."""
         return self.size()
 
     def size(self) -> int:
-        """Return the number of bytes of the texts, and of images as :class:`Request` counts them; opens no image."""
+        """Return the size in bytes of the texts plus a fixed size per image, as in :class:`Request`; opens no image."""
         messages = messages_of(self.question, [""] * len(self.question.pictures))
         return Request(self.key, {"messages": messages}).size()
 
 
 def messages_of(question: Question, urls: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a chat in OpenAI's form: optional instructions, then the images and the text of the user."""
+    """Return a chat in the format of OpenAI: system prompt if any, then the images (by URL) and text of the user."""
     images: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     user = {"role": "user", "content": [*images, {"type": "text", "text": question.text}]}
     return [{"role": "system", "content": question.system}, user] if question.system else [user]
 
 
 def data_url(image: Image) -> str:
-    """Return a data URL with an image as PNG."""
+    """Return a data URL that contains an image as PNG."""
     stream = BytesIO()
     image.save(stream, "PNG", compress_level=1)
     return f"data:image/png;base64,{b64encode(stream.getvalue()).decode()}"
 
 
-# A prompt file has the sections ``[instructions]`` and ``[question]``, with these fields in the latter: ``$person`` and
-# ``$thing``, the descriptions in ``Shown``; ``$action``, the -ing form of the verb (yes-no); ``$options``, one line per
-# verb (letters). ``$$`` is a dollar sign. For whole images, the file is the question itself (``shoe prompt``).
+# A prompt file has the sections ``[instructions]`` and ``[question]``. The question may contain these fields:
+# ``$person`` and ``$thing``, the descriptions in ``Shown``; ``$action``, the -ing form of the verb (yes-no);
+# ``$options``, one line per verb (letters). ``$$`` is a dollar sign. For whole images, the file contains only the
+# question (``shoe prompt``).
 
 YES_NO = ("yes", "no")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -130,7 +132,8 @@ class Shown:
 
     Attributes:
         pictures: images in the order in which they are shown.
-        person, thing: descriptions of the two: "the person in the red box", "the bicycle at [10, 20, 90, 80]".
+        person, thing: descriptions of the person and of the object, such as "the person in the blue box" and "the
+            bicycle at [10, 20, 90, 80]".
     """
 
     pictures: Sequence[Picture]
@@ -140,13 +143,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One kind of question, with its prompt.
+    """Kind of question, with its prompt.
 
     Attributes:
+        name: name of the kind: "phrase", "yes-no", "letters" or "image".
         digest: 16 hex digits of a hash of the prompt.
-        instructions: system prompt; "" for none.
-        question: text of the user, with fields.
-        rounds: number of orders of the options over which letters are averaged.
+        instructions: system prompt; "" for no system prompt.
+        question: template of the text of the user.
+        rounds: number of orders of the options in which a question with letters is asked.
         seed: random seed for these orders.
     """
 
@@ -159,10 +163,13 @@ class Way:
 
     @classmethod
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
-        """Read the prompt of a kind of question, from ``path`` or from the prompts in the package."""
+        """Return the kind of question ``name``, with the prompt in the file ``path`` or, by default, in the package.
+
+        ``rounds`` and ``seed`` are as in the class.
+        """
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
-        path = path or shipped("prompts") / ("detection.txt" if name == WHOLE else f"predict/{name}.txt")
+        path = path or data_folder("prompts") / ("detection.txt" if name == WHOLE else f"predict/{name}.txt")
         text, digest, bodies = read_prompt(path, () if name == WHOLE else ("instructions", "question"))
         if name == WHOLE:
             return cls(name, digest, "", Template(text.strip().replace("$", "$$")))
@@ -171,18 +178,21 @@ class Way:
         return cls(name, digest, bodies["instructions"].strip(), question, rounds, seed)
 
     def about_image(self, image: str, picture: Picture) -> Question:
-        """Return the question about a whole image."""
+        """Return the question about a whole image, given its file name and the image as shown to the model."""
         about = {"image": image, "way": self.name}
         return Question([picture], self.question.substitute(), self.instructions, (), self.digest, about)
 
-    def about_pair(self, image: str, pair: Pair, shown: Shown, benchmark: Benchmark) -> Iterator[Question]:
-        """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters)."""
+    def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
+        """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
+
+        ``image`` is the file name. Raises OptionError if there are more verbs than letters.
+        """
         about = {"image": image, "pair": pair, "way": self.name}
-        words = {"person": shown.person, "thing": shown.thing}
+        words = {"person": visual_prompt.person, "thing": visual_prompt.thing}
 
         def question(fields: Mapping[str, str], expected: tuple[str, ...], **more: Any) -> Question:
             text = self.question.substitute(words, **fields)
-            return Question(shown.pictures, text, self.instructions, expected, self.digest, {**about, **more})
+            return Question(visual_prompt.pictures, text, self.instructions, expected, self.digest, {**about, **more})
 
         if self.name == "phrase":
             yield question({}, ())
@@ -195,8 +205,8 @@ class Way:
             return
         if len(verbs) > len(LETTERS):
             raise OptionError(
-                f"way to ask 'letters': found {many(len(verbs), 'verb')} for {quote(pair.object)}, "
-                f"expected at most {len(LETTERS)}: ask yes-no"
+                f"way to ask 'letters': found {pluralize(len(verbs), 'verb')} for {quote(pair.object)}, "
+                f"expected at most {len(LETTERS)}: use `--way yes-no`"
             )
         for order in orders(list(verbs), self.rounds, self.seed):
             letters = LETTERS[: len(order)]
@@ -205,7 +215,7 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return the verbs of the benchmark's classes with an object, each with its -ing form for a question."""
+    """Return the verbs that form a class with an object: a dict from each verb to the -ing form for a question."""
     classes = benchmark.classes
     if object_ not in classes.objects:
         raise unknown_name("object", object_, classes.objects)
@@ -218,7 +228,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return orders of options: a random order, and rotations of it by equal steps."""
+    """Return ``rounds`` orders of the options: a random order, and rotations of this order by equal steps."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

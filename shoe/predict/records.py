@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shoe.core.errors import InputError, quote
-from shoe.core.io.files import read_bytes, replacing
-from shoe.core.io.json import Box, Finite, explained, parse_json
+from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.json import Box, Finite, explain_error, parse_json
 from shoe.llm.ledger_writer import locked_lines, write_all
 
 # The optional first line holds the format and the settings. A killed process leaves at most an incomplete last line,
@@ -27,15 +27,15 @@ VERSION = 1
 
 
 def first_line(form: str, by: Mapping[str, Any], **more: Any) -> bytes:
-    """Return the first line of a file: its format, and the settings with which its records were made."""
+    """Return the first line of a file: JSON with the format name, the settings of the records, and further items."""
     return msgspec.json.encode({"format": form, "version": VERSION, **more, "by": by}) + b"\n"
 
 
 def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
-    """Read a file of lines; an incomplete last line is skipped.
+    """Read a JSON Lines file with records of type ``kind``. An incomplete last line is skipped.
 
     Returns:
-        Settings with which the records were made ({} without a first line), and the records.
+        Settings with which the records were made ({} if the first line is a record), and the records.
 
     Raises:
         InputError: if the file has another format, or a line is not a valid record.
@@ -52,7 +52,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
         except msgspec.ValidationError as error:
             document = parse_json(path, line, number)
             if number > 1 or not isinstance(document, dict) or "format" not in document:
-                raise explained(path, error, document, kind, record=f"line {number}") from None
+                raise explain_error(path, error, document, kind, record=f"line {number}") from None
             if document["format"] != form or document.get("version") != VERSION:
                 found = f"{quote(document['format'])}, version {document.get('version')}"
                 raise InputError(path, record="line 1", found=found, expected=f"{form}, version {VERSION}") from None
@@ -64,7 +64,7 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
 
 
 def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
-    """Read the records of a file; raise InputError if it has records that were made with other settings."""
+    """Return the records in a file; raise InputError if the records were made with other settings than ``by``."""
     found, records = read_lines(path, kind, form)
     if records:
         _check_settings(path, first_line(form, found), first_line(form, by))
@@ -74,8 +74,11 @@ def read_with_settings(path: str | Path, kind: type[T], form: str, by: Mapping[s
 def write_lines(
     path: str | Path, records: Iterable[Any], form: str = "", by: Mapping[str, Any] | None = None, **more: Any
 ) -> None:
-    """Write a complete file of lines, with a first line if ``by`` is given."""
-    with replacing(path) as stream:
+    """Write records to a JSON Lines file, after a first line with the settings ``by`` if these are given.
+
+    ``form`` and ``more`` are as in :func:`first_line`.
+    """
+    with atomic_write(path) as stream:
         if by is not None:
             stream.write(first_line(form, by, **more))
         stream.writelines(msgspec.json.encode(record) + b"\n" for record in records)
@@ -83,33 +86,35 @@ def write_lines(
 
 @contextmanager
 def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
-    """Open a new or unfinished file of lines, and yield a function that appends a record.
+    """Open a new or unfinished JSON Lines file, and yield a function that appends a record.
 
-    The records are on the disk when the block ends.
+    The records are flushed to disk at the end of the ``with`` block. ``form`` and ``by`` are as in :func:`first_line`.
 
     Raises:
-        InputError: if the file cannot be written, is written by another process, or was made with other settings.
+        InputError: if the file cannot be written, is being written by another process, or has other settings.
     """
     path, first = Path(path), first_line(form, by)
     with locked_lines(
         path, first, lambda line: _check_settings(path, line, first), stopping=lambda: True, say=print
     ) as handle:
         if handle is None:
-            raise InputError(path, found="a file that another process writes", expected="one of our own")
+            raise InputError(
+                path, found="a file that another process is writing", expected="a file used only by this run"
+            )
 
         def add(record: msgspec.Struct) -> None:
             try:
                 write_all(handle, msgspec.json.encode(record) + b"\n")
             except OSError as error:
                 found = error.strerror or str(error)
-                raise InputError(path, found=found, expected="a file that can be written to") from None
+                raise InputError(path, found=found, expected="a writable file") from None
 
         yield add
         os.fsync(handle)
 
 
 def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
-    """Raise InputError if the first line of a file differs from ``first``."""
+    """Raise InputError if ``line``, the first line of a file, differs from the expected line ``first``."""
     if line != first:
         try:
             before, now = (msgspec.json.decode(text)["by"] for text in (line, first))
@@ -118,7 +123,7 @@ def _check_settings(path: str | Path, line: bytes, first: bytes) -> None:
         except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
             shown = []
         found = ", ".join(shown[:3]) or quote(line[:60].decode("utf-8", "replace"))
-        expected, hint = "a file made in the same way", "name another file, or remove this one"
+        expected, hint = "a file made with the same settings", "choose another file name, or delete this file"
         raise InputError(path, record="line 1", found=found, expected=expected, hint=hint)
 
 
@@ -134,10 +139,10 @@ _KEYS = {
 
 
 class Detection(Struct, frozen=True, gc=False):
-    """A box found by a detector.
+    """Box of a detector, with label and score.
 
     Attributes:
-        label: label of the detector in a file; name of a benchmark object after reading.
+        label: label of the detector in a file of detections; name of a benchmark object after reading.
     """
 
     box: Box
@@ -146,7 +151,7 @@ class Detection(Struct, frozen=True, gc=False):
 
 
 class Detected(Struct, frozen=True, kw_only=True, gc=False):
-    """Detections of one image; a line of a file of detections.
+    """Detections in one image, as in one line of a file of detections.
 
     Attributes:
         image: file name, without folders.
@@ -162,7 +167,7 @@ class Detected(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Pair(Struct, frozen=True, gc=False, rename=_KEYS):
-    """A person and an object in one image, with the keys of a file of pairs."""
+    """Pair of a person and an object in one image; in JSON with the keys of a file of pairs, such as "h_box"."""
 
     human_box: Box
     object_box: Box
@@ -172,7 +177,7 @@ class Pair(Struct, frozen=True, gc=False, rename=_KEYS):
 
 
 class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "filename", "pairs": "box_pairs"}):
-    """Pairs of one image, in the order of their questions; a line of a file of pairs, as ``shoe diagnose`` reads it."""
+    """Pairs in one image, in the order of their questions, as in one line of a file of pairs for ``shoe diagnose``."""
 
     image: str
     digest: str = ""
@@ -182,9 +187,10 @@ class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "file
 
 
 class Alternative(Struct, frozen=True, array_like=True, gc=False):
-    """A possible token at one position of an answer.
+    """Possible token at one position of an answer.
 
     Attributes:
+        text: text of the token.
         logprob: natural logarithm of the raw probability, before temperature, penalties and truncation.
         id: index in the model's vocabulary; -1 if unknown.
     """
@@ -195,7 +201,7 @@ class Alternative(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Token(Struct, frozen=True, array_like=True, gc=False):
-    """A generated token, with ``top``: the likeliest tokens at its position, the likeliest first."""
+    """Generated token, with attributes as in :class:`Alternative`; ``top`` are the likeliest tokens at its position."""
 
     text: str
     logprob: Finite
@@ -207,15 +213,15 @@ class Answer(Struct, frozen=True, kw_only=True):
     """Answer of a model to one question about a pair or a whole image, as read from a line of the ledger.
 
     Attributes:
-        key: 32 hex digits of a hash of everything that the answer depends on: image, boxes, prompt, model, decoding.
+        key: hash of image, boxes, prompt, model and decoding settings, as 32 hex digits.
         image: file name of the image.
-        pair: the pair; None for a question about the whole image.
+        pair: pair about which the question is asked; None for a question about the whole image.
         way: kind of question: "phrase", "yes-no", "letters" or "image".
-        verb: verb in a yes-no question.
-        options: verb per letter, from A on.
+        verb: verb in a yes-no question; "" for other questions.
+        options: verbs in a question with letters, in the order of the letters A, B, ...
         text: text of the model, unchanged.
-        tokens: generated tokens, possibly with the end token; None if the endpoint returns none.
-        finish: reason why the text ended: "stop", "length", or another word of the endpoint.
+        tokens: generated tokens, possibly with the end token; None if the endpoint returns no token probabilities.
+        finish: reason why the text ended: "stop", "length", or another word from the endpoint.
     """
 
     key: str

@@ -1,7 +1,7 @@
-"""Predictions of interactions from recorded answers.
+"""Conversion of recorded answers to predictions of interactions.
 
-The score is confidence * (human score * object score)^power. With confidence ``none`` there is no score: each phrase,
-each verb answered with yes, or the most frequent letter is a prediction.
+The score of a prediction is confidence * (human score * object score)^power. With confidence ``none``, predictions have
+no score, and these become predictions: every phrase, every verb with the answer yes, and the most frequent option.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.core.documents import Count, Document, Fraction
 from shoe.core.errors import InputError, OptionError
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.predict.confidence import (
     NONE,
     REFUSED,
@@ -39,16 +42,16 @@ Sizes = Mapping[str, tuple[int, int]]
 """(width, height) in pixels of each image, by file name."""
 _FORM = "shoe predictions"
 _CONVENTION = "thousand"
-"""Box convention in answers about whole images, as in the prompt."""
+"""Box convention that the prompt requires for answers about whole images."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """Computation of scores from answers.
+    """Settings for the computation of scores from answers.
 
     Attributes:
-        policy: name of the confidence; see :mod:`shoe.predict.confidence`.
-        power: power of the product of the detection scores; 0 ignores these scores.
+        policy: name of the formula for the confidence; see :mod:`shoe.predict.confidence`.
+        power: exponent of the product of the detection scores; with 0, detection scores have no effect.
     """
 
     policy: str
@@ -56,12 +59,14 @@ class Scoring:
 
 
 @dataclass(slots=True)
-class Written:
-    """Counts of written predictions.
+class WrittenCounts:
+    """Counts of predictions and answers when a prediction file is written.
 
     Attributes:
-        refused, unread: number of refusals, and of answers without an expected word or letter.
-        scores: number of predictions by score.
+        predictions: number of predictions.
+        refused: number of answers that are refusals.
+        unread: number of answers without an expected word or letter.
+        scores: number of predictions for each score.
     """
 
     predictions: int = 0
@@ -82,21 +87,24 @@ def write_scored(
     sizes: Sizes,
     benchmark: Benchmark,
     by: Mapping[str, Any] | None = None,
-) -> Written:
+) -> WrittenCounts:
     """Write predictions as shoe's JSON Lines: one prediction per line, and one line per image without predictions.
 
     Args:
         answers: answers to one kind of question, grouped by pair.
-        by: all settings, as JSON, for the first line; no first line if absent.
+        scoring: settings for the computation of scores.
+        sizes: size of each image of the run.
+        by: all settings, as JSON, for the first line of the file; None for no such line.
 
     Raises:
-        OptionError: if the policy is not for this kind of question, or needs missing token probabilities.
+        OptionError: if ``scoring.policy`` does not apply to this kind of question, or needs token probabilities that
+            the answers do not have.
         InputError: if the file cannot be written.
     """
     all_answers = list(answers)
     ways = {answer.way for answer in all_answers}
     if len(ways) > 1:
-        raise OptionError(f"answers: found the ways to ask {', '.join(sorted(ways))}, expected one")
+        raise OptionError(f"answers: found several kinds of questions ({', '.join(sorted(ways))}), expected one kind")
     way = ways.pop() if ways else "phrase"
     check_policy(scoring.policy, way)
     accepted = [answer for answer in all_answers if answer.finish != REFUSED]
@@ -104,7 +112,7 @@ def write_scored(
     first: dict[str, Any] = {}
     if by is not None:
         first = {"form": _FORM, "says": sentence(by), "by": {"shoe": __version__, **by}}
-    written = Written(refused=len(all_answers) - len(accepted))
+    written = WrittenCounts(refused=len(all_answers) - len(accepted))
     if way == "image":
         _write_whole(accepted, Path(path), sizes, benchmark, written, first)
     else:
@@ -113,7 +121,7 @@ def write_scored(
 
 
 def sentence(by: Mapping[str, Any]) -> str:
-    """Describe the most important settings of a file of predictions in one sentence."""
+    """Return a description of the most important settings of a prediction file, given all settings as JSON."""
     model, way, confidence = by["model"], by["ask"]["way"], by["confidence"]
     steps, power = [], ""
     if "pairs" in by:
@@ -128,7 +136,7 @@ def sentence(by: Mapping[str, Any]) -> str:
 
 
 def _records(
-    answers: Iterable[Answer], scoring: Scoring, sizes: Sizes, benchmark: Benchmark, written: Written
+    answers: Iterable[Answer], scoring: Scoring, sizes: Sizes, benchmark: Benchmark, written: WrittenCounts
 ) -> Iterator[dict[str, Any]]:
     seen: set[str] = set()
     for image, of_image in groupby(answers, lambda answer: answer.image):
@@ -150,9 +158,12 @@ def _records(
 
 
 def _interactions(
-    pair: Pair, answers: Sequence[Answer], policy: str, benchmark: Benchmark, written: Written
+    pair: Pair, answers: Sequence[Answer], policy: str, benchmark: Benchmark, written: WrittenCounts
 ) -> Iterator[tuple[dict[str, str], float | None]]:
-    """Yield phrase or verb, and confidence unless the policy is ``none``, for the answers about one pair."""
+    """Yield the interactions in the answers about one pair: ({"phrase": ...} or {"verb": ...}, confidence).
+
+    The confidence is None with the policy ``none``. Answers without an expected word are counted in ``written``.
+    """
     confidences: dict[str, float | None]
     match answers[0].way:
         case "phrase":
@@ -175,9 +186,12 @@ def _interactions(
 
 
 def _yes_confidences(
-    pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: Written
+    pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: WrittenCounts
 ) -> dict[str, float | None]:
-    """Return P(yes) per verb; for no_interaction the product of P(no) over all verbs."""
+    """Return the confidence of each verb: P(yes), or for no_interaction the product of P(no) over all other verbs.
+
+    Answers without "yes" or "no" are left out, and are counted in ``written``.
+    """
     confidences = {answer.verb: yes_confidence(answer) for answer in answers}
     known = {verb: share for verb, share in confidences.items() if share is not None}
     written.unread += len(confidences) - len(known)
@@ -186,7 +200,7 @@ def _yes_confidences(
     return dict(known)
 
 
-def _letter_confidences(answers: Sequence[Answer], policy: str, written: Written) -> dict[str, float | None]:
+def _letter_confidences(answers: Sequence[Answer], policy: str, written: WrittenCounts) -> dict[str, float | None]:
     if policy != NONE:
         written.unread += sum(word_shares(answer, LETTERS[: len(answer.options)]) is None for answer in answers)
         return dict(letter_confidences(answers) or {})
@@ -205,7 +219,12 @@ def _first_word(answer: Answer) -> str:
 
 
 def _write_whole(
-    answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written, first: dict[str, Any]
+    answers: Sequence[Answer],
+    path: Path,
+    sizes: Sizes,
+    benchmark: Benchmark,
+    written: WrittenCounts,
+    first: dict[str, Any],
 ) -> None:
     """Write the predictions in answers about whole images, with boxes in pixels and the scores in the text."""
     from shoe.predictions import read_predictions
@@ -221,9 +240,48 @@ def _write_whole(
         written.predictions = len(table.score)
         written.scores.update(table.score.tolist())
         write_vlm(table, raw, benchmark)
-        with replacing(path) as stream:
+        with atomic_write(path) as stream:
             stream.write((first_line(**first) if first else b"") + raw.read_bytes())
 
 
 def _size(sizes: Sizes, image: str) -> dict[str, int]:
     return dict(zip(("width", "height"), sizes[image], strict=True)) if image in sizes else {}
+
+
+class Ceiling(Document, frozen=True, kw_only=True):
+    """Fraction of the true pairs, persons and objects that match a pair about which a question is asked.
+
+    This is an upper bound on the recall of the predictions. A value is absent if the ground truth has no such pairs,
+    persons or objects. ``truths`` is the number of true pairs.
+    """
+
+    recall: Fraction | None = None
+    human_recall: Fraction | None = None
+    object_recall: Fraction | None = None
+    truths: Count
+
+
+class Questions(Document, frozen=True):
+    """Number of questions (total) and of recorded answers (known); upper bounds on tokens and cost of new answers."""
+
+    total: Count
+    known: Count
+    text_tokens: Count
+    answer_tokens: Count
+    cost: Annotated[float, Meta(ge=0, description="in the currency of the price")] | None = None
+
+
+class Predict(Document, frozen=True, kw_only=True):
+    """Number of questions and predictions of a run of ``shoe predict``. A dry run has no predictions."""
+
+    by: Annotated[dict[str, Any], Meta(description="all settings, as in the first line of the file")]
+    part: Annotated[str, Meta(description="shard of the run, such as 3/16")] | None = None
+    pictures: Count
+    pairs: Count | None = None
+    ceiling: Ceiling | None = None
+    questions: Questions
+    seconds_per_question: Annotated[float, Meta(ge=0)] | None = None
+    predictions: Count | None = None
+    tied: Count | None = None
+    refused: Count | None = None
+    unread: Count | None = None

@@ -31,10 +31,10 @@ _PLACE = re.compile(r"(?: - at `\$(?:\.(\w+))?.*`)?$")
 
 
 class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of questions that are answered with letters.
+    """Settings of questions that are answered with the letter of an option.
 
     Attributes:
-        rounds: number of orders of the options over which letters are averaged.
+        rounds: number of orders of the options in which a question is asked; confidences are averaged over the orders.
         seed: random seed for these orders.
     """
 
@@ -43,15 +43,18 @@ class AskSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    """All settings of a prediction.
+class PredictionSettings:
+    """All settings of a run of ``shoe predict``.
 
     Attributes:
-        names: names of the IDs and labels of boxes.
-        detector: settings of the detector; None if boxes or pairs are read from a file, or not needed.
+        benchmark: benchmark with the classes.
+        names: names that belong to the labels and IDs in files of detections.
+        detector: settings of the detector; None if boxes or pairs are read from a file, or if no boxes are needed.
         rule, pairing: name and settings of the pair rule.
-        way: kind of question.
+        visual: settings of the visual prompts.
+        way: kind of question, with its prompt.
         model: settings of the vision-language model.
+        scoring: settings for the computation of scores.
     """
 
     benchmark: Benchmark
@@ -66,7 +69,7 @@ class Choices:
 
     @property
     def by(self) -> dict[str, Any]:
-        """All settings after the pairs, as JSON."""
+        """Settings of visual prompts, questions, model and confidence, as JSON (not those of boxes and pairs)."""
         way = self.way
         return {
             "visual": msgspec.to_builtins(self.visual),
@@ -78,7 +81,7 @@ class Choices:
     def questions(self, pictures: Sequence[Picture], paired: Mapping[str, Paired]) -> Iterator[Question]:
         """Yield all questions about images, grouped by image, always in the same order.
 
-        ``paired`` holds the pairs by file name; it is not used for questions about whole images.
+        ``paired`` contains the pairs of each image by file name. It is not used for questions about whole images.
         """
         for picture in pictures:
             if self.way.name == WHOLE:
@@ -90,7 +93,7 @@ class Choices:
                 yield from self.way.about_pair(picture.name, pair, prompt, self.benchmark)
 
 
-def chosen(
+def parse_settings(
     *,
     benchmark: Benchmark,
     model: str,
@@ -106,8 +109,10 @@ def chosen(
     confidence: str | None = None,
     power: float = 1.0,
     settings: Iterable[str] = (),
-) -> Choices:
-    """Return the settings for options of ``shoe predict``, whose names are those of the arguments.
+) -> PredictionSettings:
+    """Return the settings of a run, given the options of ``shoe predict``. Arguments have the names of the options.
+
+    ``settings`` are the ``GROUP.NAME=VALUE`` assignments of ``--set``.
 
     Raises:
         OptionError: if a name, a value or a combination of options is invalid.
@@ -118,12 +123,13 @@ def chosen(
     questions = Way.read(way, prompt, ask.rounds, ask.seed)
     if way == WHOLE and (detector or detections or pairs):
         raise OptionError(
-            "--way image asks for boxes and words at once: leave out --detector, --detections and --pairs"
+            "--way image cannot be used with boxes, because the answers contain boxes: remove --detector, --detections "
+            "and --pairs"
         )
     if way != WHOLE and not (detector or detections or pairs):
-        raise OptionError("found no boxes to ask about, expected --detector NAME, --detections FILE or --pairs FILE")
+        raise OptionError("boxes are missing: add --detector NAME, --detections FILE or --pairs FILE")
     if pairs and (detector or detections):
-        raise OptionError("--pairs takes the place of boxes: leave out --detector and --detections")
+        raise OptionError("--pairs cannot be used with --detector or --detections: remove --pairs or the other options")
     if not math.isfinite(power):
         raise OptionError(f"--detector-power: found {power:g}, expected a number")
     policy = confidence or POLICIES[way][0]
@@ -132,7 +138,7 @@ def chosen(
     defaults = {"model": detector, "words": [word.replace("_", " ") for word in words]}
     config = configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"])
     config.check()
-    return Choices(
+    return PredictionSettings(
         benchmark=benchmark,
         names=read_names(labels, benchmark) if labels else usual_names(benchmark),
         detector=configured(DetectorConfig, "detector", defaults, given["detector"]) if detector else None,
@@ -146,7 +152,7 @@ def chosen(
 
 
 def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values of assignments by group and name; each group has an entry.
+    """Return the values of ``GROUP.NAME=VALUE`` assignments by group, then by name; all ``groups`` have an entry.
 
     >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
     {'detector': {}, 'pairs': {'min_score': '0.3'}}
@@ -156,7 +162,9 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
         name, equals, value = assignment.partition("=")
         group, dot, field = name.strip().partition(".")
         if not equals or not dot:
-            raise OptionError(f"--set {quote(assignment)}: expected GROUP.NAME=VALUE, as pairs.min_score=0.3")
+            raise OptionError(
+                f"--set {quote(assignment)}: must have the form GROUP.NAME=VALUE, such as pairs.min_score=0.3"
+            )
         if group not in values:
             raise unknown_name("group of settings", group, values)
         values[group][field] = value.strip()
@@ -164,11 +172,15 @@ def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict
 
 
 def configured(kind: type[_Settings], group: str, usual: Mapping[str, Any], given: Mapping[str, str]) -> _Settings:
-    """Return the settings of a step.
+    """Return the settings of one step of a run as an object of type ``kind``.
 
     Args:
-        usual: values that replace the defaults of the type.
-        given: values of the user as text; lists and objects as JSON.
+        group: name of the step in ``--set``, for messages.
+        usual: values by name that replace the defaults of the type.
+        given: values by name from the user, as text (lists and objects as JSON), which replace both.
+
+    Raises:
+        OptionError: if a name or a value is invalid.
     """
     for name in given:
         if name not in kind.__struct_fields__:

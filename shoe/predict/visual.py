@@ -1,7 +1,8 @@
 """Visual prompts, which show a model the person and the object of a pair in an image.
 
-A visual prompt consists of marks, joined by ``+`` in any order (``boxes+crop``) and applied in the order of ``MARKS``.
-The digest of an image depends on its marks, so that unmarked images are encoded only once for all pairs.
+A visual prompt is a set of marks: drawing steps, or descriptions in the text. Names of marks are joined by ``+`` in any
+order (``boxes+crop``), and marks are applied in the order of ``MARKS``. The digest of an image depends on the drawing
+steps, so that an image without them is encoded only once for all its pairs.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ Box = tuple[float, float, float, float]
 Edges = tuple[int, int, int, int]
 
 MARKS = {
-    "others-black": "the boxes of others are black, but for what the two cover",
-    "black": "all but the two boxes is black",
-    "blur": "all but the two boxes is blurred",
-    "boxes": "a blue box around the person, a red one around the object",
-    "crop": "only the smallest part with both boxes is shown, and a margin",
-    "crops": "the person and the object are shown once more, each alone",
-    "text": "coordinates stand in the text",
+    "others-black": "black out the boxes of other pairs, except where they overlap the person or the object",
+    "black": "black out everything outside the two boxes",
+    "blur": "blur everything outside the two boxes",
+    "boxes": "draw a blue box around the person and a red box around the object",
+    "crop": "crop the image to the two boxes and a margin",
+    "crops": "add two more images: crops of the person and of the object",
+    "text": "give the coordinates of both boxes in the text",
 }
 """Marks by name, in the order in which they are applied."""
 USUAL = "boxes"
@@ -51,15 +52,17 @@ _KEPT_OPEN = 2
 
 
 class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of a visual prompt; by default, images are not scaled.
+    """Settings of a visual prompt. By default, images are not scaled.
 
     Attributes:
-        marks: names of ``MARKS``, in their order.
-        margin: margin of a crop on each side, as a fraction of the longer side of the two boxes together.
-        coordinates: unit of ``text``: pixels of the shown image, or thousandths or fractions of its sides.
-        max_pixels, min_pixels: a larger or smaller image is scaled to about this number of pixels.
-        multiple: sides are rounded to multiples of this number of pixels. With the number of the model's processor
-            (Qwen2.5-VL: 28), the processor does not scale again, and coordinates in pixels are those of the model.
+        marks: names of marks, in the order of ``MARKS``.
+        margin: margin on each side of the crop, as a fraction of the longer side of the region with both boxes.
+        coordinates: unit of the box coordinates for the mark ``text``: pixels of the shown image, or thousandths or
+            fractions of its sides.
+        max_pixels, min_pixels: maximum and minimum number of pixels; other images are scaled to about this number.
+        multiple: number of pixels, to multiples of which the sides of images are rounded. If the model's image
+            processor uses the same number (Qwen2.5-VL: 28), it does not scale images again, and coordinates in pixels
+            are those of the model.
     """
 
     marks: tuple[str, ...] = (USUAL,)
@@ -71,10 +74,13 @@ class Visual(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 def marks_named(text: str) -> tuple[str, ...]:
-    """Return the marks in the name of a visual prompt, as "boxes+crop"; "none" for no mark."""
+    """Return the names of the marks in the name of a visual prompt, such as "boxes+crop", in the order of ``MARKS``.
+
+    The name "none" is a visual prompt without marks. Raises OptionError if a mark is unknown.
+    """
     names = [] if text == "none" else text.split("+")
     if "none" in names:
-        raise OptionError(f"visual prompt {quote(text)}: found 'none' beside others, expected it alone")
+        raise OptionError(f"visual prompt {quote(text)}: 'none' cannot be combined with other marks")
     for name in names:
         if name not in MARKS:
             raise unknown_name("visual prompt", name, [*MARKS, "none"])
@@ -83,21 +89,21 @@ def marks_named(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An image file, and the steps that are applied to it: each the name of a step of ``_applied``, and its values."""
+    """Image file, and the drawing steps applied to the image: tuples of the name of a step and its values."""
 
     picture: Picture
     steps: tuple[tuple[Any, ...], ...] = ()
 
     @property
     def digest(self) -> str:
-        """32 hex digits of a hash of the file and the steps."""
+        """Hash of the image file and the drawing steps, as 32 hex digits."""
         if not self.steps:
             return self.picture.digest
         data = self.picture.digest.encode() + canonical(self.steps)
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES).hexdigest()
 
     def open(self) -> Image:
-        """Return the image in mode RGB, after all steps."""
+        """Return the image in mode RGB, after all drawing steps."""
         image = _opened_once(self.picture)
         for name, *values in self.steps:
             image = _applied(image, name, values)
@@ -105,7 +111,10 @@ class View:
 
 
 def shown(picture: Picture, pair: Pair, others: Sequence[Pair], visual: Visual) -> Shown:
-    """Return the visual prompt of a pair; ``others`` are all pairs of the image, for "others-black"."""
+    """Return the visual prompt of a pair: the images to be shown, and descriptions of person and object.
+
+    ``others`` are all pairs of the image, whose boxes are needed for the mark "others-black".
+    """
     marks = visual.marks
     human, thing = _pixels(pair.human_box, picture), _pixels(pair.object_box, picture)
     steps: list[tuple[Any, ...]] = []
@@ -148,7 +157,7 @@ def whole(picture: Picture, visual: Visual) -> View:
 
 
 def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
-    """Return the width and height in which an image is shown, computed as in Qwen's processors."""
+    """Return the width and height to which an image of the given size is scaled, as in the image processors of Qwen."""
     multiple = visual.multiple
     sides = [max(multiple, round(side / multiple) * multiple) for side in size]
     pixels = sides[0] * sides[1]
@@ -163,7 +172,7 @@ def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
 
 @lru_cache(maxsize=_KEPT_OPEN)
 def _opened_once(picture: Picture) -> Image:
-    # Must not be modified. The cache is small because the pairs of an image come one after the other.
+    # The image must not be modified. A small cache suffices, because the pairs of an image are consecutive.
     return opened(picture)
 
 
@@ -193,14 +202,14 @@ def _applied(image: Image, name: str, values: Sequence[Any]) -> Image:
 
 
 def _pixels(box: Box, picture: Picture) -> Edges:
-    """Return a box with its edges rounded outwards to whole pixels, within the image."""
+    """Return a box whose edges are rounded outwards to whole pixels, and clipped to the image."""
     x1, y1 = (math.floor(value) for value in box[:2])
     x2, y2 = max(math.ceil(box[2]), x1 + 1), max(math.ceil(box[3]), y1 + 1)
     return x1, y1, min(x2, picture.width), min(y2, picture.height)
 
 
 def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
-    """Return a box with a margin, at least ``_SMALLEST`` pixels wide and high, within the image."""
+    """Return a box with a margin (fraction of its longer side), at least ``_SMALLEST`` pixels wide, in the image."""
     more = round(margin * max(box[2] - box[0], box[3] - box[1]))
     edges = []
     for low, high, most in ((box[0], box[2], picture.width), (box[1], box[3], picture.height)):
@@ -212,7 +221,10 @@ def _grown(box: Edges, margin: float, picture: Picture) -> Edges:
 
 
 def _coordinates(box: Box, part: Edges, size: tuple[int, int], visual: Visual) -> str:
-    """Return the text for a box in a part of the image that is shown in ``size``, as "[10, 20, 90, 80]"."""
+    """Return the text for a box, such as "[10, 20, 90, 80]", in the unit of ``visual.coordinates``.
+
+    ``part`` is the region of the image that is shown, and ``size`` the width and height to which it is scaled.
+    """
     low, high = np.array(part[:2] * 2), np.array(part[2:] * 2)
     inside = np.clip((np.array(box) - low) / (high - low), 0, 1)
     if visual.coordinates == "fractions":

@@ -9,11 +9,12 @@ import numpy as np
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import InputError, OptionError, flag
-from shoe.core.interactions import Interactions
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Mask
+from shoe.core.errors import InputError, OptionError, flag, pluralize
+from shoe.core.interactions import Interactions, check_bad_boxes
 from shoe.core.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes.conventions import parse_convention
-from shoe.predictions.formats.flat_columns import SCORE_NAMES
 from shoe.predictions.formats.registry import (
     FORMATS,
     NATIVE,
@@ -22,14 +23,16 @@ from shoe.predictions.formats.registry import (
     recognise,
     refuse_others,
     suggest_names,
-    writable,
+    writable_format,
     zero_based,
 )
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import split_format, with_numberings
+from shoe.predictions.roles import with_stated_roles, with_words_of_file
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import check_scores_name, convert_scores, to_table
-from shoe.predictions.vlm.answers import alternatives, first_items, keys_unread, numbers_unread
-from shoe.predictions.vlm.keys import USUAL
+from shoe.predictions.vlm.answers import alternatives, first_items, unread_keys, unread_numbers
+from shoe.predictions.vlm.keys import SCORE_NAMES, STANDARD_KEYS
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
@@ -45,6 +48,8 @@ def read_predictions(
     scores: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
+    truth: GroundTruth | Interactions | None = None,
+    bad_boxes: str = "refuse",
 ) -> Interactions:
     """Read a prediction file in any supported format.
 
@@ -56,12 +61,18 @@ def read_predictions(
     Args:
         path: the file, optionally compressed with gzip, or a folder of official Matlab files.
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native"; by default the format is
-            recognised from the content.
-        boxes: box convention, if it differs from that of the format; see :mod:`shoe.predictions.boxes.conventions`.
+            recognised from the content. Numberings of class IDs can follow, as "qpic,verbs=alphabetical-1"; see
+            :mod:`shoe.predictions.numbering`.
+        boxes: box convention, if not the default of the format; see :mod:`shoe.predictions.boxes.conventions`.
         scores: how to convert scores to 0..1: "sigmoid", "percent", "minmax" or "rank"; by default scores stay as they
             are.
         dataset: the benchmark, or its name, that defines the image names and class numbers of the file.
         sizes: (width, height) of images in pixels by name, for conventions that need them.
+        truth: ground truth with the same images, as ``read_ground_truth`` returns it. It provides the image sizes if
+            ``sizes`` is not given. If many boxes have no area under the applied box convention, the error message names
+            the convention that fits ``truth``.
+        bad_boxes: what to do with triplets that have an invalid box or an infinite score: "refuse" raises an error,
+            "drop" leaves them out, "count" keeps them: an invalid box matches nothing, an infinite score ranks last.
 
     Returns:
         Triplets in file order within each image, with boxes as x1, y1, x2, y2 in pixels. The table carries the read
@@ -69,17 +80,25 @@ def read_predictions(
 
     Raises:
         InputError: naming the file, record and field, the value found and the value expected.
-        OptionError: for an unknown format, convention or benchmark.
+        OptionError: for an unknown format, convention, benchmark or value of ``bad_boxes``.
     """
     table, notes = read_predictions_with_notes(
-        path, format=format, boxes=boxes, scores=scores, dataset=dataset, sizes=sizes
+        path,
+        format=format,
+        boxes=boxes,
+        scores=scores,
+        dataset=dataset,
+        sizes=sizes,
+        truth=truth,
+        bad_boxes=bad_boxes,
     )
     return replace(table, notes=notes)
 
 
-def check_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
+def validate_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002
     """Return the named format; raise OptionError if a format, box convention or score conversion is unknown."""
-    chosen = None if format in (None, NATIVE) else format_named(str(format))
+    name = None if format is None else split_format(format)[0]
+    chosen = None if name in (None, NATIVE) else format_named(str(name))
     if boxes is not None:
         parse_convention(boxes)
     check_scores_name(scores)
@@ -94,28 +113,32 @@ def read_predictions_with_notes(
     scores: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
-    truth: Interactions | None = None,
+    truth: GroundTruth | Interactions | None = None,
+    bad_boxes: str = "refuse",
 ) -> tuple[Interactions, ReadNotes]:
     """Read a prediction file; return the table and notes on what was assumed, repaired or left out.
 
-    Arguments and errors are those of :func:`read_predictions`, and ``truth``: annotated boxes of the same images. They
-    provide the image sizes if ``sizes`` is not given. If many boxes have no area under the applied box convention, the
-    error message names the convention that fits ``truth``.
+    Arguments and errors are as in :func:`read_predictions`.
     """
-    chosen = check_names(format, boxes, scores)
+    chosen = validate_names(format, boxes, scores)
+    truth = truth.interactions if isinstance(truth, GroundTruth) else truth
+    check_bad_boxes(bad_boxes)
     # Parsed objects are freed before garbage collection resumes, which would traverse all of them.
     with collection_paused():
         if truth is not None and sizes is None:
             sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
         source = open_source(path, benchmark(dataset), sizes)
-        source.truth, source.notes.scores_as = truth, scores or ""
+        source.truth, source.bad_boxes, source.notes.scores_as = truth, bad_boxes, scores or ""
+        source.numbering = {} if format is None else split_format(format)[1]
         found = _KINDS.get(source.kind, source.kind)
         if source.kind == "npz" and chosen is None:
             if boxes is not None:
-                raise OptionError(f"{path}: a native table says itself what its boxes are; leave out {flag('boxes')}")
+                raise OptionError(f"{path}: a native table states its own box convention; leave out {flag('boxes')}")
             refuse_others(source, "predictions")
-            table = read_native(path, source.data)
-            notes = ReadNotes.of_native(table, notes_of_native(path, source.data))
+            table = read_native(path, source.data, bad_boxes)
+            notes = ReadNotes.from_native(table, notes_of_native(path, source.data))
+            if source.benchmark.role_protocols:
+                table = with_stated_roles(table, source.benchmark, notes)
             if scores is not None:
                 table, notes.scores_as = convert_scores(table, scores, np.ones(len(table), bool)), scores
             return table, notes
@@ -123,19 +146,23 @@ def read_predictions_with_notes(
             raise InputError(path, found=found, expected="a native table (.npz)")
         chosen = chosen or recognise(source)
         if source.kind not in chosen.kinds:
-            raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {chosen.name}")
+            raise InputError(path, found=found, expected=f"a file in the format {chosen.name}")
         source.notes.format = chosen.name
         try:
             table = to_table(chosen.read(source), source, parse_convention(chosen.boxes), boxes)
         except InputError as error:
-            hint = suggest_names(source, [*USUAL, *SCORE_NAMES]) if chosen.name in _FREE_KEYS else None
+            hint = suggest_names(source, [*STANDARD_KEYS, *SCORE_NAMES]) if chosen.name in _FREE_KEYS else None
             raise error if hint is None else error.hinting(hint) from None
+        if unused := [part for part in source.numbering if part not in source.notes.numbering]:
+            raise OptionError(f"{path}: the format {chosen.name} has no IDs of {', '.join(unused)}")
+        source.notes.format = with_numberings(chosen.name, source.numbering)
+        source.notes.chosen_numbering = with_numberings("", source.numbering)[1:]
         notes, items, hint = source.notes, first_items(source) if chosen.name == "vlm" else [], ""
         if chosen.name in _FREE_KEYS and notes.scores_defaulted:
-            hint = suggest_names(source, SCORE_NAMES) or numbers_unread(items)
+            hint = suggest_names(source, SCORE_NAMES) or unread_numbers(items)
             notes.add("suggestion", first=hint)
         if items:
-            notes.set_examples("columns_unread", [] if hint else keys_unread(items))
+            notes.set_examples("columns_unread", [] if hint else unread_keys(items))
             notes.set_examples("alternatives", alternatives(items))
         del source
         return table, notes
@@ -158,16 +185,44 @@ def write_predictions(
         format: a name in :data:`shoe.predictions.formats.registry.FORMATS`, or "native".
         dataset: the benchmark, or its name, that defines the class numbers of formats with numbered classes.
         notes: read notes of the table. The native format stores them, so that signatures and reports stay the same.
+            Verbs that state a role, as "hold obj", are written as in the file that was read.
+            Triplets that had no score in the file get no score in any other format.
 
     Raises:
-        InputError: naming the value that the format cannot store.
+        InputError: naming the value that the format cannot store, such as a missing score.
         OptionError: for an unknown format, or a format that can only be read.
     """
     if table.roles is not None and not len(table):
-        found, hint = "no triplet: the file names no object categories", "shoe score takes it as it is"
+        found, hint = "no triplet, because the file has no object categories", "use the file directly in `shoe score`"
         raise InputError(path, found=found, expected="triplets to write", hint=hint)
-    known = FORMATS.get(writable(format))
+    table, known = with_words_of_file(table, notes), FORMATS.get(writable_format(format))
     if known is None or known.write is None:
-        write_native(table, path, b"" if notes is None else notes.to_keep())
+        write_native(table, path, b"" if notes is None else notes.to_json())
     else:
-        known.write(zero_based(table), path, benchmark(dataset))
+        missing = _missing_scores(table, notes, path)
+        if missing.any() and (known.scores == "all" or (known.scores == "all or none" and not missing.all())):
+            raise InputError(
+                path,
+                field="score",
+                found=f"no score for {int(missing.sum()):,} of {pluralize(len(table), 'triplet')} in the predictions",
+                expected=f"a score for each triplet, because the format {known.name} has no missing scores",
+                hint="choose csv, jsonl, parquet, vlm or native with --to, or add scores to the predictions",
+            )
+        scored = replace(table, score=np.where(missing, np.nan, table.score)) if missing.any() else table
+        known.write(zero_based(scored), path, benchmark(dataset))
+
+
+def _missing_scores(table: Interactions, notes: ReadNotes | None, path: str | Path) -> Mask:
+    """Return an (n,) mask of the triplets that had no score when the table was read: those that rank last."""
+    count = min(notes.scores_defaulted, len(table)) if notes else 0
+    missing: Mask = table.score == table.score.min(initial=np.inf) if count else np.zeros(len(table), bool)
+    if int(missing.sum()) != count:
+        found = f"{count:,} triplets without a score that tie with other triplets"
+        raise InputError(
+            path,
+            field="score",
+            found=found,
+            expected="missing scores that can be told from scores of 0",
+            hint="choose native with --to",
+        )
+    return missing

@@ -14,7 +14,7 @@ from shoe.benchmarks import DEFAULT, benchmark, benchmark_names
 from shoe.benchmarks.base import IMAGE_LABELS, Benchmark, CardFile
 from shoe.benchmarks.checks import benchmark_of_truth
 from shoe.benchmarks.summary import Published, compare_with_published, sizes
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.io.files import read_bytes
 from shoe.predictions import read_predictions_with_notes
@@ -26,7 +26,7 @@ _CLOSED = {b"[": b"]", b"{": b"}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InventoryFile:
     """A file of the folder, recognised or not.
 
     Attributes:
@@ -34,10 +34,10 @@ class Found:
         kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for other files.
         dataset: name of the dataset; "" if unknown.
         format: name of the file format.
-        holds: part of the dataset, as named in its dataset card; "" for none.
+        holds: part of the dataset in the file, as named in the dataset card; "" if unknown.
         counts: number of images and triplets; for ground truth also empty_images and classes.
-        published: comparison of the counts of ground truth with the published ones; None if none were published.
-        problem: why a file that belongs to a dataset, or is truncated, cannot be read.
+        published: comparison of the counts of ground truth with the published counts; None if no counts are published.
+        problem: error message for a file of a dataset, or a truncated file, that cannot be read; "" if there is none.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Found:
     problem: str = ""
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the file is recognised and its counts match the published counts, if there are any."""
         return bool(self.kind) and (self.published is None or self.published.matches)
 
@@ -59,7 +59,7 @@ class Found:
 class Inventory:
     """All files of a folder except images, sorted by path, and the number of images."""
 
-    files: tuple[Found, ...]
+    files: tuple[InventoryFile, ...]
     pictures: int
 
     @property
@@ -67,30 +67,30 @@ class Inventory:
         """Names of the datasets that have at least one file, sorted."""
         return sorted({file.dataset for file in self.files if file.dataset})
 
-    def missing(self, of: Benchmark) -> dict[str, list[CardFile]]:
-        """Return the parts of a dataset's card that no file holds, with the files that would provide each part."""
-        present = {file.holds for file in self.files if file.dataset == of.name}
-        return {holds: files for holds, files in of.card.holdings.items() if holds not in present}
+    def missing(self, dataset: Benchmark) -> dict[str, list[CardFile]]:
+        """Return the missing parts of a dataset, each with the published files that contain it."""
+        present = {file.holds for file in self.files if file.dataset == dataset.name}
+        return {part: files for part, files in dataset.card.holdings.items() if part not in present}
 
 
 def inventory(folder: str | Path) -> Inventory:
-    """Identify all files of a folder and its subfolders. Raises InputError if it is not a folder."""
+    """Return the inventory of a folder and its subfolders, without hidden files; InputError if it is no folder."""
     root = Path(folder)
     if not root.is_dir():
-        raise InputError(root, found="no folder", expected="the folder that holds a dataset's files")
+        raise InputError(root, found="no folder", expected="the folder with the files of a dataset")
     paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.startswith("."))
     pictures = [path for path in paths if path.suffix.lower() in _PICTURES]
     others = (path for path in paths if path.suffix.lower() not in _PICTURES)
     return Inventory(tuple(_identify(path, str(path.relative_to(root))) for path in others), len(pictures))
 
 
-def _identify(path: Path, name: str) -> Found:
+def _identify(path: Path, name: str) -> InventoryFile:
     try:
         data = read_bytes(path)
     except ShoeError as error:
-        return Found(name, "", problem=str(error).removeprefix(f"{path}: "))
+        return InventoryFile(name, "", problem=str(error).removeprefix(f"{path}: "))
     if PROBLEMS.match(data):
-        return Found(name, BONGARD)
+        return InventoryFile(name, BONGARD)
     problem = ""
     for candidate in _candidates(data):
         try:
@@ -104,7 +104,7 @@ def _identify(path: Path, name: str) -> Found:
         return _read_predictions(path, name, marked)
     except ShoeError as error:
         message = str(error).removeprefix(f"{path}: ") if marked or _is_truncated(data) else ""
-    return Found(name, "", marked.name if marked else "", problem=problem or message)
+    return InventoryFile(name, "", marked.name if marked else "", problem=problem or message)
 
 
 def _is_truncated(data: bytes) -> bool:
@@ -120,23 +120,23 @@ def _candidates(data: bytes) -> Iterator[Benchmark]:
         yield recognised[0]
 
 
-def _read_truth(path: Path, name: str, dataset: Benchmark) -> Found:
-    truth = read_ground_truth(path, dataset)
+def _read_truth(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
+    truth = read_truth_file(path, dataset)
     counts = sizes(truth)
     published = compare_with_published(dataset, truth.split, counts)
-    holds = published.split if published else truth.split
+    holds = published.split if published else truth.split.partition("/")[0]
     holds = holds if holds in dataset.card.holdings else holds.partition(",")[0]
-    return Found(name, "ground truth", dataset.name, truth.format, holds, counts, published)
+    return InventoryFile(name, "ground truth", dataset.name, truth.format, holds, counts, published)
 
 
-def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> Found:
+def _read_predictions(path: Path, name: str, dataset: Benchmark | None) -> InventoryFile:
     table, notes = read_predictions_with_notes(path, dataset=dataset or DEFAULT)
     counts = {"images": len(table.images), "triplets": len(table)}
-    return Found(name, "predictions", dataset.name if dataset else "", notes.format, counts=counts)
+    return InventoryFile(name, "predictions", dataset.name if dataset else "", notes.format, counts=counts)
 
 
-def _read_labels(path: Path, name: str, dataset: Benchmark) -> Found:
+def _read_labels(path: Path, name: str, dataset: Benchmark) -> InventoryFile:
     if dataset.read_image_labels is None or dataset.test_images is None:
         raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
     dataset.read_image_labels(path, dataset.test_images(), dataset.classes, dataset)
-    return Found(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)
+    return InventoryFile(name, IMAGE_LABELS, dataset.name, path.name, IMAGE_LABELS)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from shoe.core.errors import many, quote
+from shoe.core.arrays import Ints, Mask
+from shoe.core.errors import pluralize, quote
 from shoe.core.interactions import Interactions
 from shoe.predictions.boxes.conventions import Convention, Conventions
 
@@ -16,49 +17,54 @@ _NATIVE_BOXES = "the table says"
 _SINGULAR_PLURAL = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 
 SENTENCES = {
-    "two_scales": "scores mix two scales, so that their ranking means nothing: {second:,} in 0..1, {count:,} above",
+    "two_scales": "scores mix two scales, so their ranking means nothing: {second:,} in 0..1, {count:,} above 1",
     "refused": "{of_replies} [refuses|refuse] to answer, which counts as no prediction: {quoted}",
-    "numbered": "numbers of images were read as those of their files: {first}",
-    "sizeless": "{count:,} triplet[|s] left out, on {images} whose size is not known, as relative boxes "
-    "need it: {first}",
+    "numbered": "image numbers were read as the numbers in the file names: {first}",
+    "sizeless": "{count:,} triplet[|s] left out, because relative boxes need the image size, "
+    "which is not known for {images}: {first}",
     "several_replies": "{count:,} image[|s] [has more than one reply: its|have more than one reply: their] "
     "interactions are joined",
     "conventions": "boxes were read as {examples:counted}",
-    "no_score": "no score given for {all_triplets}: 1 assumed{suggestion}",
-    "some_scores": "no score, or NaN, given for {count:,} of {triplets:,} triplets: they rank below all that have one"
+    "no_score": "no score given for {all_triplets}: score 1 assumed{suggestion}",
+    "some_scores": "no score (or NaN) for {count:,} of {triplets:,} triplets: they rank below all triplets with a score"
     "{suggestion}",
-    "unparsed": "no verb and object found in {count:,} phrase[|s], which match nothing: {examples:some}",
+    "unparsed": "no verb and object found in {count:,} phrase[|s], which match no class: {examples:some}",
+    "numeric_words": "{count:,} word[|s] [is a number, which matches|are numbers, which match] no label: "
+    "{examples:some}",
+    "roles": "{count:,} verb[|s] [states|state] a role ({examples:some}): read as the action with this role",
     "fixed": "{of_replies} [was|were] not clean JSON: complete items were read",
     "left_out": "{count:,} item[|s] left out ({examples:causes}); first: {first}",
     "flat_boxes": "{count:,} item[|s] left out because a box has no area; first: {first}",
-    "unused_boxes": "{count:,} group[|s] of four numbers in the text of replies, perhaps boxes, [is|are] in no "
-    "interaction read",
-    "unread": "{of_replies} [holds|hold] no interaction that can be read{details}",
-    "failed": "{of_records} [holds|hold] an error instead of an answer: {examples:quoted}",
+    "unused_boxes": "{count:,} group[|s] of four numbers in the text of replies, perhaps boxes, [belongs|belong] to "
+    "no interaction that was read",
+    "unread": "{of_replies} [contains|contain] no interaction that can be read{details}",
+    "failed": "{of_records} [contains|contain] an error instead of an answer: {examples:quoted}",
     "none": "{of_replies} [says|say] that there is no interaction{details}",
     "cut_off": "{of_replies} [was|were] cut off at the length limit",
-    "several_answers": "{of_records} [holds|hold] several answers: the first choice was read, else the last answer "
-    "with interactions",
-    "drafts": "{of_replies} [holds|hold] several lists or drafts: the last was read",
-    "reversed": "all boxes have their lower right corner first: read as x1, y1, x2, y2",
-    "exchanged": "{count:,} of {triplets:,} relations have a thing first and a person second: they were read the other "
-    "way round, as the person's",
-    "turned": "{count:,} relation[|s] turned round, as their subject is a thing and their object a person",
+    "several_answers": "{of_records} [contains|contain] several answers: the first choice was read, else the last "
+    "answer with interactions",
+    "drafts": "{of_replies} [contains|contain] several lists or drafts: the last was read",
+    "reversed": "all boxes start with their lower right corner: read as x1, y1, x2, y2",
+    "exchanged": "{count:,} of {triplets:,} relations have a thing as subject and a person as object: they were read "
+    "with the person as subject",
+    "turned": "{count:,} passive relation[|s] (as 'bench, used by, person') [was|were] read with the "
+    "second box as the human box",
     "denied": "{count:,} interaction[|s] left out because the reply denies [it|them], as in 'is not riding'",
-    "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: shoe resolve --phrase tells how each is read",
+    "doubtful": "{count:,} phrase[|s] ({examples:some}) may be misread: `shoe resolve --phrase` shows how a phrase "
+    "is read",
     "scores_converted": "confidences were converted: {examples:counted}",
     "scores_unread": "{count:,} score[|s] could not be read as confidences: {examples:first}",
     "columns_unread": "{unread_columns} not read: {examples:some}",
     "alternatives": "a list of words as an object was read as alternatives: {examples:some}",
-    "clipped": "{count:,} word[|s] longer than 200 characters cut to that",
-    "columns_by_truth": "the file's columns are the ground truth's {count:,} images, in its order",
+    "clipped": "{count:,} word[|s] longer than 200 characters [was|were] cut to 200 characters",
+    "columns_by_truth": "the columns of the file are the {count:,} images of the ground truth, in the same order",
     "predictor": "made by shoe predict: {predictor} (sha {digest})",
 }
-"""Sentence templates by note code, in report order. ``[one|several]`` has the texts for a count of 1 and for others."""
+"""Sentence templates by note code, in report order. Of ``[one|several]``, a count of 1 selects the first text."""
 
 
 class Examples(dict[str, int]):
-    """Cases of a note in order of first appearance, with their counts; the format spec selects how they are shown."""
+    """Number of cases per example of a note, in order of first appearance; format specs are styles such as "some"."""
 
     def __format__(self, style: str) -> str:
         if style == "some":
@@ -71,14 +77,14 @@ class Examples(dict[str, int]):
 
 @dataclass(slots=True)
 class Note:
-    """One kind of remark about reading a file.
+    """A remark about reading a file, with the number of cases.
 
     Attributes:
         code: key of :data:`SENTENCES`.
         count: number of cases.
         first: text about the first case.
-        second: second number in the sentence, if it has one.
-        examples: the cases with their counts.
+        second: second number in the sentence; 0 if the sentence has only one.
+        examples: texts of the cases with their counts.
     """
 
     code: str
@@ -88,7 +94,7 @@ class Note:
     examples: Examples = field(default_factory=Examples)
 
     def add(self, other: "Note") -> None:
-        """Add the counts and examples of another note with the same code; the first text stays."""
+        """Add the counts and examples of another note with the same code; ``first`` is replaced only if it is empty."""
         self.count, self.second = self.count + other.count, self.second + other.second
         self.first = self.first or other.first
         for example, count in other.examples.items():
@@ -112,14 +118,18 @@ class ReadNotes:
         format: name of the format of the file.
         boxes: name of the box convention; all names, the most frequent first, if triplets have several conventions.
         triplets_by_convention: number of triplets per box convention.
-        conventions: box conventions of the triplets, in the order of the table; None if none was applied.
+        conventions: box conventions of the triplets, in the order of the table; None if no convention was applied.
         images, triplets: numbers of images and triplets in the table.
         scores_defaulted: number of triplets without a score. They get score 1 if no triplet has a score, and rank last
             otherwise.
         scores_as: name of the score conversion; "" if scores are unchanged.
+        kept: (rows of the file,) mask of the triplets that the rule ``drop`` for bad predictions kept; None for all.
         replies: number of raw model replies.
-        phrases: up to three phrases that were parsed as each (verb, object), in order of first appearance.
+        phrases: for each (verb, object), up to three phrases that were parsed to it, in order of first appearance.
         native_lines: report lines stored in a native table about the file it was made from.
+        numbering: name of the numbering of class IDs by part, as "coco-0" for "objects"; empty for words.
+        chosen_numbering: numberings that the user chose, as "verbs=hico-det-1"; "" for those of the format.
+        verbs_with_roles: verb words of the file and their (n,) index, if some state a role that the table's verbs lack.
         predictor: description of the model and settings in the first line of a file of ``shoe predict``.
         predictor_digest: first 8 hex digits of the SHA-256 of this first line; "" for other files.
         remarks: the notes by their code.
@@ -133,16 +143,20 @@ class ReadNotes:
     triplets: int = 0
     scores_defaulted: int = 0
     scores_as: str = ""
+    kept: Mask | None = None
     replies: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     native_lines: list[str] = field(default_factory=list)
+    numbering: dict[str, str] = field(default_factory=dict)
+    chosen_numbering: str = ""
+    verbs_with_roles: tuple[tuple[str, ...], Ints] | None = None
     predictor: str = ""
     predictor_digest: str = ""
     remarks: dict[str, Note] = field(default_factory=dict)
 
     @classmethod
-    def of_native(cls, table: Interactions, stored: bytes) -> "ReadNotes":
-        """Return the notes of a native table; ``stored`` is what the file holds about the file it was made from."""
+    def from_native(cls, table: Interactions, stored: bytes) -> "ReadNotes":
+        """Return the notes of a native table; ``stored`` is the JSON in its file that :meth:`to_json` returned."""
         try:
             details = msgspec.json.decode(stored, type=_StoredNotes)
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -164,7 +178,7 @@ class ReadNotes:
             code: key of :data:`SENTENCES`.
             example: text of the cases, if the sentence lists them.
             count: number of cases.
-            first: text that the sentence shows if these are its first cases.
+            first: text about the first of these cases; ignored if the note already has such a text.
             second: second number in the sentence, if it has one.
         """
         if count:
@@ -185,11 +199,12 @@ class ReadNotes:
         """Return the examples of a note with their counts."""
         return self.remarks[code].examples if code in self.remarks else {}
 
-    def joined(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
-        """Merge notes of several files: sum counts, list all texts; ``conventions`` are those of the largest file."""
+    def merge(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
+        """Return the merged notes of several files: summed counts, all texts, and conventions of the largest file."""
         parts = [self, *others]
-        merged = ReadNotes(conventions=max(parts, key=lambda notes: notes.triplets).conventions)
-        for name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):
+        largest = max(parts, key=lambda notes: notes.triplets)
+        merged = ReadNotes(conventions=largest.conventions, numbering=largest.numbering)
+        for name in ("format", "boxes", "scores_as", "chosen_numbering", "predictor", "predictor_digest"):
             setattr(merged, name, ", ".join(dict.fromkeys(filter(None, (getattr(notes, name) for notes in parts)))))
         for notes in parts:
             for name in ("images", "triplets", "scores_defaulted", "replies"):
@@ -204,7 +219,7 @@ class ReadNotes:
             merged.remarks.pop("reversed", None)
         return merged
 
-    def to_keep(self) -> bytes:
+    def to_json(self) -> bytes:
         """Return the notes that a native table stores, as JSON."""
         return msgspec.json.encode(_StoredNotes(self.boxes, self.scores_defaulted, self.scores_as, self.lines()))
 
@@ -222,12 +237,16 @@ class ReadNotes:
         return f"partly given, {self.scores_as}" if self.scores_as else "partly given"
 
     @property
-    def facts(self) -> dict[str, str]:
-        """Values that a signature states about reading the file."""
-        return {"boxes": self.boxes, "scores": self.scores}
+    def signature_fields(self) -> dict[str, str]:
+        """Box convention and source of the scores, as signatures state them under the keys "boxes" and "scores".
 
-    def applied(self, triplets: int) -> Conventions:
-        """Return the conventions of a table's triplets; the most frequent one if rows were dropped since reading."""
+        A numbering of class IDs that the user chose is stated under "class-ids".
+        """
+        chosen = {"class-ids": self.chosen_numbering} if self.chosen_numbering else {}
+        return {"boxes": self.boxes, "scores": self.scores, **chosen}
+
+    def conventions_of(self, triplets: int) -> Conventions:
+        """Return the conventions of a table with ``triplets`` rows; only the most frequent if rows were dropped."""
         known = self.conventions or Conventions((Convention(),))
         if known.index is None or len(known.index) == triplets:
             return known
@@ -235,7 +254,7 @@ class ReadNotes:
 
     def summary(self) -> str:
         """Return one line on what was read: counts, format and box convention."""
-        counts = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
+        counts = f"{pluralize(self.triplets, 'triplet')} in {pluralize(self.images, 'image')}"
         return f"{counts}, read as {self.format}, boxes as {self.boxes}"
 
     def sentence(self, code: str, *, brief: bool = False) -> str:
@@ -253,10 +272,10 @@ class ReadNotes:
             triplets=self.triplets,
             of_replies=f"{note.count:,} of {self.replies:,} replies",
             of_records=f"{note.count:,} of {self.replies:,} records",
-            images=many(note.second, "image"),
-            all_triplets=f"{'any of ' if self.triplets > 1 else ''}{many(self.triplets, 'triplet')}",
+            images=pluralize(note.second, "image"),
+            all_triplets=f"{'any of ' if self.triplets > 1 else ''}{pluralize(self.triplets, 'triplet')}",
             suggestion=f" ({note.first})" if note.first else "",
-            unread_columns=many(len(note.examples), column),
+            unread_columns=pluralize(len(note.examples), column),
             details=self._details(note, brief=brief),
             predictor=self.predictor,
             digest=self.predictor_digest,
@@ -278,9 +297,9 @@ class ReadNotes:
         return notes
 
     def _details(self, note: Note, *, brief: bool) -> str:
-        """Return the end of a sentence about replies without interactions: phrases, keys seen, and the first reply."""
+        """Return the end of a sentence on replies without interactions: phrases, keys, and unless brief, a reply."""
         if note.code == "none":
-            count = many(sum(note.examples.values()), "phrase")
+            count = pluralize(sum(note.examples.values()), "phrase")
             return f", in words: {count} ({note.examples:some})" if note.examples else ""
         keys = self.examples("keys_seen")
         details = f"; keys seen: {', '.join(keys)}" if keys else ""
@@ -297,7 +316,7 @@ class ReadNotes:
         return [line for line in map(self.sentence, codes) if line]
 
     def lines(self) -> list[str]:
-        """Return all notes as report lines, the most urgent first."""
+        """Return all notes as report lines, the most urgent first; for a native table, the lines stored in it."""
         if self.native_lines:
             return [*self.native_lines]
         return [line for line in dict.fromkeys([*self.urgent(), *map(self.sentence, SENTENCES)]) if line]

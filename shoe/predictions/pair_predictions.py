@@ -33,16 +33,16 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
-from shoe.core.arrays import Bits, Floats, Indices, as_bits, first_equal, first_of_run, index_in_group, together
-from shoe.core.errors import InputError, meant, quote
+from shoe.core.arrays import Bits, Floats, Indices, as_bits, first_equal, first_of_run, group_equal_rows, index_in_group
+from shoe.core.errors import InputError, did_you_mean, quote
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.io.files import read_bytes, seen
+from shoe.core.io.files import describe_content, read_bytes
 from shoe.core.io.json import Box, Finite, ImageName, Whole
 from shoe.core.rows import Rows
 from shoe.lexicon.resolve import match_labels
 from shoe.predictions.boxes.conventions import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.record_fields import image_names, in_all_or_none, is_given
+from shoe.predictions.record_fields import all_have_field, image_names, optional_column
 from shoe.predictions.source import Sizes, Source, collection_paused, open_source
 from shoe.predictions.table import to_table
 
@@ -68,17 +68,18 @@ class _Image(Struct, gc=False):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Predicted pairs of many images; n pairs, V verbs.
+    """The n predicted pairs of many images, with scores for V verbs.
 
     Attributes:
         table: one row per pair, with the verb ``NO_VERB`` and the detection score.
         detected: whether detection scores are given; if not, all are 1.
         interaction: (n,) highest score of a verb other than no_interaction, without the detection score; None if
             unknown.
-        verb_scores: (n, V) score of each verb, without the detection score; NaN if a score is missing; None if all are.
+        verb_scores: (n, V) score of each verb, without the detection score; NaN if a score is missing; None if no
+            pair has verb scores.
         verbs: the V verbs of the benchmark.
         triplets: the triplets that the pairs were derived from; None for pairs that were read from a file.
-        of_triplet: (triplets,) index of the pair of each triplet.
+        of_triplet: (triplets,) index of the pair of each triplet; None without ``triplets``.
         notes: read notes of the file.
     """
 
@@ -93,7 +94,7 @@ class Pairs:
 
 
 def holds_pairs(path: str | Path) -> bool:
-    """Return whether a file holds pairs, not triplets; most files without pairs are not parsed."""
+    """Return whether a file contains pairs, not triplets; most files without pairs are not parsed."""
     if Path(path).is_dir() or _PAIRS.encode() not in read_bytes(path):
         return False
     return _PAIRS in open_source(path, benchmark(DEFAULT)).first
@@ -102,7 +103,7 @@ def holds_pairs(path: str | Path) -> bool:
 def read_pairs(
     path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
-    """Read a file of pairs in the format described in the module.
+    """Read a file of pairs, in the format that the docstring of this module describes.
 
     Args:
         boxes: name of the box convention; by default boxes are x1, y1, x2, y2 in pixels.
@@ -118,7 +119,7 @@ def read_pairs(
         source = open_source(path, benchmark(dataset), sizes)
         if source.kind != "document" or (_PAIRS not in source.first and source.document != []):
             keys = ", ".join(map(quote, list(source.first)[:8]))
-            other = seen(source.data) if source.kind == "text" else f"a {source.kind} of another format"
+            other = describe_content(source.data) if source.kind == "text" else f"a {source.kind} of another format"
             found = f"objects with the keys {keys}" if keys else other
             raise InputError(path, found=found, expected=f"pairs: an object with filename and {_PAIRS} for each image")
         return _read(source, convention)
@@ -138,13 +139,13 @@ def _read(source: Source, convention: Convention) -> Pairs:
         raise InputError(source.path, record=place(row), field=field, found=found, expected=expected, hint=hint)
 
     def optional(field: str) -> Floats | None:
-        return in_all_or_none(source, field, [getattr(pair, field) for pair in pairs], place) if pairs else None
+        return optional_column(source, field, [getattr(pair, field) for pair in pairs], place) if pairs else None
 
     objects, object_ = _labels(source.benchmark, [pair.o_label for pair in pairs], refuse)
     detections = [scores for scores in map(optional, ("h_score", "o_score")) if scores is not None]
     interaction, verb_scores = optional("hoi_score_inter"), None
     given = [pair.verb_scores for pair in pairs]
-    if pairs and is_given(source, _VERBS, given, place):
+    if pairs and all_have_field(source, _VERBS, given, place):
         verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
         interaction = _highest_score(verb_scores, classes) if interaction is None else interaction
     rows = Rows(
@@ -165,7 +166,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
 
 
 def _labels(dataset: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[list[str], Indices]:
-    """Return the object words and the (n,) word index of each pair, given words or the object numbers of the file."""
+    """Return the object words, and the (n,) word index of each pair, for ``o_label`` values: words or numbers."""
     is_word = [isinstance(value, str) for value in values]
     if any(is_word):
         if not all(is_word):
@@ -190,7 +191,7 @@ def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, fl
         if type(value) is not form or (form is list and len(value) != len(verbs)):
             found = f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
             expected = "an object" if form is dict else f"a list of {len(verbs)} numbers"
-            refuse(row, _VERBS, found, f"{expected}, one score a verb")
+            refuse(row, _VERBS, found, f"{expected}, one score per verb")
     scores = np.full((len(values), len(verbs)), np.nan)
     if form is list:
         scores[:, dataset.verb_order] = np.array(values, np.float64)
@@ -202,7 +203,7 @@ def _verb_scores(dataset: Benchmark, values: Sequence[list[float] | dict[str, fl
     if (verb < 0).any():
         unknown = int(np.argmax(verb < 0))
         name, expected = list(index)[unknown], f"one of the {len(verbs)} verbs of {dataset.name}"
-        refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, meant(name, verbs))
+        refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, did_you_mean(name, verbs))
     scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
     return scores
 
@@ -222,8 +223,8 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     classification (protocols.md 8.7).
 
     ``interaction_scores`` (n,) are the verb scores of the n triplets, without detection scores. If given, each pair
-    gets the highest score of its triplets. That is the highest score of all verbs even if a file keeps only the best
-    products of detection and verb score per image, because the triplets of a pair share one detection score.
+    gets the highest score of its triplets. The triplets of a pair share one detection score. Therefore this is the
+    highest score of all verbs even if a file keeps only the best products of detection and verb score per image.
     """
     first = first_equal(_columns(triplets, triplets.image, triplets.object))
     is_pair = first == np.arange(len(first))
@@ -241,12 +242,12 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
 
 
 def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
-    """Return the (triplets,) index of the first pair with the same boxes and object, or -1 if there is none."""
+    """Return the (triplets,) index of the first pair with the same image, boxes and object as each triplet, or -1."""
     return _match_pairs(pairs.table, triplets)[0]
 
 
 def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
-    """Return the (triplets,) verb score of the first matching pair that has one for the verb, or NaN."""
+    """Return the (triplets,) score of each triplet's verb, from the first matching pair with a score for it, or NaN."""
     scores = np.full(len(triplets), np.nan)
     if pairs.verb_scores is None:
         return scores
@@ -261,13 +262,16 @@ def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
 
 
 def _match_pairs(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
-    """Return the first matching pair of each triplet, and the next equal pair of each pair, as indices; -1 if none."""
+    """Return the (triplets,) index of the first matching pair, and the (pairs,) index of the next equal pair.
+
+    Pairs and triplets match if their image, boxes and object are equal. The index is -1 if there is no pair.
+    """
     # Images and objects that do not occur in the triplets get index -1.
     image = image_index(pairs.images, triplets.images)[pairs.image]
     object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
     of_triplets = _columns(triplets, triplets.image, triplets.object)
     columns = zip(_columns(pairs, image, object_), of_triplets, strict=True)
-    order, new = together([np.concatenate(column) for column in columns])
+    order, new = group_equal_rows([np.concatenate(column) for column in columns])
     first = first_of_run(order, new)[len(pairs) :]
     next_pair = np.full(len(order), -1, np.int64)
     next_pair[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])

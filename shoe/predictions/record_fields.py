@@ -16,24 +16,27 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.json import shown
+from shoe.core.io.json import describe_value
 from shoe.predictions.source import Source
 
 
 def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
-    """Return (n,) indices into ``classes.verbs`` and ``classes.objects``. Raises InputError for unknown words."""
+    """Return the (n,) index of each triplet's verb in ``classes.verbs``, and of its object in ``classes.objects``.
+
+    Raises InputError for unknown words. The message contains ``path`` and ``name``, the name of the format.
+    """
     verb = _labels("verb", table.verbs, table.verb, classes.verbs, path, name)
     return verb, _labels("object", table.objects, table.object, classes.objects, path, name)
 
 
 def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
-    """Return the (n,) class of each triplet. Raises InputError for a word or pair without a label or class."""
+    """Return the (n,) class index of each triplet. Raises InputError for a word or pair without a label or class."""
     verb, object_ = labels_of(table, classes, path, name)
     hoi = classes.of[verb, object_].astype(np.int64)
     if (hoi < 0).any():
         row = int(np.argmax(hoi < 0))
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
-        expected = f"one of the {len(classes)} classes of {classes.name}, which is all that the format {name} can hold"
+        expected = f"one of the {len(classes)} classes of {classes.name}; the format {name} has no other classes"
         raise InputError(path, record=f"triplet {row}", found=found, expected=expected)
     return hoi
 
@@ -48,40 +51,40 @@ def _labels(
 ) -> Indices:
     from shoe.lexicon.resolve import match_labels
 
-    limit, match = f", which is all that the format {name} can hold", partial(match_labels, labels=labels, part=part)
+    limit, match = f"; the format {name} has no other {part}s", partial(match_labels, labels=labels, part=part)
     return labels_of_words(path, part, index, words, labels, "triplet {}".format, limit, match)
 
 
 def image_names(
     source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
 ) -> list[str]:
-    """Return image names for the values of a field. Raises InputError for the first value that is not an image name."""
+    """Return the image names in a field of n records. Raises InputError, naming ``place(row)``, for an invalid name."""
     names: list[str] = []
     for number, value in enumerate(values):
         try:
             names.append(source.benchmark.image_name(value))
         except ValueError:
-            record, found = (place or source.record_name)(number), shown(value)
+            record, found = (place or source.record_name)(number), describe_value(value)
             raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None
     return names
 
 
-def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Return whether all rows have a field. Raises InputError if only some rows have it."""
+def all_have_field(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
+    """Return True if all rows have a field, False if no row has it. Raises InputError if only some rows have it."""
     absent = np.array([value is UNSET for value in values])
     if (absent == absent[0]).all():
         return not absent[0]
     row = int(np.argmax(absent != absent[0]))
-    found = "none" if absent[row] else "the first one"
-    raise InputError(source.path, record=place(row), field=field, found=found, expected="this key in all or in none")
+    found = "no such key" if absent[row] else "the first record with this key"
+    raise InputError(source.path, record=place(row), field=field, found=found, expected="the key in all or no records")
 
 
-def in_all_or_none(
+def optional_column(
     source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
 ) -> Floats | None:
     """Return the (n,) values of a field, or None if no row has it. Raises InputError if only some rows have it."""
     try:
         return np.fromiter(values, np.float64, len(values))
     except TypeError:
-        is_given(source, field, values, place)
+        all_have_field(source, field, values, place)
         return None

@@ -22,17 +22,18 @@ import numpy as np
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import RUN_HEAD, is_stream, read_bytes
-from shoe.core.io.json import explained, parse_json, parse_with_nan, shown
+from shoe.core.io.files import RUN_HEAD, encoding_error, is_stream, read_bytes
+from shoe.core.io.json import describe_value, explain_error, parse_json, parse_with_nan
 from shoe.core.io.matlab import is_matlab
 from shoe.core.io.pickles import TORCH_TO_JSON
 from shoe.core.io.tolerant import is_literal, parse_literal
+from shoe.core.io.xlsx import WORKBOOK, read_xlsx
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
-MADE_HERE = b'{"format":"shoe predictions",'
+PREDICT_PREFIX = b'{"format":"shoe predictions",'
 """First bytes of a file of ``shoe predict``: JSON Lines whose first line describes how predictions were made."""
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK"
@@ -45,16 +46,18 @@ _IMAGE_KEYS = ("filename", "file_name", "image_id")
 
 @dataclass
 class Source:
-    """An opened prediction file with the context needed to read it.
+    """An opened prediction file, with the information that is needed to read it.
 
     Attributes:
         benchmark: benchmark that defines the image names and class numbers of the file.
-        sizes: width and height of images by name, from outside the file.
-        truth: annotated boxes, if available.
+        sizes: width and height of images by name, from the ground truth or the caller.
+        truth: ground truth, for hints in messages about boxes; None if not available.
+        bad_boxes: rule of :data:`shoe.core.interactions.BAD_BOXES` for predictions with an invalid box or score.
         kind: kind of the file; JSON, JSON Lines, pickles and written-out Python values are all "document".
         data: file content; empty for folders and native tables.
         is_list: whether the content is a JSON list.
         lines: line number of each record, for CSV and JSON Lines.
+        numbering: names of the numberings of class IDs that the user chose, by part.
         notes: read notes that the format reader adds to.
     """
 
@@ -62,10 +65,12 @@ class Source:
     benchmark: Benchmark
     sizes: Sizes | None = None
     truth: Interactions | None = None
+    bad_boxes: str = "refuse"
     kind: Kind = "document"
     data: bytes = b""
     is_list: bool = False
     lines: Sequence[int] | None = None
+    numbering: Mapping[str, str] = field(default_factory=dict)
     notes: ReadNotes = field(default_factory=ReadNotes)
 
     @cached_property
@@ -91,7 +96,7 @@ class Source:
 
     @cached_property
     def head(self) -> list[Any]:
-        """The first records: those within the first 64 KB of a list or of JSON Lines, else all records."""
+        """Records within the first 64 KB of a JSON list or of JSON Lines; all records of other documents."""
         if self.kind != "document":
             return []
         records: list[Any] = []
@@ -114,11 +119,14 @@ class Source:
 
     @property
     def first(self) -> dict[str, Any]:
-        """The first record, or an empty dict if it is not an object."""
+        """The first record; an empty dict if there is none, or it is not an object."""
         return self.head[0] if self.head and isinstance(self.head[0], dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Return the records converted to a type; an object may hold them under ``within``. Raises InputError."""
+        """Return the records converted to the type ``kind``; a single object may contain them under the key ``within``.
+
+        Raises InputError naming the first record and field with another type.
+        """
         listed = list[kind]  # type: ignore[valid-type]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the exact error is raised below
             if "document" not in self.__dict__ and self.is_list:
@@ -131,7 +139,7 @@ class Source:
         try:
             return msgspec.convert(records, listed)
         except msgspec.ValidationError as error:
-            raise explained(self.path, error, records, listed, self.record_name) from None
+            raise explain_error(self.path, error, records, listed, self.record_name) from None
 
     def records_within(self, key: str | None) -> list[Any]:
         """Return the records of the document, or of the list under ``key``. Raises InputError if there is no list."""
@@ -139,7 +147,9 @@ class Source:
         if key and isinstance(self.document, dict):
             records = self.document.get(key, records)
         if not isinstance(records, list) or (not records and self.document != []):
-            raise InputError(self.path, found=shown(self.document), expected="a list with one object per image")
+            raise InputError(
+                self.path, found=describe_value(self.document), expected="a list with one object per image"
+            )
         return records
 
     def record_name(self, number: int, record: Any = None) -> str:
@@ -162,6 +172,9 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     zipped = _is_zip(source.path)  # the reader of native tables opens the file itself
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
+    if (zipped or data.startswith(_ZIP)) and WORKBOOK in source.members:
+        source.document, source.lines = read_xlsx(path, data)
+        return source
     if zipped or data.startswith(_ZIP):
         _refuse_other_zip(source)
         source.kind = "npz"
@@ -178,16 +191,18 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
 
         source.document = load_plain(path, data)
     elif not data[:64].strip(b"\0"):
-        raise InputError(path, found="nothing but zero bytes at its start", expected="predictions")
+        raise InputError(path, found="only zero bytes at the start", expected="predictions")
     elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):
         raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint="save the file as UTF-8")
+    elif error := encoding_error(path, source.data):
+        raise error
     elif is_literal(start):
         source.document = parse_literal(path, data.decode("utf-8", "replace"))
     elif start[:1] == b'"' and is_literal(start[1:]):  # JSON text that holds a written-out value
         text = parse_json(path, source.data)
         source.document = parse_literal(path, text) if isinstance(text, str) else text
     elif start[:1] == b"{":
-        if source.data.startswith(MADE_HERE):
+        if source.data.startswith(PREDICT_PREFIX):
             _read_predictor_line(source)
         source.lines = _line_numbers(source.data)
     elif start[:1] == b"[":
@@ -198,14 +213,14 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
 
 
 def _read_predictor_line(source: Source) -> None:
-    """Read how predictions were made from the first line, and blank this line so that line numbers stay."""
+    """Read the settings of ``shoe predict`` from the first line, and empty this line, which keeps the line numbers."""
     first, _, rest = source.data.partition(b"\n")
     description = parse_json(source.path, first, 1)
     source.notes.predictor = str(description.get("says", ""))
     source.notes.predictor_digest = hashlib.sha256(first).hexdigest()[:8]
     source.data = b"\n" + rest
     if not rest.strip():
-        raise InputError(source.path, found="no line but the first", expected="a line for each image")
+        raise InputError(source.path, found="only the first line", expected="one more line per image")
 
 
 def _is_zip(path: Path) -> bool:
@@ -217,16 +232,16 @@ def _is_zip(path: Path) -> bool:
 
 
 def _refuse_other_zip(source: Source) -> None:
-    """Raise InputError for zip files without arrays: files of torch.save, saved runs and archives."""
+    """Raise InputError for zip files without arrays: files saved by torch.save, saved runs, and other archives."""
     expected = "JSON, a pickle of plain values, or text"
     if any(name.endswith("/data.pkl") for name in source.members):
-        raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
+        raise InputError(source.path, found="a file saved by torch.save", expected=expected, hint=TORCH_TO_JSON)
     if RUN_HEAD in source.members:
-        hint = "shoe compare and shoe verify take runs; its predictions are not in it"
-        raise InputError(source.path, found="a run of shoe score --save", expected=expected, hint=hint)
+        hint = "a saved run contains no predictions; use it with `shoe compare` or `shoe verify`"
+        raise InputError(source.path, found="a run saved by shoe score --save", expected=expected, hint=hint)
     if source.members and not any(name.endswith(".npy") for name in source.members):
         names = ", ".join(map(quote, source.members[:3]))
-        raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack it")
+        raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack the archive")
 
 
 @contextmanager
@@ -242,7 +257,7 @@ def collection_paused() -> Iterator[None]:
 
 
 def _line_numbers(data: bytes) -> Sequence[int] | None:
-    """Return the line number of each record of JSON Lines (first line valid JSON, more lines follow), else None."""
+    """Return the line number of each record of JSON Lines; None unless the first of several lines is valid JSON."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest or rest.isspace():
         return None

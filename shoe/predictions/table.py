@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,11 +11,12 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, flag, many, quote, unknown_name
-from shoe.core.interactions import Interactions, check_boxes, check_scores, image_index
+from shoe.core.errors import InputError, flag, pluralize, quote, unknown_name
+from shoe.core.interactions import Interactions, apply_bad_boxes, check_boxes, check_scores, image_index
 from shoe.core.rows import Rows
-from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, are_valid, valid_conventions
+from shoe.predictions.roles import with_stated_roles
 from shoe.predictions.source import Sizes, Source
 
 # Conversions of scores outside 0..1, e.g. logits and log-probabilities. Each keeps the order of the scores (a sigmoid
@@ -38,13 +40,19 @@ SCORES: dict[str, Callable[[Floats], Floats]] = {
 def check_scores_name(name: str | None) -> None:
     """Raise OptionError if the name of a score conversion is unknown."""
     if name is not None and name not in SCORES:
-        raise unknown_name("way to take scores", name, SCORES)
+        raise unknown_name("score conversion", name, SCORES)
 
 
-def count_scales(score: Floats) -> tuple[int, int] | None:
-    """Return the number of scores in 0..1 and above 1 if the latter are on another scale (percent, ratings), else None.
+_TIMES, _ENOUGH = 2, 10  # two groups of scores have at least _ENOUGH members and _TIMES as many as lie between them
 
-    Logits and sums of scores also lie on both sides of 1, but those between 1 and 10 are not integers.
+
+def count_scales(score: Floats, image: Indices | None = None) -> tuple[int, int] | None:
+    """Return (number of scores up to 1, number of scores above 1) if these are on two scales, else None.
+
+    Two scales, such as fractions and percent: no score is negative, some are between 0 and 1, some are above 1, and
+    either all scores from 1 to 10 are integers, unlike logits and sums of scores; or the scores form two groups, high
+    fractions and high percentages, with few scores between them. With ``image``, the (n,) image indices of the
+    scores, the same groups are looked for among the highest scores of the images.
 
     >>> import numpy as np
     >>> count_scales(np.array([0.9, 95, 0.8])), count_scales(np.array([0.9, 1.7, 12.5]))
@@ -52,13 +60,26 @@ def count_scales(score: Floats) -> tuple[int, int] | None:
     """
     above = score[score > 1]
     parts = (score > 0) & (score < 1)
-    if not len(above) or not parts.any() or score.min() < 0 or ((above < 10) & (above != np.rint(above))).any():
+    if not len(above) or not parts.any() or score.min() < 0:
+        return None
+    has_gap = not ((above < 10) & (above != np.rint(above))).any()
+    if not has_gap and (above.max() <= 10 or above.max() > 100 or not _are_two_groups(score, image)):
         return None
     return len(score) - len(above), len(above)
 
 
+def _are_two_groups(score: Floats, image: Indices | None) -> bool:
+    """Return whether scores up to 100, or the highest scores of images, are high fractions and high percentages."""
+    groups = [np.histogram(score, [0.25, 1 - 1e-9, 4, 25, 100])[0][[0, 1, 3]]]
+    if image is not None:
+        highest = np.zeros(int(image.max()) + 1)
+        np.maximum.at(highest, image, score)
+        groups.append(np.histogram(highest[highest > 0], [0, 1 + 1e-9, 10, 100])[0])
+    return any(min(low, high) >= max(_TIMES * between, _ENOUGH) for low, between, high in groups)
+
+
 def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
-    """Return the n predictions with the scores marked in ``given`` (n,) converted to 0..1 by ``SCORES[name]``.
+    """Return the n predictions, with scores in the mask ``given`` (n,) converted to 0..1 by ``SCORES[name]``.
 
     >>> import numpy as np
     >>> from shoe.demo import PREDICTIONS
@@ -74,18 +95,22 @@ def convert_scores(table: Interactions, name: str, given: Mask) -> Interactions:
     return replace(table, score=score)
 
 
+_WITHOUT = "to leave such predictions out: `shoe score --bad-boxes drop`"
 _FEW = 0.25  # if a smaller fraction of boxes has no area, the file has mistakes; otherwise it uses another convention
 _OF_BEST = 1 / 3  # if the applied convention has more than this fraction of the best one's hits, the file mixes both
 
 
 def _refuse_invalid(rows: Rows, source: Source, conventions: Conventions) -> None:
-    """Raise InputError for the first box without area, else for the first non-finite or too large number, if any."""
+    """Raise InputError for the first box without area, or else for the first non-finite or too large number."""
     _refuse_flat(rows, source, conventions)
     name = partial(triplet_place, rows)
     pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
-    check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
-    check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
-    check_scores(source.path, np.asarray(rows.score), name)
+    try:
+        check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
+        check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
+        check_scores(source.path, np.asarray(rows.score), name)
+    except InputError as error:
+        raise error.hinting(_WITHOUT) from None
 
 
 def triplet_place(rows: Rows, row: int) -> str:
@@ -105,8 +130,10 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
     first = int(np.argmax(flat))
     row = first % len(rows.verb)
     count = int(flat.sum())
-    hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
-    if count >= _FEW * len(boxes):
+    hint = f"{count:,} of {len(boxes):,} boxes {'has' if count == 1 else 'have'} no area"
+    if count < _FEW * len(boxes):
+        hint += f"; {_WITHOUT}"
+    else:
         hint += _fitting_hint(rows, source, conventions) or _area_hint(boxes, conventions)
     found, field = ", ".join(f"{x:g}" for x in boxes[first]), "human box" if first < len(rows.verb) else "object box"
     expected = f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}"
@@ -115,7 +142,7 @@ def _refuse_flat(rows: Rows, source: Source, conventions: Conventions) -> None:
 
 
 def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
-    """Name the convention that fits the ground truth far better than the applied one, or say that both are mixed."""
+    """Return a hint at a convention that fits the ground truth far better, or at mixed conventions; "" if not found."""
     if source.truth is None:
         return ""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
@@ -132,25 +159,26 @@ def _fitting_hint(rows: Rows, source: Source, conventions: Conventions) -> str:
         verbs=("",),
         objects=("",),
     )
-    report = examine_boxes(table, source.truth, conventions.select(order))
+    report = check_box_convention(table, source.truth, conventions.select(order))
     for group in report.groups:
         applied, best = group.fits[0], group.best
         if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
-            each = f"{applied.hits:.0%} overlap an annotated box as {applied.convention}, {best.hits:.0%} would as "
-            return f"; the file seems to mix conventions: {each}{best.convention}"
+            each = f"{applied.hits:.0%} overlap an annotated box if read as {applied.convention}, {best.hits:.0%} if "
+            return f"; the file seems to mix conventions: {each}read as {best.convention}"
         if better := group.better:
-            fits = f"{better.hits:.0%} overlap an annotated box as {better.convention}"
-            return f"; {fits}: name it with {report.flag(better)}"
+            fits = f"{better.hits:.0%} overlap an annotated box if read as {better.convention}"
+            return f"; {fits}: set this convention with {report.flag(better)}"
     return ""
 
 
 def _area_hint(boxes: Floats, conventions: Conventions) -> str:
-    """Name the conventions under which all boxes have an area, if the file has the default convention."""
+    """Return a hint at conventions under which all boxes have an area; "" unless the default convention was applied."""
     names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
-    return f"; all have an area as {' or as '.join(names)}: name it with {flag('boxes')}" if names else ""
+    return f"; all have an area as {' or as '.join(names)}: set the convention with {flag('boxes')}" if names else ""
 
 
 _LONGEST_WORD = 200
+_NUMBER = re.compile(r"\s*[+-]?\d+(?:\.\d*)?\s*")
 _LONGEST_NAME = 1000
 _OPPOSITE = [2, 3, 0, 1]
 _SURE = 40  # minimum number of boxes for which a property of all boxes is not taken for chance
@@ -168,20 +196,24 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             found = f"a name of {len(name):,} characters"
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     rows = replace(rows, sizes=_sizes(rows, source.sizes))
-    rows, conventions = _without_sizeless(rows, source, Conventions.of_rows(rows, usual, named))
+    rows, conventions = _without_sizeless(rows, source, Conventions.from_rows(rows, usual, named))
     rows = _in_pixels(rows, source, conventions)
+    bad, rows, conventions = _without_bad(rows, source, conventions)
     rows, conventions = _without_flat_boxes(rows, source, conventions)
     rows, absent = _with_scores(rows, source)
     verbs, verb = _clip_words(rows.verbs, rows.verb, source)
     objects, object_ = _clip_words(rows.objects, rows.object, source)
     rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects)
+    _refuse_numbers(rows, source)
     try:
         table = rows.table(source.path)
     except InputError:
         _refuse_invalid(rows, source, conventions)
         raise
     order = np.argsort(rows.image, kind="stable")
-    table = _in_one_scale(table, notes.scores_as, absent[order])
+    table = replace(_in_one_scale(table, notes.scores_as, absent[order]), bad=bad)
+    if source.benchmark.role_protocols:
+        table = with_stated_roles(table, source.benchmark, notes)
     notes.conventions = conventions.select(order)
     notes.triplets_by_convention = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.triplets_by_convention), len(table.images), len(table)
@@ -189,7 +221,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
 
 
 def _sizes(rows: Rows, known: Sizes | None) -> Floats:
-    """Return (m, 2) image sizes: from the file, else from ``known``, else 0."""
+    """Return the (m, 2) image sizes: from the file, else from ``known`` (sizes by image name), else 0."""
     in_file = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
     if not known:
         return in_file
@@ -199,7 +231,10 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
 
 
 def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Drop triplets whose boxes need an unknown image size; raise InputError if none is left or no sizes were given."""
+    """Return rows and conventions without the triplets whose boxes need an unknown image size.
+
+    Raises InputError if no triplet is left, or if no sizes were given.
+    """
     unknown = conventions.need_sizes(len(rows.image)) & ~(np.asarray(rows.sizes)[rows.image] > 0).all(axis=1)
     if not unknown.any():
         return rows, conventions
@@ -213,16 +248,16 @@ def _without_sizeless(rows: Rows, source: Source, conventions: Conventions) -> t
             source.path,
             field="image",
             found=name,
-            expected=f"names of images whose size is known, as {quote(next(iter(source.sizes)))}",
-            hint=f"{count:,} of {many(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, which "
-            f"boxes as {conventions.at(row)} need",
+            expected=f"names of images with known size, such as {quote(next(iter(source.sizes)))}",
+            hint=f"{count:,} of {pluralize(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, "
+            f"which the box convention {conventions.at(row)} needs",
         )
     raise InputError(
         source.path,
         record=f"image {name}",
         found="no width and height",
-        expected=f"the image's size, which boxes as {conventions.at(row)} need",
-        hint="give --ground-truth (Python: truth=...), or width and height in the file",
+        expected=f"the size of the image, which the box convention {conventions.at(row)} needs",
+        hint="add --ground-truth FILE (Python: truth=...), or width and height to the file",
     )
 
 
@@ -236,8 +271,31 @@ def _in_pixels(rows: Rows, source: Source, conventions: Conventions) -> Rows:
     return replace(rows, human_boxes=human, object_boxes=target, coordinates=conventions.coordinates)
 
 
+def _without_bad(rows: Rows, source: Source, conventions: Conventions) -> tuple[dict[str, int], Rows, Conventions]:
+    """Apply the rule ``source.bad_boxes`` to bad triplets; return their number by rule, the rows and the conventions.
+
+    NaN scores are missing scores, which no rule concerns. Infinite scores become missing scores under "count".
+    """
+    rule, score = source.bad_boxes, rows.score
+    if rule == "refuse":
+        return {}, rows, conventions
+    infinite = np.zeros(len(rows.verb), bool) if score is None else np.isinf(score)
+    pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
+    count, keep, human, target = apply_bad_boxes(rule, rows.human_boxes, rows.object_boxes, infinite, pixels)
+    score = None if score is None else np.where(infinite, np.nan, score)
+    rows = _select_rows(replace(rows, human_boxes=human, object_boxes=target, score=score), keep)
+    if rows.detected is not None:
+        detected, invalid = rows.detected.apply_bad_boxes(rule)
+        count, rows = count if len(keep) else invalid, replace(rows, detected=detected)
+    source.notes.kept = keep
+    return {rule: count}, rows, conventions.select(keep)
+
+
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
-    """Drop triplets of raw replies with a box without area, unless these are more than half of all triplets."""
+    """Return rows and conventions without the triplets of raw replies that have a box without area.
+
+    If these are more than half of all triplets, all triplets are returned.
+    """
     if rows.loose is None:
         return rows, conventions
     valid = are_valid(rows.human_boxes, conventions.coordinates) & are_valid(rows.object_boxes, conventions.coordinates)
@@ -246,6 +304,25 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
         return rows, conventions
     source.notes.add("flat_boxes", count=int(flat.sum()), first=triplet_place(rows, int(np.argmax(flat))))
     return replace(_select_rows(rows, ~flat), loose=None), conventions.select(~flat)
+
+
+def _refuse_numbers(rows: Rows, source: Source) -> None:
+    """Raise InputError if half of the verbs or objects are numbers, which match no label; note fewer such words."""
+    dataset = source.benchmark
+    verbs = "verb", rows.verbs, rows.verb, dataset.classes.verbs
+    for part, words, index, labels in (verbs, ("object", rows.objects, rows.object, dataset.objects)):
+        numeric = [i for i, word in enumerate(words) if _NUMBER.fullmatch(word) and word not in labels]
+        if 2 * len(numeric) >= len(words) > 0 and len(numeric):
+            row = int(np.argmax(np.isin(index, numeric)))
+            found, expected = quote(words[index[row]]), f"a word, such as {quote(labels[0])}"
+            hint = (
+                "numbers are no words: write the label of each class ID, or use a format with class IDs, such as qpic"
+            )
+            raise InputError(
+                source.path, record=triplet_place(rows, row), field=part, found=found, expected=expected, hint=hint
+            )
+        for i in numeric:
+            source.notes.add("numeric_words", words[i])
 
 
 def _select_rows(rows: Rows, keep: Mask) -> Rows:
@@ -262,20 +339,20 @@ def _select_rows(rows: Rows, keep: Mask) -> Rows:
 
 
 def _with_scores(rows: Rows, source: Source) -> tuple[Rows, Mask]:
-    """Set missing scores to 1; also return an (n,) mask of the missing scores."""
+    """Return the rows with missing scores set to 1, and an (n,) mask of the missing scores."""
     score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
     absent = np.isnan(score)
     if rows.loose is None and source.notes.count("scores_unread") and absent.all():
-        found = f"no number in any of {many(len(absent), 'triplet')}"
+        found = f"no number in any of {pluralize(len(absent), 'triplet')}"
         raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
     source.notes.scores_defaulted = int(absent.sum())
-    if scales := count_scales(score[~absent]):
+    if scales := count_scales(score[~absent], rows.image[~absent]):
         source.notes.add("two_scales", count=scales[1], second=scales[0])
     return replace(rows, score=np.where(absent, 1.0, score)), absent
 
 
 def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interactions:
-    """Apply the chosen score conversion, and rank triplets without a score (mask ``absent``, (n,)) last."""
+    """Return the table with scores converted by ``scores_as``, if not "", and triplets in ``absent`` (n,) last."""
     if scores_as:
         table = convert_scores(table, scores_as, ~absent)
     if absent.any() and not absent.all():
@@ -286,7 +363,7 @@ def _in_one_scale(table: Interactions, scores_as: str, absent: Mask) -> Interact
 
 
 def _clip_words(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
-    """Cut words to 200 characters, so that reports can show them; words that become equal are merged."""
+    """Return the words, cut to 200 characters for reports and without duplicates, and the new (n,) word indices."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
     source.notes.add("clipped", count=sum(len(word) > _LONGEST_WORD for word in words))

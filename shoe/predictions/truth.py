@@ -1,4 +1,4 @@
-"""Read ground truth, and recognise files of other kinds that are given in its place."""
+"""Reader of ground truth that also recognises predictions, similarity maps and other files given by mistake."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError
-from shoe.predictions.formats.registry import SWAPPED, recognise, refuse_others
+from shoe.predictions.formats.matlab_cells import IMAGE_LABELS_VARIABLE, refuse_other_matlab
+from shoe.predictions.formats.registry import SWAPPED_HINT, recognise, refuse_others
 from shoe.predictions.source import open_source
 
 
@@ -27,15 +28,15 @@ def read_ground_truth(
     >>> import shoe.demo
     >>> truth = read_ground_truth(shoe.demo.TRUTH)
     >>> truth.classes.name, len(truth.classes), truth.split
-    ('hico-det', 600, 'test2015')
+    ('hico-det', 600, 'test2015/part')
 
     Triplets and images keep the order of the file, and images without triplets stay listed. Box coordinates keep the
     numbers of the file; the table states their coordinate system (``Coordinates``). All formats of HICO-DET contain the
-    image sizes, except those of PPDM and QPIC.
+    image sizes, except the formats of PPDM and QPIC.
 
     Args:
         path: a file in a format of the benchmark, recognised by its content (HICO-DET:
-            ``instances_{test,train}2015.json``, ``test_hico.json`` and its relatives, ``anno_bbox.mat``), or a native
+            ``instances_{test,train}2015.json``, ``test_hico.json`` and similar files, ``anno_bbox.mat``), or a native
             table (.npz); JSON may be gzip-compressed.
         dataset: the benchmark of the ground truth, or its name.
         classes: class table that replaces the benchmark's own.
@@ -50,7 +51,7 @@ def read_ground_truth(
         OptionError: for an unknown benchmark, or a split that is neither a class split nor in the file.
     """
     try:
-        return truth.read_ground_truth(path, dataset, classes=classes, image_labels=image_labels, split=split)
+        return truth.read_truth_file(path, dataset, classes=classes, image_labels=image_labels, split=split)
     except InputError as error:
         if error.source != str(path):
             raise
@@ -61,6 +62,11 @@ def read_ground_truth(
             known = recognise(source)
         if source is not None:
             refuse_others(source, expected)
+            if source.kind == "matlab":
+                with_boxes = f"{expected} with boxes, as in anno_bbox.mat"
+                refuse_other_matlab(source.path, source.data, with_boxes, [IMAGE_LABELS_VARIABLE])
         if known is None:
             raise
-        raise InputError(path, found=f"predictions (format {known.name})", expected=expected, hint=SWAPPED) from None
+        raise InputError(
+            path, found=f"predictions (format {known.name})", expected=expected, hint=SWAPPED_HINT
+        ) from None

@@ -1,1 +1,1 @@
-"""Renderings of a report: terminal and JSON."""
+"""Output of results: terminal, JSON, CSV, LaTeX, Markdown, plots and HTML pages."""

@@ -15,7 +15,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import read_typed
 from shoe.report.score_files import Score
-from shoe.report.text import percent, points, say, table
+from shoe.report.text import percent, points, print_line, table
 from shoe.scoring.strict import Strict
 
 _OF_TRUTH = ("split", "images", "truths", "truth-sha", "class-split", "class-split-sha")
@@ -25,7 +25,7 @@ _SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 
 
 class AveragedReport(Document, frozen=True):
-    """A report that is averaged with others.
+    """Metrics of one of the averaged reports.
 
     Attributes:
         file: file name of the report.
@@ -47,7 +47,7 @@ class Average(Document, frozen=True):
     Attributes:
         reports: one report per split.
         mean, standard_deviation: mean and sample standard deviation of the metrics that all reports have.
-        beside: one more report, which is not in the mean.
+        beside: a further report that is not in the mean.
         difference: mean minus the metrics of ``beside``.
     """
 
@@ -60,7 +60,7 @@ class Average(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A report, the digest of its ground truth, and its signatures by protocol; the whole signature has the key ""."""
+    """A report, the digest of its ground truth, and its signatures by protocol, with "" for the whole report."""
 
     report: AveragedReport
     truth: str
@@ -68,10 +68,10 @@ class Scored:
 
 
 def read_report(path: Path) -> Scored:
-    """Read a report of ``shoe score --json``.
+    """Read the metrics, the digest of the ground truth, and the signatures of a report of ``shoe score --json``.
 
     Raises:
-        InputError: if the file is no such report.
+        InputError: if the file is not such a report.
     """
     report = read_typed(path, read_bytes(path), Score, lambda *_: "the report")
     values: dict[str, float | None] = {}
@@ -92,43 +92,43 @@ def read_report(path: Path) -> Scored:
 
 
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
-    """Average the metrics of reports.
+    """Return the mean and standard deviation of the metrics of several reports.
 
     Args:
         paths: files of two or more reports, each with a different ground truth.
-        beside: file of one more report that is not in the mean, such as that of the original split.
+        beside: file of a further report that is not in the mean, such as the report of the original split.
 
     Raises:
-        InputError: if a file is no report, two have the same ground truth, or signatures differ in another item.
+        InputError: if a file is not a report, two reports have the same ground truth, or protocols or options differ.
     """
     reports = [read_report(path) for path in paths]
     if len(reports) < 2:
-        raise InputError(paths[0], found="one report", expected="two or more, each of another split")
+        raise InputError(paths[0], found="one report", expected="at least two reports, each of a different split")
     other = None if beside is None else read_report(beside)
     seen: dict[str, str] = {}
     for path, report in zip(paths, reports, strict=True):
         if report.truth in seen:
-            raise InputError(path, found=f"the ground truth of {seen[report.truth]}", expected="each another split")
+            raise InputError(
+                path, found=f"the ground truth of {seen[report.truth]}", expected="a different split for each report"
+            )
         seen[report.truth] = report.report.file
         _check_signatures(path, report, reports[0])
     if beside is not None and other is not None:
         _check_signatures(beside, other, reports[0])
         if other.truth in seen:
             found = f"the ground truth of {seen[other.truth]}"
-            raise InputError(beside, found=found, expected="that of another split, which is not in the mean")
+            raise InputError(beside, found=found, expected="the ground truth of a split that is not in the mean")
     made = [scored.report for scored in reports]
     shared = [name for name in made[0].figures if all(name in report.figures for report in made)]
     means = {name: mean(report.figures[name] for report in made) for name in shared}
     spread = {name: stdev(report.figures[name] for report in made) for name in shared}
     if other is None:
         return Average(made, means, spread)
-    figures = other.report.figures
-    apart = {name: value - figures[name] for name, value in means.items() if name in figures}
+    apart = {name: value - old for name, value in means.items() if (old := other.report.figures.get(name)) is not None}
     return Average(made, means, spread, other.report, apart)
 
 
 def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
-    """Raise an InputError if two reports were scored with different settings."""
     for protocol in {**first.signatures, **report.signatures}:
         own, wanted = (
             dict(Signature.parse(each.signatures[protocol]).items if each.signatures.get(protocol) else ())
@@ -141,16 +141,16 @@ def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
                 raise InputError(path, field=f"signature: {key}", found=found, expected=expected, hint=hint)
 
 
-def print_average(made: Average, to: Console) -> None:
+def print_average(average: Average, to: Console) -> None:
     """Print a row per metric: value of each report, mean, standard deviation, and difference from ``beside``."""
-    reports, beside, difference = made.reports, made.beside, made.difference or {}
+    reports, beside, difference = average.reports, average.beside, average.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
     output = table("", *columns, *([beside.split, "difference"] if beside else []))
-    for name, value in made.mean.items():
+    for name, value in average.mean.items():
         cells = [percent(report.figures[name]) for report in reports]
-        cells += [percent(value), percent(made.standard_deviation[name])]
+        cells += [percent(value), percent(average.standard_deviation[name])]
         if beside:
             cells += [percent(beside.figures.get(name)), points(difference.get(name))]
         output.add_row(name, *cells)
     to.print(output)
-    say(to, f"mean and standard deviation (of a sample) over {len(reports)} splits")
+    print_line(to, f"mean and sample standard deviation over {len(reports)} splits")

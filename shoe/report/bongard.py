@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.core.arrays import random_numbers
-from shoe.core.errors import many, printable
+from shoe.core.errors import pluralize, printable
 from shoe.report.page import svg
-from shoe.report.page.rendering import document, part, write_document
-from shoe.report.text import count, percent, say, table
+from shoe.report.page.rendering import crop_url, document, write_document
+from shoe.report.text import count, percent, print_line, table
 from shoe.scoring.bongard.build import Built
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
 from shoe.scoring.bongard.score import BongardReport, Outcome
@@ -33,19 +33,19 @@ def group_name(name: str) -> str:
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print the data left after each step of the curation, and the number of sampled problems."""
+    """Print the numbers of concepts, regions and labels after each curation step, and of sampled problems."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
-        say(to, f"merged     {', '.join(' '.join(pair) for pair in built.merged)}")
-    say(to, f"too few    {many(built.too_few, 'concept')} with fewer than {SHOTS + 1} images on a side")
+        print_line(to, f"merged     {', '.join(' '.join(pair) for pair in built.merged)}")
+    print_line(to, f"too few    {pluralize(built.too_few, 'concept')} with fewer than {SHOTS + 1} images on a side")
     print_counts(built.problems, to)
     for path in files:
-        say(to, f"written    {path}")
+        print_line(to, f"written    {path}")
 
 
 def print_counts(problems: Problems, to: Console) -> None:
-    """Print concepts, problems and images of each group."""
+    """Print the numbers of concepts, problems and images of each group."""
     made = table("group", "concepts", "problems", "images")
     for name, (concepts, number, images) in problems.counts().items():
         made.add_row(group_name(name), count(concepts), count(number), count(images))
@@ -54,12 +54,12 @@ def print_counts(problems: Problems, to: Console) -> None:
 
 def print_score(report: BongardReport, to: Console) -> None:
     """Print the accuracy of both oracles by group, and the outcomes of the questions."""
-    title = f"{many(report.problems, 'problem')} · {many(report.concepts, 'concept')} · {many(report.images, 'image')}"
-    say(to, title, "bold")
+    sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
+    print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
     if report.named_images < report.images:
-        missing = report.images - report.named_images
-        line = f"{many(missing, 'image')} of the problems are not in the predictions and count as without detections"
-        say(to, f"{line} (--images-in-predictions leaves their problems out)", "bold")
+        missing = pluralize(report.images - report.named_images, "image")
+        line = f"{missing} without predictions count as images without detections"
+        print_line(to, f"{line} (`--images-in-predictions` leaves these problems out)", "bold")
     both = {"oracle": report.oracle, "soft oracle": report.soft_oracle}
     made = table("accuracy", "concepts", "problems", "oracle", "95 %", "soft oracle", "95 %")
     for name, group in report.oracle.groups.items():
@@ -75,8 +75,8 @@ def print_score(report: BongardReport, to: Console) -> None:
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
     for line in report.notes:
-        say(to, line)
-    say(to, f"signature  {report.signature}")
+        print_line(to, line)
+    print_line(to, f"signature  {report.signature}")
 
 
 def _span(interval: tuple[float, float] | None) -> str:
@@ -84,7 +84,7 @@ def _span(interval: tuple[float, float] | None) -> str:
 
 
 _STREAM = (1 << 27) + (1 << 26)
-"""First stream of random numbers for this page, apart from other uses of the seed."""
+"""First index of the random number streams of this page; no other use of the seed has these streams."""
 
 
 def write_problem_page(path: str | Path, problems: Problems, images: Path | None, count: int, seed: int) -> None:
@@ -92,7 +92,7 @@ def write_problem_page(path: str | Path, problems: Problems, images: Path | None
 
     Args:
         images: folder with the images; small copies of the crops become part of the page. Without the folder, or if an
-            image is missing, boxes stand on a blank crop.
+            image is missing, boxes are drawn on a blank crop.
         count: maximum number of problems of each group.
         seed: random seed of the sample.
 
@@ -103,27 +103,23 @@ def write_problem_page(path: str | Path, problems: Problems, images: Path | None
 
 
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Render the page; arguments as in :func:`write_problem_page`."""
-    total = f"{many(len(problems), 'problem')} of {many(len(problems.concepts), 'concept')}"
+    """Return sampled problems as an HTML page; arguments as in :func:`write_problem_page`."""
+    total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):
         members = np.flatnonzero(problems.group == number)
         if len(members):
             order = np.argsort(random_numbers(_STREAM + (seed << 3) + number, (len(members),)), kind="stable")
             concepts, size, _ = problems.counts()[group]
-            groups.append(
-                {
-                    "name": group_name(group),
-                    "sizes": f"{many(size, 'problem')}, {many(concepts, 'concept')}",
-                    "problems": [_problem(problems, p, images) for p in sorted(members[order[:count]].tolist())],
-                }
-            )
+            sizes = f"{pluralize(size, 'problem')}, {pluralize(concepts, 'concept')}"
+            chosen = [_problem(problems, p, images) for p in sorted(members[order[:count]].tolist())]
+            groups.append({"name": group_name(group), "sizes": sizes, "problems": chosen})
     styles = ["page.css", "bongard.css"]
     return document("bongard.html", f"shoe: {total}", styles, total=total, groups=groups)[0]
 
 
 def _problem(problems: Problems, p: int, images: Path | None) -> dict[str, Any]:
-    sides = {"shows it": problems.positives[p], "does not": problems.negatives[p]}
+    sides = {"concept": problems.positives[p], "not the concept": problems.negatives[p]}
     crops = {name: [_crop(problems.regions, row, images) for row in rows.tolist()] for name, rows in sides.items()}
     return {"concept": " ".join(problems.concepts[problems.concept[p]]), "sides": crops}
 
@@ -134,12 +130,9 @@ def _crop(regions: Regions, row: int, images: Path | None) -> dict[str, str]:
     width, height = (edges[2:] - edges[:2]).tolist()
     image = regions.images[regions.image[row]]
     label = f"{regions.verbs[regions.verb[row]]} {regions.objects[regions.object[row]]}"
-    found = part(image, images, tuple(edges.tolist()))
+    found = crop_url(image, images, tuple(edges.tolist()))
+    picture = (found[0], tuple((np.array(found[1]) - corner).tolist())) if found else None
     boxes = {"human": regions.human_boxes[row], "object": regions.object_boxes[row]}
-    drawing = svg.crop(
-        (width, height),
-        (found[0], tuple((np.array(found[1]) - corner).tolist())) if found else None,
-        {kind: tuple((box - corner).tolist()) for kind, box in boxes.items()},
-        label,
-    )
+    edges_of = {kind: tuple((box - corner).tolist()) for kind, box in boxes.items()}
+    drawing = svg.crop((width, height), picture, edges_of, label)
     return {"drawing": drawing, "label": label, "title": f"{image}, {width:g} x {height:g} pixels"}

@@ -9,42 +9,48 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
-from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
+from shoe.benchmarks.protocols import OF_PREDICTIONS
+from shoe.comparison.classes import ClassDifference, GroupDifference, class_ap, truths_of
+from shoe.comparison.compare import Cell, Comparison
 from shoe.comparison.run import NO_CONFIDENCE, Run
 from shoe.comparison.significance import Difference
-from shoe.comparison.sweeps import FIGURES, Choice, Point, Setting, Survival
+from shoe.comparison.sweeps import FIGURES, OptionValue, Point, RankStability, Setting
 from shoe.core.documents import Correlation, Count, Document, Fraction, Gain, Pair, Span
-from shoe.core.errors import many, printable
+from shoe.core.errors import pluralize, printable
 from shoe.core.io.delimited import delimited_text
-from shoe.report.comparison_sentences import legend, model_notes, named, sentences
-from shoe.report.text import count, percent, points, say, short_names, table, words
+from shoe.report.comparison_sentences import legend, main_sentences, model_notes, named, sentences
+from shoe.report.text import count, percent, points, print_line, print_more, short_names, table, words
 
-LEAST = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"
+LEAST = "only classes with at least 5 ground truths, and verbs and objects with at least 10, if there are any"
 _MOST = 3
 _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
-"""Fewest ground truths with which a gain or loss is shown, unless all have fewer: below, AP is mostly chance."""
+"""Minimum number of ground truths for an AP difference to be shown, because AP with fewer ground truths is mostly
+chance. If all classes (or verbs, or objects) have fewer, all are shown."""
 
 
-def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
-    """Print the classes, verbs and objects whose AP differs most between the two best models."""
-    differences = list(most_apart(found, made))
+def print_largest_differences(found: Comparison, made: Sequence[ClassDifference], to: Console) -> None:
+    """Print the classes, verbs and objects whose AP differs most between the two best models.
+
+    ``made``: differences by class, verb and object for each metric and pair of models.
+    """
+    differences = list(largest_differences(found, made))
     for name, models, lines in differences:
         rows: list[list[str | Text]] = [[kind, words(label), *cells] for kind, label, *cells in lines]
-        to.print(table(f"most apart, {name}", "", "truths", *short_names(models, 24), "by", names=2, rows=rows))
+        columns = ("", "truths", *short_names(models, 24), "change")
+        to.print(table(f"largest differences, {name}", *columns, names=2, rows=rows))
     if differences:
         pair = sorted(_two_best(found), key=found.names.index)
-        others = "; other pairs, and all classes: --json" if len(found.runs) > 2 else "; all classes: --json"
-        say(to, f"apart      {' and '.join(pair)}: {LEAST}{others}")
+        others = "all pairs of models and all classes" if len(found.runs) > 2 else "all classes"
+        print_line(to, f"largest    differences of {' and '.join(pair)}: {LEAST}; `--json` writes {others}")
 
 
-def most_apart(
-    found: Comparison, made: Sequence[Apart]
+def largest_differences(
+    found: Comparison, made: Sequence[ClassDifference]
 ) -> Iterator[tuple[str, Sequence[str], list[tuple[str, str, str, str, str, str]]]]:
-    """Yield, for each metric, its name, the two best models, and the largest gains and losses from one to the other.
+    """Yield, per metric, its name, the two best models, and rows with the largest AP gains and losses between them.
 
-    A row has the kind, the class, verb or object, its number of ground truths, its AP under both models in percent,
-    and the difference in points.
+    ``made``: as in :func:`print_largest_differences`. A row has the kind ("class", "verb" or "object"), name, number of
+    ground truths, AP of both models in percent, and the difference in points.
     """
     pair = _two_best(found)
     for each in made:
@@ -61,7 +67,7 @@ def most_apart(
 
 
 def _two_best(found: Comparison) -> set[str]:
-    """Return the names of the best model and of the next one, ignoring copies of the best with constant scores."""
+    """Return the names of the two best models; of a model and its copy with constant scores, only the better counts."""
     cells = found.cells(found.columns[0].figure)
     order = sorted(range(len(cells)), key=lambda i: (cells[i].rank or len(cells) + 1, i))
     first, *others = (found.names[i] for i in order)
@@ -69,16 +75,14 @@ def _two_best(found: Comparison) -> set[str]:
     return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
 
 
-def _extremes(moves: Sequence[Moved], fewest: int) -> list[Moved]:
+def _extremes(moves: Sequence[GroupDifference], fewest: int) -> list[GroupDifference]:
     moves = [move for move in moves if move.truths >= fewest] or moves
     return [move for move in moves[:_MOST] if move.by > 0] + [move for move in moves[-_MOST:] if move.by < 0]
 
 
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with one line per class: name, rare or not, ground truths, and AP of every model."""
-    figures = [
-        figure for figure in dict.fromkeys(c.figure for c in found.columns) if figure.endswith((":full", ":map"))
-    ]
+    """Return a CSV table with one line per class: name, rare or not, ground truths, and AP per metric and model."""
+    figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
     rows: list[list[object]] = [["class", "rare", "ground truths", *headings]]
     columns = [class_ap(run, figure) for figure in figures for run in found.runs]
@@ -89,18 +93,21 @@ def classes_csv(found: Comparison) -> str:
     return delimited_text(rows)
 
 
-RATERS = "a rater is one of the map alone: shoe map info says who"
+RATERS = "rater: similarity from the ratings of this rater alone (`shoe map info` lists the raters)"
 NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
 
-def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival], to: Console) -> None:
+def print_sweep(
+    models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability], to: Console
+) -> None:
     """Print a table per metric, with a row per setting and a column per model, and whether rankings stay the same."""
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
-        say(to, f"sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone; {RATERS}")
+        weights = "weight: weight of the verb, from 0 (objects alone) to 1 (verbs alone)"
+        print_line(to, f"sweep      *: requested value; {weights}; {RATERS}")
     for survival in survivals:
-        say(to, sentence(survival))
+        print_line(to, sentence(survival))
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
@@ -115,8 +122,8 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
             yield NAMES[figure], rows
 
 
-def sentence(survival: Survival) -> str:
-    """Return a sentence that says whether the ranking of models stays the same under other settings."""
+def sentence(survival: RankStability) -> str:
+    """Return a sentence that lists the settings under which the ranking of models changes, if any."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -126,7 +133,7 @@ def sentence(survival: Survival) -> str:
     return f"ranking    by {figure} models change places under {number}: {names}{least}"
 
 
-def _value(setting: Choice) -> str:
+def _value(setting: OptionValue) -> str:
     value = setting.value if isinstance(setting.value, str) else f"{setting.value:g}"
     return f"{value} *" if isinstance(setting, Setting) and setting.asked else value
 
@@ -140,7 +147,7 @@ class Figure(Document, frozen=True):
 
 
 class Compared(Document, frozen=True, kw_only=True):
-    """One model.
+    """Metrics of one model.
 
     Attributes:
         name: name of the model.
@@ -171,7 +178,7 @@ class Ranking(Document, frozen=True, kw_only=True):
     Attributes:
         figures: keys of the two metrics.
         tau: Kendall's tau-b between the rankings.
-        moved: pairs of models that change places.
+        moved: pairs of models that the two metrics rank in opposite order.
     """
 
     figures: Pair
@@ -179,12 +186,12 @@ class Ranking(Document, frozen=True, kw_only=True):
     moved: list[Pair]
 
 
-class SweptSetting(Choice, frozen=True):
-    """One option of the metric changed, and the metrics of all models under it.
+class SweptSetting(OptionValue, frozen=True):
+    """Metrics of all models with one option set to one value.
 
     Attributes:
-        asked: whether it is the requested setting.
-        figures: values by the name of a metric, then by model.
+        asked: whether this value is the requested one.
+        figures: metrics in the form {metric: {model: value}}.
     """
 
     asked: bool
@@ -195,17 +202,15 @@ class Sweep(Document, frozen=True):
     """Metrics with each option varied alone, and whether the ranking of models stays the same."""
 
     points: list[SweptSetting]
-    rankings: list[Survival]
+    rankings: list[RankStability]
 
     @classmethod
-    def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> Sweep:
+    def from_points(cls, models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]) -> Sweep:
         """Build the document from swept values in the order of models; values that are None are left out."""
         swept = []
         for point in points:
-            figures = {
-                figure: {name: value for name, value in zip(models, values, strict=True) if value is not None}
-                for figure, values in point.figures.items()
-            }
+            pairs = {figure: zip(models, values, strict=True) for figure, values in point.figures.items()}
+            figures = {figure: {m: value for m, value in each if value is not None} for figure, each in pairs.items()}
             swept.append(SweptSetting(point.setting.option, point.setting.value, point.setting.asked, figures))
         return cls(swept, list(survivals))
 
@@ -231,15 +236,17 @@ class Compare(Document, frozen=True, kw_only=True):
     ranking: Ranking | None = None
     unlike: tuple[str, ...] = ()
     notes: list[str] = msgspec.field(default_factory=list)
-    apart: list[Apart] | None = None
+    apart: list[ClassDifference] | None = None
     sweep: Sweep | None = None
 
     @classmethod
     def from_comparison(
-        cls, found: Comparison, apart: list[Apart] | None = None, sweep: Sweep | None = None
+        cls, found: Comparison, apart: list[ClassDifference] | None = None, sweep: Sweep | None = None
     ) -> Compare:
         """Build the document from a comparison and, optionally, differences by class and a sweep."""
-        made = found.statistics
+        made, ranking = found.statistics, None
+        if found.compared:
+            ranking = Ranking(figures=found.compared, tau=found.tau, moved=[*found.discordant_pairs])
         columns = {column.figure: found.cells(column.figure) for column in found.columns}
         models = []
         for number, (run, gain) in enumerate(zip(found.runs, found.gains, strict=True)):
@@ -267,7 +274,7 @@ class Compare(Document, frozen=True, kw_only=True):
             resamples=made.resamples if made else None,
             seed=made.seed if made else None,
             differences=made.differences if made else (),
-            ranking=Ranking(figures=found.compared, tau=found.tau, moved=[*found.moved]) if found.compared else None,
+            ranking=ranking,
             unlike=found.unlike,
             notes=[*model_notes(found), *sentences(found)],
             apart=apart,
@@ -289,8 +296,6 @@ def comparison_csv(found: Comparison) -> bytes:
 
 
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")
-_LATIN = 0x24F
-"""Last code point (end of Latin Extended-B) that pdfLaTeX can be expected to print."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -305,10 +310,13 @@ _LATEX = {
 """Replacements of characters that LaTeX would read as commands or join with their neighbours."""
 
 
-def print_comparison(found: Comparison, to: Console) -> None:
-    """Print the table of metrics, the results in sentences, and the signatures."""
-    first = found.runs[0]
-    say(to, " · ".join([first.facts["data"], first.facts["split"], many(len(first.images), "image")]), "bold")
+def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -> None:
+    """Print the table of metrics, the main results in sentences, and with ``verbose`` ranks, all notes and signatures.
+
+    Without ``verbose``, intervals are printed for at most three models, so that the report fits on one screen.
+    """
+    facts, images = found.runs[0].facts, pluralize(len(found.runs[0].images), "image")
+    print_line(to, f"{facts['data']} · {facts['split']} · {images}", "bold")
     groups = {column.group for column in found.columns}
     headings = [
         column.marked if len(groups) < 3 or column.heading.startswith("SHOE") else f"{column.group}\n{column.marked}"
@@ -323,18 +331,25 @@ def print_comparison(found: Comparison, to: Console) -> None:
         rows.append([Text(f"{number + 1} {name}"), *(_styled(cells[number]) for cells in columns), *gain])
         rows += [
             [Text(cell, style="dim") for cell in (f"  {below}", *cells, *[""][: len(extra)])]
-            for below, cells in _beside(found, number).items()
+            for below, cells in _detail_rows(found, number).items()
+            if verbose or (below != "rank" and len(names) <= _MOST)
         ]
     to.print(table("model", *headings, *extra, rows=rows))
-    if found.raters:
+    if found.raters and verbose:
         by_rater: list[list[str | Text]] = [
             [name, *(percent(values[i]) for values in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
-    for line in (*model_notes(found), *found.unlike, *sentences(found), f"table      {legend(found)}"):
-        say(to, line)
-    for line in _signatures(found, short=True):
-        say(to, f"signature  {line}")
+    results = sentences(found) if verbose else main_sentences(found)
+    for line in (*model_notes(found), *found.unlike, *results, f"table      {legend(found)}"):
+        print_line(to, line)
+    if not verbose:
+        if found.statistics is not None and found.statistics.has_intervals:
+            tests = "p: larger p-value of two paired tests, corrected for all pairs of models"
+            print_line(to, f"95 %       interval over resampled images; {tests}")
+        print_more(to)
+    for line in _signatures(found, short=True) if verbose else ():
+        print_line(to, f"signature  {line}")
 
 
 def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
@@ -350,8 +365,7 @@ def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
     return lines
 
 
-def _beside(found: Comparison, number: int) -> dict[str, list[str]]:
-    """Return the cells below the metrics of a model by the name of the row: intervals, and ranks."""
+def _detail_rows(found: Comparison, number: int) -> dict[str, list[str]]:
     below = {}
     if found.statistics is not None:
         estimates = found.statistics.estimates[found.names[number]]
@@ -379,7 +393,7 @@ def as_latex(found: Comparison) -> str:
         rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
     extra = ["gain"] if found.compared else []
-    beyond = any(ord(sign) > _LATIN for name in found.names for sign in name)
+    beyond = any(ord(sign) > 0x24F for name in found.names for sign in name)  # pdfLaTeX prints Latin Extended-B
     lines = [
         "% needs \\usepackage{booktabs}" + (", and XeLaTeX or LuaLaTeX for names beyond Latin" if beyond else ""),
         *(f"% {' '.join(line.split())}" for line in (*_signatures(found), *found.unlike, *model_notes(found))),
@@ -422,14 +436,14 @@ def _rows(
     for number, run in enumerate(found.runs):
         gain = [points(found.gains[number]).replace("-", minus)] if found.compared else []
         rows.append([str(number + 1), name(run.name), *(cell(cells[number]) for cells in columns), *gain])
-        for below, cells in _beside(found, number).items():
+        for below, cells in _detail_rows(found, number).items():
             texts = (small.format(name(text)) if text else "" for text in (below, *cells))
             rows.append(["", *texts, *[""][: len(gain)]])
     return rows
 
 
 def escaped(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
+    """Return a text with LaTeX's special characters escaped, shortened to 200 characters."""
     return "".join(_LATEX.get(sign, sign) for sign in printable(text, 200)).replace("--", "-{}-")
 
 
@@ -444,7 +458,7 @@ def _styled(cell: Cell) -> Text:
 
 def write(text: str, path: str) -> None:
     """Write a table to a file, atomically."""
-    from shoe.core.io.files import replacing
+    from shoe.core.io.files import atomic_write
 
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(text.encode())

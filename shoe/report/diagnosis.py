@@ -11,7 +11,7 @@ from rich.text import Text
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.documents import Document
-from shoe.core.errors import many, printable
+from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.error_types import ERRORS, GROUPS, NAMES
@@ -21,7 +21,7 @@ from shoe.diagnosis.record import ModelFigures
 from shoe.diagnosis.semantics import Related, SemanticDiagnosis, WrongWords
 from shoe.diagnosis.sweeps import Sweep
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
-from shoe.report.text import fixed, percent, points, say, table, table_of_models, words
+from shoe.report.text import decimals, percent, points, print_line, print_more, table, table_of_models, words
 
 RELATIONS = {
     "same": "same meaning",
@@ -34,28 +34,33 @@ RELATIONS = {
     "unresolved": "not in WordNet",
 }
 """Names of semantic relations in tables."""
-_WIDE_SEMANTICS = 140
-"""Terminal width in columns from which on the commonest confusions and senses are shown."""
 _SHOWN, _EXAMPLES = 10, 5
 _NO_WORD = "(nothing)"
 
 
-def print_semantics(found: SemanticDiagnosis, to: Console) -> None:
-    """Print the semantic diagnosis of one model: relations of wrong words, and what explains the vocabulary gap."""
-    wide, gap = to.width >= _WIDE_SEMANTICS, found.vocabulary_gap
+def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
+    """Print the parts of SHOE-mAP of one model; with ``verbose`` also relations of wrong words, and confusions."""
+    wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
-        say(to, _sum(gap, found.source.name), "bold")
+        sentence = (
+            f"SHOE-mAP {percent(gap.map)} under {found.source.name} = {percent(gap.exact_map)} with exact matches of "
+            f"words, {points(gap.matching)} from other matches, {points(gap.false_positives)} from further false "
+            f"positives, {points(gap.credit)} from credit for similar words (verbs {points(gap.verb_credit)}, "
+            f"objects {points(gap.object_credit)})"
+        )
+        print_line(to, sentence, "bold")
+    if not verbose:
+        return
     to.print(_relation_table(found, wide=wide))
     if gap is None or not gap.confusions:
         return
     to.print(_confusion_table(gap, wide=wide))
-    rest = len(gap.confusions) - _SHOWN + gap.further
-    if rest > 0:
+    if (rest := len(gap.confusions) - _SHOWN + gap.further) > 0:
         left = 1 - sum(confusion.share for confusion in gap.confusions[:_SHOWN])
-        say(to, f"and {rest:,} further confusions, which have {percent(max(left, 0.0))} % of the credit")
+        print_line(to, f"{rest:,} further confusions account for {percent(max(left, 0.0))} % of the credit")
     for number, confusion in enumerate(gap.confusions[:_EXAMPLES], 1):
-        say(to, f"{number}. {_example(confusion.examples[0])}")
-    say(to, "")
+        print_line(to, f"{number}. {_example(confusion.examples[0])}")
+    print_line(to, "")
 
 
 def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
@@ -64,22 +69,11 @@ def semantic_table(models: Mapping[str, SemanticDiagnosis]) -> Table:
     made = table_of_models("model", *headings, "related\nverbs, %", "related\nobjects, %")
     for model, found in models.items():
         gap = found.vocabulary_gap
-        parts = ["–"] * 5
-        if gap is not None:
-            steps = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit)
-            parts = [percent(gap.exact_map), *map(points, steps)]
+        steps = (gap.matching, gap.false_positives, gap.verb_credit, gap.object_credit) if gap is not None else ()
+        parts = [percent(gap.exact_map), *map(points, steps)] if gap is not None else ["–"] * 5
         shares = (percent(_share_related(wrong)) for wrong in (found.interaction, found.object_class))
         made.add_row(words(model), percent(found.means.map), *parts, *shares)
     return made
-
-
-def _sum(gap: VocabularyGap, similarity: str) -> str:
-    return (
-        f"SHOE-mAP {percent(gap.map)} under {similarity} = {percent(gap.exact_map)} with exact matches of words, "
-        f"{points(gap.matching)} other matches, {points(gap.false_positives)} further false positives, "
-        f"{points(gap.credit)} credit for meaning (verbs {points(gap.verb_credit)}, "
-        f"objects {points(gap.object_credit)})"
-    )
 
 
 def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
@@ -91,11 +85,9 @@ def _relation_table(found: SemanticDiagnosis, *, wide: bool) -> Table:
     for relation, label in RELATIONS.items():
         cases = [wrong.by_relation.get(relation) for wrong in parts]
         if any(cases):
-            figures = [
-                cell
-                for case in cases
-                for cell in ((f"{case.count:,}", percent(case.share), fixed(case.similarity, 2)) if case else [""] * 3)
-            ]
+            figures: list[str] = []
+            for case in cases:
+                figures += [f"{case.count:,}", percent(case.share), decimals(case.similarity, 2)] if case else [""] * 3
             made.add_row(label, *figures, *([_commonest(case) for case in cases] if wide else []))
     made.add_section()
     totals = [cell for wrong in parts for cell in (f"{len(wrong.prediction):,}", "", "")]
@@ -138,17 +130,10 @@ def _numbers(box: Sequence[float]) -> str:
 
 
 def _share_related(wrong: WrongWords) -> float | None:
-    if not len(wrong.prediction):
-        return None
     related = sum(each.count for name, each in wrong.by_relation.items() if name not in ("unrelated", "unresolved"))
-    return related / len(wrong.prediction)
+    return related / len(wrong.prediction) if len(wrong.prediction) else None
 
 
-_WIDE = 126
-"""Terminal width in columns from which on each error is explained."""
-_ROOMY = 100
-"""Terminal width in columns from which on the deltas of several models have two decimals."""
-_BAR = 14
 _PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
 _NARROW = (
     *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
@@ -157,108 +142,126 @@ _NARROW = (
 """Headings of ``NAMES`` for tables with one column per error."""
 _RULES = {
     "paper": (
-        "this mAP: Diag-HOI's papers, IoU above 0.5, area under the curve, a mean over all classes with ground truth",
-        "other mAPs of one file: --variant released, as score --protocol diag (11 points); score (the benchmark's own)",
+        "this mAP: Diag-HOI's papers (IoU above 0.5, area under the curve, mean over all classes with ground truth)",
+        "other mAPs of this file: `--variant released` (11 points, as `shoe score --protocol diag`); `shoe score` "
+        "(protocols of the benchmark)",
     ),
     "released": (
-        "this mAP: Diag-HOI's toolbox, as score --protocol diag: IoU of 0.5, 11 points, without classes never hit",
-        "other mAPs of one file: --variant paper (area under the curve); score (the benchmark's own protocol)",
+        "this mAP: Diag-HOI's toolbox and `shoe score --protocol diag` (IoU of 0.5, 11 points, without classes with no "
+        "true positive)",
+        "other mAPs of this file: `--variant paper` (area under the curve); `shoe score` (protocols of the benchmark)",
     ),
     "role": (
-        "this mAP: of actions with a role, whatever the object, as role AP of scenario 1; area under the curve",
-        "other mAPs of one file: --by class (action and object); score (the benchmark's own protocols)",
+        "this mAP: mean over actions with a role, for any object, as role AP of scenario 1; area under the curve",
+        "other mAPs of this file: `--by class` (action and object); `shoe score` (protocols of the benchmark)",
     ),
 }
 """Explanation of the mAP by variant or ``role``, because three commands report different mAPs of the same file."""
 SWEEPS = {
-    "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
-    "detection": "without pairs whose detection scores less than a threshold",
-    "score": "without triplets that score less than a threshold",
+    "nms": "without pairs whose overlap with a pair of higher score exceeds a threshold (NMS)",
+    "detection": "without pairs whose detection score is below a threshold",
+    "score": "without triplets whose score is below a threshold",
 }
 
 
-def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False) -> None:
-    """Print the diagnosis of one model, or of several side by side, and with ``sweeps`` metrics at thresholds."""
+def print_diagnoses(
+    models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False, verbose: bool = False
+) -> None:
+    """Print the diagnosis of one model, or of several side by side.
+
+    Args:
+        sweeps: whether to also print metrics at several thresholds.
+        verbose: whether to also print the tables of successive fixes, pairs and wrong words, and the signatures.
+    """
     first = next(iter(models.values()))
-    counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
-    say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
-    for line in _of_models({name: found.warnings for name, found in models.items()}):
-        say(to, line, "bold")
+    counted = f"{pluralize(first.pairs.images, 'image')} and {pluralize(len(first.scope.truth), 'triplet')} evaluated"
+    print_line(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
+    for line in _merge_notes({name: found.warnings for name, found in models.items()}):
+        print_line(to, line, "bold")
     several = len(models) > 1
-    (_print_several if several else _print_one)(models, to)
+    (_print_several if several else _print_one)(models, to, verbose=verbose)
     if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
         seeds = [each.analysis.seed for each in semantics.values() if each.analysis.drawn]
         seed = f" (seed {seeds[0]} alone)" if seeds else ""
-        say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
+        print_line(to, f"SHOE-mAP, and its gain if one kind of error were fixed{seed}; *: largest gain")
         to.print(_deltas_table(semantics, to))
-        say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
-        to.print(semantic_table(semantics))
+        if verbose:
+            parts = "exact matches of words, gain by similar words, and wrong words related to the correct words"
+            print_line(to, f"SHOE-mAP: {parts}")
+            to.print(semantic_table(semantics))
     for name, found in models.items():
         for curve in found.sweeps if sweeps else ():
-            say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
+            print_line(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
             to.print(_sweep_table(curve))
-    for line in _notes(models):
-        say(to, line)
+    for line in _notes(models, verbose=verbose):
+        print_line(to, line)
+    if not verbose:
+        print_more(to)
+        return
     for name, found in models.items():
         prefix = f"{name}: " if several else ""
-        say(to, f"signature  {prefix}{found.signature.short()}")
+        print_line(to, f"signature  {prefix}{found.signature.short()}")
         if found.semantic is not None:
-            say(to, f"           {prefix}{found.semantic.signature.short()}")
-    say(to, "           in full: --json -", "dim")
+            print_line(to, f"           {prefix}{found.semantic.signature.short()}")
+    print_line(to, "           `--json -` prints the full signatures", "dim")
 
 
 def verdict(found: ErrorAnalysis) -> str:
     """Return a sentence about the error whose fix adds most mAP, or "" if no fix adds any."""
-    for error in ERRORS:
-        if error.name == found.worst:
-            gain = points(found.deltas[error.name].map)
-            return f"costs most: {error.label} ({error.meaning}): {gain} mAP if fixed alone"
+    for error in (each for each in ERRORS if each.name == found.worst):
+        gain = points(found.deltas[error.name].map)
+        return f"costs most: {error.label} ({error.meaning}): {gain} mAP if only this kind of error were fixed"
     return ""
 
 
-def _print_one(models: Models, to: Console) -> None:
+def _print_one(models: Models, to: Console, *, verbose: bool) -> None:
     ((name, found),) = models.items()
     if isinstance(found, Diagnosis):
         right = found.counts["true_positive"]
         counted = right + found.counts["false_positive"]
         part = f"{counted:,} of " if counted != len(found.table) else ""
-        total, hits = many(len(found.table), "prediction"), many(right, "true positive")
-        say(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
+        total, hits = pluralize(len(found.table), "prediction"), pluralize(right, "true positive")
+        print_line(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
         parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
         means = [*parts, *((part, mean.map) for part, mean in found.parts.items())]
-        say(to, "   ".join(f"{part} {percent(value)}" for part, value in means), "bold")
-        for line in _RULES["role" if found.variant.by == "role" else found.variant.name]:
-            say(to, line, "dim")
-        say(to, verdict(found), "bold")
-        to.print(_error_table(found, wide=to.width >= _WIDE))
-        steps = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
-        steps.add_row("none", *map(percent, found.means), "")
-        for error, step in zip(ERRORS, found.progression, strict=True):
-            steps.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
-        to.print(steps)
+        print_line(to, "   ".join(f"{part} {percent(value)}" for part, value in means), "bold")
+        rule, others = _RULES["role" if found.variant.by == "role" else found.variant.name]
+        for line in (rule, others) if verbose else (rule,):
+            print_line(to, line, "dim")
+        print_line(to, verdict(found), "bold")
+        to.print(_error_table(found, wide=to.width >= 126))
+        if verbose:
+            steps = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
+            steps.add_row("none", *map(percent, found.means), "")
+            for error, step in zip(ERRORS, found.progression, strict=True):
+                steps.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
+            to.print(steps)
     else:
-        say(to, f"{name} · {many(len(found.table), 'pair')}")
-    to.print(_sub_task_table(models))
+        print_line(to, f"{name} · {pluralize(len(found.table), 'pair')}")
+    if verbose or not isinstance(found, Diagnosis):
+        to.print(_sub_task_table(models))
     if found.semantic is not None:
-        print_semantics(found.semantic, to)
+        print_semantics(found.semantic, to, verbose=verbose)
 
 
-def _print_several(models: Models, to: Console) -> None:
+def _print_several(models: Models, to: Console, *, verbose: bool) -> None:
     found = {name: each for name, each in models.items() if isinstance(each, Diagnosis)}
     if found:
         how = _how(next(iter(found.values())))
-        say(to, f"mAP, and what fixing one error alone would add to it ({how}); * costs most")
+        print_line(to, f"mAP, and its gain if one kind of error were fixed ({how}); *: largest gain")
         to.print(_deltas_table(found, to))
-        say(to, "number of cases")
-        made = table_of_models("model", *_NARROW)
-        for name, each in found.items():
-            made.add_row(words(name), *(_short(each.counts[error]) for error in NAMES))
-        to.print(made)
-    to.print(_sub_task_table(models))
+        if verbose:
+            made = table_of_models("model", *_NARROW)
+            for name, each in found.items():
+                counts = (each.counts[error] for error in NAMES)
+                made.add_row(words(name), *(f"{n:,}" if n < 10_000 else f"{n / 1000:,.0f}k" for n in counts))
+            print_line(to, "number of cases")
+            to.print(made)
+    if verbose or len(found) < len(models):
+        to.print(_sub_task_table(models))
 
 
 def _how(found: Diagnosis) -> str:
-    """Return the settings that the short signature does not show."""
     if found.variant.name == "released":
         return "as Diag-HOI's toolbox"
     if found.choice == "greedy":
@@ -273,9 +276,8 @@ def _how(found: Diagnosis) -> str:
 def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     by_meaning = found.semantic.deltas if found.semantic is not None else {}
     spread = ["±"] if found.drawn else []
-    made = table(
-        "error", "cases", "Δ mAP", *spread, "rare", "non-rare", *found.parts, *(["Δ SHOE"] if by_meaning else [])
-    )
+    last = ["Δ SHOE"] if by_meaning else []
+    made = table("error", "cases", "Δ mAP", *spread, "rare", "non-rare", *found.parts, *last)
     made.add_column("")
     if wide:
         made.add_column("what is wrong", no_wrap=True)
@@ -294,7 +296,7 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
 
 
 def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnosis], to: Console) -> Table:
-    digits = 2 if to.width >= _ROOMY else 1
+    digits = 2 if to.width >= 100 else 1
     made = table_of_models("model", "mAP", *_NARROW)
     for name, found in models.items():
         gains = [found.deltas[error].map if error in found.deltas else None for error in NAMES]
@@ -307,14 +309,14 @@ def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnos
 
 
 def _sub_task_table(models: Models) -> Table:
-    """Return metrics of pairs and interactions, as in Table 2 of the papers; for one model by rarity as in Table 5."""
+    # As in Table 2 of the papers; for one model by rarity as in Table 5.
     headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "human\nrecall", "object\nrecall")
     several = len(models) > 1
     made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
     for name, found in models.items():
         named, negative = found.interaction_map, found.negative_ap
         parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
-        cells = fixed(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
+        cells = decimals(found.pairs.per_image, 1), percent(negative.all_points if negative else None)
         _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *cells)
         if not several:
             _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
@@ -330,26 +332,26 @@ def _add_sub_tasks(
 
 
 def _sweep_table(curve: Sweep) -> Table:
-    made = table(
-        "threshold", "pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare"
-    )
+    headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare")
+    made = table("threshold", *headings)
     for point in curve.points:
         shares = (point.recall, point.recall_one_to_one, point.precision, point.map, point.map_rare, point.map_non_rare)
-        made.add_row(f"{point.threshold:g}", fixed(point.per_image, 1), *map(percent, shares))
+        made.add_row(f"{point.threshold:g}", decimals(point.per_image, 1), *map(percent, shares))
     return made
 
 
-def _notes(models: Models) -> list[str]:
+def _notes(models: Models, *, verbose: bool) -> list[str]:
     notes: dict[str, list[str]] = {}
     for name, found in models.items():
         absent = {**found.absent, **(found.semantic.absent if found.semantic else {})}
+        if not verbose:  # most files have no scores of the interaction alone
+            absent = {part: why for part, why in absent.items() if part not in ("negative_ap", "interaction_map")}
         notes[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
         notes[name] += [line for line in found.notes if line not in found.warnings]
-    return _of_models(notes)
+    return _merge_notes(notes)
 
 
-def _of_models(notes: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return each line once, with the names of its models unless it is about all models."""
+def _merge_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, lines in notes.items():
         for line in lines:
@@ -358,12 +360,8 @@ def _of_models(notes: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _bar(value: float | None, most: float) -> str:
-    eighths = round(8 * _BAR * value / most) if value and value > 0 else 0
+    eighths = round(8 * 14 * value / most) if value and value > 0 else 0
     return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
-
-
-def _short(count: int) -> str:
-    return f"{count:,}" if count < 10_000 else f"{count / 1000:,.0f}k"
 
 
 Models = Mapping[str, Diagnosis | PairDiagnosis]
@@ -371,7 +369,7 @@ Models = Mapping[str, Diagnosis | PairDiagnosis]
 
 
 class Model(ModelFigures, frozen=True):
-    """Diagnosis of one of several models, named after its file without the ending."""
+    """Diagnosis of one of several models; its name is the file name without extension."""
 
     name: str
 
@@ -393,7 +391,7 @@ class SeveralModels(Document, frozen=True):
 
 
 def document(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> OneModel | SeveralModels:
-    """Return the metrics of one or more models with the same ground truth, with ``sweeps`` at several thresholds."""
+    """Return the metrics of one or more models with one ground truth; with ``sweeps``, also at several thresholds."""
     data = truth.classes.name, truth.split
     figures = {name: asdict(found.figures(sweeps=sweeps)) for name, found in models.items()}
     if len(figures) > 1:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import astuple
 from rich.console import Console
+from rich.table import Table
 
 from shoe.comparison.run import Run
 from shoe.comparison.verify import Verdict
-from shoe.core.errors import many, printable
+from shoe.core.errors import pluralize, printable
 from shoe.diagnosis.protocol_differences import Difference, Explained, NearDuplicates
-from shoe.report.text import count, percent, points, say, table, words
-from shoe.scoring.entries import F1Figures
+from shoe.report.text import count, percent, points, print_line, print_more, table, words
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport, Evidence, ModelCalibration, calibration
 from shoe.scoring.evidence.facts import Profile, Words
@@ -20,44 +20,65 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
 _WORDS_SHOWN = 8
-_TAU_BY = {
-    "dataset": "the best {best} of all predictions",
-    "image": "the best {best} of each image's",
-    "score": "those with a score of {tau} or more",
-    "best": "as many of the best as make it highest",
-}
+THRESHOLD_NOTE = (
+    "threshold  SHOE-mF1, GT missed and unmatched count confident predictions only. The paper does not define the "
+    "confidence threshold; set it with `--option tau-by=...` (docs/protocols.md, A22)"
+)
+
+
+def threshold_names(tau: float) -> dict[str, str]:
+    """Return, per value of the option ``tau-by``, a description of the predictions that count as confident."""
+    best, score = f"best {1 - tau:.0%}", f"score of {tau:g} or more"
+    return {"dataset": f"{best} of all", "image": f"{best} per image", "score": score, "best": "highest SHOE-mF1"}
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
-    """Return the notes on a report for the terminal and the JSON, one line each, the most urgent first."""
+    """Return all notes on a report, one line each, the most urgent first."""
+    return [*essential_notes(report, evidence), *detail_notes(report, evidence), *_tau_notes(report, evidence)]
+
+
+def essential_notes(report: Report, evidence: Evidence) -> list[str]:
+    """Return the notes to read before the scores are trusted: doubtful input, missing metrics, repairs."""
     lines = report.warnings
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
-    lines += _prediction_lines(report, evidence)
-    lines += [_rule_line(report.strict)] if report.strict else []
+    lines += _prediction_lines(report, evidence.profile)
+    lines += [_part_line(name, part) for name, part in _parts(evidence) if any(part.unresolved)]
     for result in report.strict_results:
         lines += _strict_lines(result, report)
-    if report.semantic:
-        lines += _semantic_lines(report.semantic, evidence.profile)
-    if report.strict and report.strict.tied_share and report.strict.ties_matter:
-        lines.append(_tie_line(report.strict.options.protocol, report.strict.tied_share, order_free=False))
+    if report.semantic and report.semantic.prediction_miss_rate is None:
+        tau = report.semantic.options.tau
+        lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {tau:g})")
+    if report.semantic and evidence.profile.constant_scores:
+        lines.append("scores     all predictions have the same score, so mAP does not depend on how they are ranked")
+    return lines
+
+
+def detail_notes(report: Report, evidence: Evidence) -> list[str]:
+    """Return the notes that explain the metrics: vocabulary, protocol, ties, and the basis of the similarities."""
+    lines = [_part_line(name, part) for name, part in _parts(evidence) if not any(part.unresolved)]
+    if strict := report.strict:
+        lines.append(_rule_line(strict))
+        if strict.tied_share and strict.ties_matter:
+            lines.append(_tie_line(strict.options.protocol, strict.tied_share, order_free=False))
+    if semantic := report.semantic:
+        lines += _semantic_lines(semantic)
     if evidence.orders:
         spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
-        lines.append(f"order      lines, images and ground truths in other orders: mAP by {', '.join(spans)}")
-    return lines + _tau_lines(report, evidence.tau) + _map_lines(evidence)
+        lines.append(f"order      mAP with the lines, images and ground truths in other orders: {', '.join(spans)}")
+    return lines + _map_lines(evidence)
 
 
-def _prediction_lines(report: Report, evidence: Evidence) -> list[str]:
-    facts, found, lines = evidence.profile, evidence.resolution, []
+def _prediction_lines(report: Report, facts: Profile) -> list[str]:
+    lines = []
     if facts.repeats:
         verb = "repeats" if facts.repeats == 1 else "repeat"
         is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
-        charged = ", which SHOE counts as false positives: remove what was written twice" if is_charged else ""
-        lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly{charged}")
+        charged = "; SHOE counts repeats as false positives: remove them" if is_charged else ""
+        lines.append(f"repeats    {pluralize(facts.repeats, 'prediction')} {verb} another prediction exactly{charged}")
     if facts.outside_share:
-        lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
-    if found is not None and facts.images:
-        lines += [_part_line("verbs", found.verbs), _part_line("objects", found.objects)]
+        share = percent(facts.outside_share)
+        lines.append(f"boxes      {share} % of predictions have a box that extends beyond its image")
     return lines
 
 
@@ -69,21 +90,20 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
     if absent:
         skips = options.zero_tp == "skip" or options.unpredicted == "full-only"
         why = "no class that this protocol counts" if skips else "no ground truth of such a class"
-        lines.append(f"{name}: no {', '.join(absent)}: {why}")
+        lines.append(f"{name}: {', '.join(absent)}: not measured: {why}")
     if options.zero_tp == "skip":
         known = [value for _, value in parts if value is not None]
         is_below = len(known) == len(parts) and known[0] < min(known[1:])
         lines.append(
-            f"{name}: classes with predictions and no true positive are left out; those without predictions count "
-            "0 in mAP and are left out of rare and non-rare" + (", so that mAP is below both" if is_below else "")
+            f"{name}: classes with predictions but no true positive are left out; classes without predictions count "
+            "0 in mAP and are left out of rare and non-rare" + (", so mAP is below both" if is_below else "")
         )
     truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
     if truthless:
-        lines.append(
-            f"{name}: {truthless:,} of its {result.classes:,} classes have no ground truth in this file and count 0"
-        )
+        classes = f"{truthless:,} of its {result.classes:,} classes"
+        lines.append(f"{name}: {classes} have no ground truth in this file and count 0")
     if options.known_object == "boxes":
-        lines.append(f"{name}: an image is known to show an object by its annotated boxes (better: --image-labels)")
+        lines.append(f"{name}: annotated boxes decide whether an image shows an object; more exact: --image-labels")
     return lines
 
 
@@ -91,80 +111,78 @@ def _rule_line(result: StrictResult) -> str:
     options = result.options
     classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
     classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
-    classes += " and those predicted but never hit" if options.zero_tp == "skip" else ""
-    return f"mAP        {options.protocol}: {classes}; other protocols and shoe diagnose have an mAP by other rules"
+    classes += " and without classes with predictions but no true positive" if options.zero_tp == "skip" else ""
+    return f"mAP        {options.protocol}: {classes}. `shoe diagnose` and other protocols define mAP differently"
 
 
-def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
+def _semantic_lines(result: SemanticResult) -> list[str]:
     lines = []
-    if result.prediction_miss_rate is None:
-        lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {result.options.tau:g})")
     if result.tied_share and result.ties_matter:
         line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
         error = 100 * (result.map_error or 0)
         lines.append(f"{line} ± {error:.2f}" if error >= 0.005 else line)
     if result.components_share is not None:
         lines.append(
-            f"wholes     {percent(result.components_share)} % of matches and false positives that are no exact labels "
-            "are compared by verb and object, as nobody rated these interactions as wholes"
+            f"separate   in {percent(result.components_share)} % of matches and false positives with words other than "
+            "the label, verb and object are compared separately, because no rater compared the whole interactions"
         )
-    if facts.constant_scores:
-        lines.append("scores     all predictions have the same score, so that mAP cannot judge which were surer")
     return lines
 
 
 def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
-    line = f"ties       {protocol}: {percent(share)} % of predictions have the same score as another of their class"
+    line = f"ties       {protocol}: {percent(share)} % of predictions have a score equal to that of another prediction "
+    line += "of their class; "
     if order_free:
-        return f"{line}: mAP is the mean over their orders"
-    return f"{line}: where one is right and one wrong, the order of the file decides (--bounds: by how much)"
+        return f"{line}mAP is the mean over all orders of predictions with equal scores"
+    return f"{line}their order in the file changes mAP (`--bounds` shows by how much)"
 
 
-def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
-    """Return SHOE-mF1 under other interpretations of tau, unless all are equal."""
-    if report.semantic is None or len(set(readings.values())) == 1:
+def _tau_notes(report: Report, evidence: Evidence) -> list[str]:
+    if report.semantic is None or len(set(evidence.tau.values())) == 1:
         return []
-    options = report.semantic.options
-    names = {by: text.format(best=f"{1 - options.tau:.0%}", tau=f"{options.tau:g}") for by, text in _TAU_BY.items()}
-    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != options.tau_by]
-    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[options.tau_by]} (tau-by={options.tau_by})"
-    return [f"{start}; SHOE-mF1 would be {', '.join(others)} (docs/protocols.md, A22)"]
+    names = threshold_names(report.semantic.options.tau)
+    values = [f"{percent(figures.mf1)} (tau-by={by}: {names[by]})" for by, figures in evidence.tau.items()]
+    return [f"{THRESHOLD_NOTE}. SHOE-mF1 by threshold: {', '.join(values)}; used: {report.semantic.options.tau_by}"]
 
 
 def _map_lines(evidence: Evidence) -> list[str]:
     lines, found = [], evidence.resolution
     if found is not None and found.basis and evidence.profile.images:
         lines.append(
-            f"matches    words compared: {percent(found.rated_share)} % have a rated similarity or one meaning, "
-            f"{percent(found.fallback_share)} % the same spelling alone, {percent(found.learned_share)} % a similarity "
-            f"predicted from ratings, {percent(found.unrated_share)} % none"
+            f"similarity of compared words is based on: {percent(found.rated_share)} % ratings or "
+            f"equal meanings, {percent(found.fallback_share)} % equal spellings only, "
+            f"{percent(found.learned_share)} % predicted from ratings, {percent(found.unrated_share)} % none"
         )
     if interval := evidence.interval:
-        figures = [
-            f"{name} {percent(ends[0])} to {percent(ends[1])}"
-            for name, ends in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
-            if ends
-        ]
+        spans = (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
+        figures = [f"{name} {percent(ends[0])} to {percent(ends[1])}" for name, ends in spans if ends]
         lines.append(
-            f"unrated    matches rest on {many(interval.unrated_pairs, 'pair')} of senses that nobody rated; were all "
-            f"rated, in 9 of 10 cases: {', '.join(figures)} (docs/protocols.md, 10.7)"
+            f"unrated    {pluralize(interval.unrated_pairs, 'pair')} of senses in the matches have no rating; 90 % "
+            f"intervals if all pairs were rated: {', '.join(figures)} (docs/protocols.md, 10.7)"
         )
     if spread := evidence.spread:
         lines.append(
-            f"raters     SHOE-mAP by one rater alone: {percent(spread.low)} to {percent(spread.high)}, standard "
-            f"deviation {100 * spread.deviation:.2f}; where that one has no rating, that of all together counts"
+            f"raters     SHOE-mAP with the ratings of one rater at a time: {percent(spread.low)} to "
+            f"{percent(spread.high)}, standard deviation {100 * spread.deviation:.2f}; pairs without a rating by that "
+            "rater keep the rating of all raters"
         )
     return lines
 
 
+def _parts(evidence: Evidence) -> list[tuple[str, Words]]:
+    found = evidence.resolution
+    return [("verbs", found.verbs), ("objects", found.objects)] if found and evidence.profile.images else []
+
+
 def _part_line(part: str, words: Words) -> str:
     labels = "1 is a label" if words.labels == 1 else f"{words.labels:,} are labels"
-    line = f"{part:<10} {many(words.words, 'different word')}, {labels} of the dataset (strict figures count no others)"
+    different = pluralize(words.words, "different word")
+    line = f"{part:<10} {different}, {labels} of the dataset (strict mAP ignores all other words)"
     unresolved = [word for word in words.unresolved if word]
     if unresolved:
         shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])
         more = f" and {len(unresolved) - _WORDS_SHOWN:,} more" if len(unresolved) > _WORDS_SHOWN else ""
-        line += f"; {len(unresolved):,} not in WordNet, so similar to none: {shown}{more}"
+        line += f"; {len(unresolved):,} not in WordNet (similarity 0 to all labels): {shown}{more}"
     return line
 
 
@@ -172,75 +190,94 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print a table per protocol: the metrics of the file, and what each attack adds in points."""
-    say(to, "what each attack on the file adds to its figures, in points; a sound figure gains nothing by any of them")
+    """Print a table per protocol: the metrics of the file, and the points that each attack adds to a metric."""
+    title = "points that each attack on the file adds to a metric"
+    print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
         names = [name for name in _HEADINGS if getattr(honest, name) is not None]
-        rows = [["as it is", *(f"{100 * getattr(honest, name):.2f}" for name in names)]]
+        made = table(protocol, *(_HEADINGS[name] for name in names))
+        made.add_row("as it is", *(f"{100 * getattr(honest, name):.2f}" for name in names))
         for attack in found.attacks:
-            gains = attack.protocols[protocol].gains
-            rows.append([attack.name, *(points(getattr(gains, name)) for name in names)])
-        to.print(table(protocol, *(_HEADINGS[name] for name in names), rows=rows))
+            made.add_row(attack.name, *(points(getattr(attack.protocols[protocol].gains, name)) for name in names))
+        to.print(made)
     for attack in found.attacks:
-        say(to, f"{attack.name:18} {attack.about}")
+        print_line(to, f"{attack.name:18} {attack.about}")
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Return the calibration of a run under each of its protocols."""
+    """Return the calibration of a run under each of its protocols, with ``bins`` bins of scores."""
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
-        protocol = run.semantic.options.protocol
-        results.append(calibration(run.semantic.entries, bins, protocol, str(run.signature)))
+        results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
     return ModelCalibration(run.name, results)
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
-    """Print the calibration errors of all files and protocols; of a single file, also each bin of scores."""
-    say(to, "scores beside the share of right predictions; error: expected calibration error")
-    rows = [
-        [
-            model.predictions,
-            *(each.protocol, percent(each.map), percent(each.error), percent(each.tied_share)),
-            "–" if each.ranked is None else f"{each.ranked:,}",
-        ]
-        for model in found.models
-        for each in model.protocols
-    ]
-    to.print(table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked", rows=rows))
+    """Print the calibration errors of all files and protocols; for a single file, also a table of the score bins."""
+    print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
+    made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
+    for model in found.models:
+        for each in model.protocols:
+            ranked = "–" if each.ranked is None else f"{each.ranked:,}"
+            figures = map(percent, (each.map, each.error, each.tied_share))
+            made.add_row(model.predictions, each.protocol, *figures, ranked)
+    to.print(made)
     for each in found.models[0].protocols if len(found.models) == 1 else ():
-        rows = [
-            [f"{one.low:.2f} to {one.high:.2f}", f"{one.predictions:,}", percent(one.score), percent(one.right)]
-            for one in each.bins
-            if one.predictions
-        ]
+        made = table(f"scores, {each.protocol}", "predictions", "mean score %", "right %")
+        for one in filter(lambda one: one.predictions, each.bins):
+            made.add_row(
+                f"{one.low:.2f} to {one.high:.2f}", count(one.predictions), *map(percent, (one.score, one.right))
+            )
         if each.bins:
-            to.print(table(f"scores, {each.protocol}", "predictions", "mean score %", "right %", rows=rows))
+            to.print(made)
 
 
-_MOST_CLASSES = 10
 _FIGURES = ("mAP", "rare", "non-rare")
 
 
-def print_explained(report: Report, found: Explained, to: Console) -> None:
-    """Print mAP by protocol, each difference of protocols by rule, and effects of the annotation."""
+def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
+    """Print mAP by protocol and the contribution of each differing rule.
+
+    With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
+    of duplicate annotations.
+    """
     results = report.strict_results
     rows = [(r.protocol, *map(percent, (r.map, r.map_rare, r.map_non_rare)), str(r.classes)) for r in results]
     to.print(table("protocol", *_FIGURES, "classes", rows=rows))
-    for difference in found.differences:
-        _print_difference(difference, to)
-    _print_near_duplicates(found.near_duplicates, to)
+    if verbose:
+        for difference in found.differences:
+            _print_difference(difference, to)
+        _print_near_duplicates(found.near_duplicates, to)
+    elif found.differences:
+        to.print(_contribution_table(found.differences))
     if found.false_positives:
         _print_false_positives(found, to)
+    elif verbose:
+        print_line(to, "`--image-labels anno.mat` also counts which false positives the annotators verified.")
+    if verbose:
+        for result in results:
+            print_line(to, f"signature  {report.signature_of(result).short()}")
     else:
-        say(to, "With --image-labels anno.mat: which false positives anybody verified.")
-    for result in results:
-        say(to, f"signature  {report.signature_of(result).short()}")
+        print_more(to)
+
+
+def _contribution_table(differences: list[Difference]) -> Table:
+    rows = []
+    for difference in differences:
+        name = difference.after
+        for rule in difference.rules:
+            if rule.map or rule.map_rare or rule.map_non_rare:
+                rows.append((name, rule.name.removeprefix("strict."), rule.before, rule.after, points(rule.map)))
+                name = ""
+        if name:
+            rows.append((name, "no rule changes mAP", "", "", points(0.0)))
+    return table(f"change from {differences[0].before}", "rule", "from", "to", "mAP", names=4, rows=rows)
 
 
 def _print_difference(found: Difference, to: Console) -> None:
     names = f"{found.before} → {found.after}"
     if not found.rules:
-        say(to, f"{names}: the same rules", style="bold")
+        print_line(to, f"{names}: the same rules", style="bold")
         return
     shares = {rule.name: (rule.map, rule.map_rare, rule.map_non_rare) for rule in found.rules}
     rows = [(r.name, r.before, r.after, *map(points, shares[r.name])) for r in found.rules if any(shares[r.name])]
@@ -248,62 +285,52 @@ def _print_difference(found: Difference, to: Console) -> None:
     to.print(table(names, "from", "to", *_FIGURES, names=3, rows=rows))
     without_effect = [f"{r.name} ({r.before}, {r.after})" for r in found.rules if not any(shares[r.name])]
     if without_effect:
-        say(to, f"no effect   {', '.join(without_effect)}")
+        print_line(to, f"no effect  {', '.join(without_effect)}")
     if found.classes:
-        moved = [
-            (
-                words(c.name),
-                percent(c.before),
-                percent(c.after),
-                ", ".join(f"{rule.removeprefix('strict.')} {points(share)}" for rule, share in [*c.rules.items()][:2]),
-            )
-            for c in found.classes[:_MOST_CLASSES]
-        ]
-        to.print(table(f"most moved of {len(found.classes)}", found.before, found.after, "by", rows=moved))
+        made = table(f"largest changes of {len(found.classes)}", found.before, found.after, "change by rule")
+        for c in found.classes[:10]:
+            rules = (f"{rule.removeprefix('strict.')} {points(share)}" for rule, share in [*c.rules.items()][:2])
+            made.add_row(words(c.name), percent(c.before), percent(c.after), ", ".join(rules))
+        to.print(made)
 
 
 def _print_near_duplicates(found: list[NearDuplicates], to: Console) -> None:
-    protocols = list(found[0].protocols)
-    rows = [
-        (
-            f"IoU ≥ {each.threshold:g}",
-            *map(count, (each.humans, each.objects, each.triplets, each.images)),
-            *(percent(means.map) for means in each.protocols.values()),
-        )
-        for each in found
-    ]
-    columns = ("persons", "objects", "triplets", "images", *protocols)
-    to.print(table("annotated twice", *columns, rows=rows))
-    say(to, "persons, objects: boxes of an image that another one nearly is; triplets: of one class, both boxes so.")
-    say(to, "Under the protocols: mAP where such triplets are merged into one.")
+    made = table("annotated twice", "persons", "objects", "triplets", "images", *found[0].protocols)
+    for each in found:
+        counts = map(count, (each.humans, each.objects, each.triplets, each.images))
+        means = (percent(means.map) for means in each.protocols.values())
+        made.add_row(f"IoU ≥ {each.threshold:g}", *counts, *means)
+    to.print(made)
+    print_line(to, "persons, objects: boxes that overlap another box of the same image by this IoU.")
+    print_line(to, "triplets: triplets of the same class whose human and object boxes both overlap by this IoU.")
+    print_line(to, "Columns named after protocols: mAP after such triplets are merged.")
 
 
 def _print_false_positives(found: Explained, to: Console) -> None:
-    rows = []
+    made = table("false positives", "class in image", "verified wrong", "ambiguous", "never verified")
+    means = table("mAP", "as it is", "without never verified", "and without ambiguous")
     for protocol, each in found.false_positives.items():
         for name, verdicts in ((f"{protocol}, all", each.all), ("  as many as truths", each.top)):
             counts = astuple(verdicts)
             total = max(sum(counts), 1)
-            rows.append((name, *(f"{count(number)} ({100 * number / total:.0f} %)" for number in counts)))
-    to.print(table("false positives", "class in image", "verified wrong", "ambiguous", "never verified", rows=rows))
-    rows = [
-        (protocol, *map(percent, (found.protocols[protocol].map, each.without_unknown.map, each.verified_only.map)))
-        for protocol, each in found.false_positives.items()
-    ]
-    to.print(table("mAP", "as it is", "less never verified", "less ambiguous, too", rows=rows))
-    say(to, "as many as truths: among the best predictions of each class, as many as it has ground truths.")
+            made.add_row(name, *(f"{count(number)} ({100 * number / total:.0f} %)" for number in counts))
+        figures = found.protocols[protocol].map, each.without_unknown.map, each.verified_only.map
+        means.add_row(protocol, *map(percent, figures))
+    to.print(made)
+    to.print(means)
+    print_line(to, "as many as truths: only the n best predictions of each class, n being its number of ground truths.")
 
 
 def print_verdict(name: str, verdict: Verdict, to: Console) -> None:
     """Print whether scoring again gives equal results, or the differences and their reasons."""
     if verdict.equal:
-        say(to, f"{name}: equal: {many(len(verdict.figures), 'figure')}, options, version and hashes", "bold")
+        figures = pluralize(len(verdict.figures), "figure")
+        print_line(to, f"{name}: equal: {figures}, options, version and hashes", "bold")
         return
-    say(to, f"{name}: different: {'; '.join(verdict.reasons)}", "bold")
-    rows = [
-        [key, percent(each.run), percent(each.now), "equal" if each.equal else "differs"]
-        for key, each in verdict.figures.items()
-    ]
-    to.print(table("figure", "run", "now", "", rows=rows))
+    print_line(to, f"{name}: different: {'; '.join(verdict.reasons)}", "bold")
+    made = table("figure", "run", "now", "")
+    for key, figure in verdict.figures.items():
+        made.add_row(key, percent(figure.run), percent(figure.now), "equal" if figure.equal else "differs")
+    to.print(made)
     for each in verdict.mismatches:
-        say(to, f"{each.name:<10} {each.run} in the run, {each.now} now: {each.why}")
+        print_line(to, f"{each.name:<10} {each.run} in the run, {each.now} now: {each.why}")

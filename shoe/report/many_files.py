@@ -17,7 +17,7 @@ from rich.console import Console
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import LONGEST_MESSAGE, InputError, ShoeError, printable
-from shoe.core.io.files import is_stream, read_bytes, replacing
+from shoe.core.io.files import atomic_write, is_stream, read_bytes
 from shoe.core.io.json import read_typed
 from shoe.engines.base import Engine, Shard, content_digest
 from shoe.lexicon.store import lexicon
@@ -29,11 +29,6 @@ from shoe.scoring.file_options import ScoringOptions
 from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
-_LONGEST_NAME = 80
-"""Most bytes of the name of a prediction file in the name of its results."""
-_KEY = 16
-"""Hex digits of the digest in the name of a result file."""
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -43,7 +38,7 @@ class Outcome:
         results: result file by prediction file, for all results that exist.
         scored: number of new results.
         failed: reason why a file could not be scored, by its path, in the order of the files.
-        others: number of files of other shards that have no results yet.
+        others: number of files of other shards without results so far.
     """
 
     results: Mapping[Path, Path]
@@ -54,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """Everything that workers need to score the files, beside the files themselves."""
+    """Settings and data that all workers share."""
 
     options: ScoringOptions
     truth: GroundTruth
@@ -64,22 +59,23 @@ class _Common:
 
 def score_many(
     files: Sequence[Path],
-    asked: ScoringOptions,
+    options: ScoringOptions,
     folder: Path,
     engine: Engine,
     *,
     shard: Shard | None = None,
     bounds: bool = False,
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Score the files that have no results yet, and write for each the output of ``shoe score FILE --json``.
 
     Args:
         files: prediction files that all workers can read.
+        options: ground truth and options of scoring.
         folder: folder for results, created if needed. Other processes may write to it at the same time.
+        engine: executor that runs the workers.
         shard: part of the files to score, chosen by a hash of their content; None for all.
         bounds: whether to compute bounds due to unrated pairs and the order of lines.
-        tell: progress callback for a line of text.
 
     Raises:
         ShoeError: if the ground truth or the map cannot be read, or results cannot be written.
@@ -87,47 +83,46 @@ def score_many(
     inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
     if inside is not None:  # the next run would take the results for predictions
         found = f"the folder of {inside}"
-        raise InputError(folder, found=found, expected="a folder for results alone", hint="--results takes one")
-    similarity = similarity_for(benchmark(asked.dataset), asked.similarity, "mean")
-    settings = _settings(asked, similarity, bounds=bounds)
+        raise InputError(folder, found=found, expected="a folder without prediction files", hint="option --results")
+    similarity = similarity_for(benchmark(options.dataset), options.similarity, "mean")
+    settings = _settings(options, similarity, bounds=bounds)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(folder, found=reason, expected="a folder for results, or a place for one") from None
+        raise InputError(folder, found=reason, expected="a folder for results that exists or can be created") from None
     digests, failed = {}, {}
     for path in files:
         try:
             if is_stream(path):
-                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
+                raise InputError(path, found="a stream", expected="a regular file, because --results reads it twice")
             digests[path] = content_digest(read_bytes(path))
         except InputError as error:
             failed[path] = str(error)
     places = {}
     for path, digest in digests.items():
-        key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
-        stem = os.fsencode(path.stem)[:_LONGEST_NAME].decode("utf-8", "ignore")
+        key = hashlib.blake2b(settings + digest).hexdigest()[:16]
+        stem = os.fsencode(path.stem)[:80].decode("utf-8", "ignore")  # names of files may have 255 bytes
         places[path] = folder / f"{stem}-{key}.json"
     wanted = {path: place for path, place in places.items() if not place.exists()}
     mine = {os.path.abspath(path): path for path in wanted if shard is None or shard.holds_one(digests[path])}
     scored = 0
     if mine:
-        tell(f"reading {asked.ground_truth}")
-        common = _Common(asked, asked.truth(), similarity, bounds)
+        progress(f"reading {options.ground_truth}")
+        common = _Common(options, options.truth(), similarity, bounds)
         keys = [(name, digests[path]) for name, path in mine.items()]
         for number, ((name, _), result) in enumerate(engine.map(_scored, keys, common), 1):
-            tell(f"{number:,} of {len(mine):,} files scored")
+            progress(f"{number:,} of {len(mine):,} files scored")
             path = mine[name]
             if isinstance(result, str):
                 by_workers, by_user = (printable(each, longest=LONGEST_MESSAGE) for each in (name, str(path)))
                 failed[path] = result.replace(by_workers, by_user)
                 continue
-            with replacing(places[path]) as stream:
+            with atomic_write(places[path]) as stream:
                 stream.write(result)
             scored += 1
     results = {path: place for path, place in places.items() if place.exists()}
-    in_order = {path: failed[path] for path in files if path in failed}
-    return Outcome(results, scored, in_order, len(wanted) - len(mine))
+    return Outcome(results, scored, {p: failed[p] for p in files if p in failed}, len(wanted) - len(mine))
 
 
 def print_many(results: Mapping[Path, Path], to: Console) -> None:
@@ -137,20 +132,22 @@ def print_many(results: Mapping[Path, Path], to: Console) -> None:
 
 
 def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
-    """Return the results of a file as JSON, or a message; ``key`` is its path and the digest of its content."""
+    """Return the results of a file as JSON, or an error message; ``key`` is its path and the digest of its content."""
     options, path = common.options, Path(key[0])
     try:
         table, notes = options.read(path, common.truth)
         if content_digest(read_bytes(path)) != key[1]:
-            raise InputError(path, found="other content than the command did", expected="the same, wherever it is read")
+            raise InputError(
+                path, found="content that changed during the run", expected="equal content for all workers"
+            )
         report = options.score(table, options.part(common.truth, [table]), notes, common.similarity)
-        return as_json(report, Evidence.of(report, bounds=common.bounds))
+        return as_json(report, Evidence.from_report(report, bounds=common.bounds))
     except ShoeError as error:
         return str(error)
 
 
 def _settings(options: ScoringOptions, similarity: Similarity, *, bounds: bool) -> bytes:
-    """Return a digest of everything that results depend on except predictions; files count by content, not name."""
+    """Return a digest of everything that results depend on, except predictions; files enter with their content."""
     facts: dict[str, Any] = {**asdict(options), "bounds": bounds, "version": __version__}
     split = Path(options.split) if options.split else None
     files = {"ground_truth": options.ground_truth, "classes": options.classes, "image_labels": options.image_labels}

@@ -20,15 +20,12 @@ from shoe.maps.info import MapInfo
 from shoe.maps.job import PAPER, Outcome
 from shoe.maps.learn import MapLearned
 from shoe.maps.session import Raters
-from shoe.report.text import count, fixed, percent, say, table, words
+from shoe.report.text import count, decimals, percent, print_line, table, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 
-_FEWEST = 5
-_LONGEST = 2000
-_DEEPEST = 6
-_MOST_ITEMS = 50
+_LONGEST, _DEEPEST, _MOST_ITEMS = 2000, 6, 50
 
 
 def heading(similarity: SimilarityMap) -> str:
@@ -40,28 +37,30 @@ def heading(similarity: SimilarityMap) -> str:
 
 def print_info(similarity: SimilarityMap, info: MapInfo, to: Console) -> None:
     """Print a description of a similarity map, with the class senses that have the fewest rated pairs."""
-    say(to, heading(similarity), style="bold")
-    say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
+    print_line(to, heading(similarity), style="bold")
+    of_commands = "commands use the mean unless an option selects another ensemble"
+    print_line(to, f"ensemble: {similarity.ensemble} by map.json; {of_commands}")
     to.print(_rater_table(info))
     for rater in similarity.raters:
-        say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
+        print_line(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
         for line in _prose_lines(dict(rater.details), 1):
-            say(to, line)
+            print_line(to, line)
     if len(similarity.raters) > 1:
         to.print(_agreement_table(info))
     else:
-        say(to, "")
+        print_line(to, "")
     to.print(_coverage_table(info))
-    covered = f"covered: class senses of {similarity.dataset} with a rated synset"
-    say(to, f"{covered}; fewest to most: synsets rated with one")
+    covered = f"covered: class senses of {similarity.dataset} in at least one rated pair"
+    print_line(to, f"{covered}; fewest, median, most: rated pairs per class sense")
     for part, of_part in info.parts.items():
         if of_part.coverage:
-            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:_FEWEST]
-            say(to, f"{part}s with the fewest: {', '.join(f'{sense} {rated:,}' for sense, rated in fewest)}")
+            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:5]
+            senses = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
+            print_line(to, f"{part}s with the fewest rated pairs: {senses}")
     for line in _prose_lines(similarity.provenance):
-        say(to, line)
+        print_line(to, line)
     for line in info.warnings:
-        say(to, f"warning: {line}", style="yellow")
+        print_line(to, f"warning: {line}", style="yellow")
 
 
 def _rater_table(info: MapInfo) -> Table:
@@ -69,7 +68,7 @@ def _rater_table(info: MapInfo) -> Table:
     for rater in info.raters:
         for part, counts in (("verbs", rater.verbs), ("objects", rater.objects)):
             total = sum(rating * number for rating, number in enumerate(counts.histogram))
-            mean = fixed(total / counts.rated if counts.rated else None, 2)
+            mean = decimals(total / counts.rated if counts.rated else None, 2)
             cells = map(count, (counts.rated, counts.missing, *counts.histogram))
             made.add_row(words(rater.name), part, *cells, mean)
     return made
@@ -79,8 +78,8 @@ def _agreement_table(info: MapInfo) -> Table:
     made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
     for part, of_part in info.parts.items():
         for found in of_part.agreement:
-            equal = fixed(None if found.exact is None else 100 * found.exact, 1)
-            figures = (count(found.pairs), equal, fixed(found.pearson), fixed(found.quadratic_weighted_kappa))
+            equal = decimals(None if found.exact is None else 100 * found.exact, 1)
+            figures = (count(found.pairs), equal, decimals(found.pearson), decimals(found.quadratic_weighted_kappa))
             made.add_row(*map(words, found.raters), f"{part}s", *figures)
     return made
 
@@ -98,7 +97,6 @@ def _coverage_table(info: MapInfo) -> Table:
 
 
 def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
-    """Yield any JSON value as indented lines; values that are too deep or too long are cut with a mark."""
     indent = "  " * depth
     if depth > _DEEPEST:
         yield f"{indent}…"
@@ -121,8 +119,7 @@ def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
         yield f"{indent}{printable(str(value), longest=_LONGEST)}"
 
 
-_MOST_ROWS = 64
-"""Most rows of a table of subsets of raters."""
+_MOST_ROWS = 64  # of a table of subsets of raters
 
 
 def print_diff(
@@ -130,17 +127,13 @@ def print_diff(
 ) -> None:
     """Print the differences of two similarity maps, and of the two reports scored with them."""
     for side, similarity in zip("AB", maps, strict=True):
-        say(to, f"{side}  {heading(similarity)}", style="bold")
-    say(to, f"value of a pair: {found.ensemble} of the raters that rated it, 0 to 1")
-    rows = (
-        (
-            f"{part}s",
-            *map(count, (d.shared, d.only_a, d.only_b)),
-            *map(fixed, (d.pearson, d.spearman, d.mean_difference)),
-        )
-        for part, d in found.parts.items()
-    )
-    to.print(table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|", rows=rows))
+        print_line(to, f"{side}  {heading(similarity)}", style="bold")
+    print_line(to, f"value of a pair: {found.ensemble} of its ratings, scaled to 0..1")
+    made = table("part", "shared pairs", "only A", "only B", "Pearson", "Spearman", "mean |B - A|")
+    for part, d in found.parts.items():
+        figures = map(decimals, (d.pearson, d.spearman, d.mean_difference))
+        made.add_row(f"{part}s", *map(count, (d.shared, d.only_a, d.only_b)), *figures)
+    to.print(made)
     for part, diff in found.parts.items():
         if diff.largest:
             largest = table("A", "B", names=0)
@@ -151,30 +144,31 @@ def print_diff(
                 texts = (
                     f"{name} ({lemmas})" + (f": {gloss}" if pair.glosses else "") for name, lemmas, gloss in senses
                 )
-                largest.add_row(fixed(pair.a, 2), fixed(pair.b, 2), *(words(text, longest=300) for text in texts))
+                largest.add_row(decimals(pair.a, 2), decimals(pair.b, 2), *(words(text, longest=300) for text in texts))
             to.print(largest)
     if found.score and reports:
         a, b = found.score.a, found.score.b
-        scores = (("SHOE-mAP", a.map, b.map), ("SHOE-mF1", a.mf1, b.mf1))
-        to.print(table("score", "A", "B", "B - A", rows=((title, *_beside(*figures)) for title, *figures in scores)))
+        scores = [["SHOE-mAP", *_with_difference(a.map, b.map)], ["SHOE-mF1", *_with_difference(a.mf1, b.mf1)]]
+        to.print(table("score", "A", "B", "B - A", rows=scores))
         if moves := found.score.classes:
-            moved = ((words(m.label), count(m.ground_truths), *_beside(m.a, m.b)) for m in moves)
-            to.print(table("classes that move most", "ground truths", "AP under A", "AP under B", "B - A", rows=moved))
+            moved = ((words(m.label), count(m.ground_truths), *_with_difference(m.a, m.b)) for m in moves)
+            columns = ("ground truths", "AP under A", "AP under B", "B - A")
+            to.print(table("classes with the largest change", *columns, rows=moved))
         for side, report in zip("AB", reports, strict=True):
-            say(to, f"signature {side}  {report.signature.short()}")
+            print_line(to, f"signature {side}  {report.signature.short()}")
 
 
-def _beside(a: float | None, b: float | None) -> tuple[str, str, str]:
+def _with_difference(a: float | None, b: float | None) -> tuple[str, str, str]:
     return percent(a), percent(b), "–" if a is None or b is None else f"{100 * (b - a):+.2f}"
 
 
 def print_ablation(ablation: Ablation, to: Console) -> None:
     """Print scores and agreement with people of a map's subsets of raters; at most 64 subsets are shown."""
     similarity, more = ablation.similarity, len(ablation.subsets) - _MOST_ROWS
-    say(to, heading(similarity), style="bold")
-    say(to, f"value of a pair: {similarity.ensemble} of the raters of the subset that rated it, 0 to 1")
+    print_line(to, heading(similarity), style="bold")
+    print_line(to, f"value of a pair: {similarity.ensemble} of its ratings by the subset of raters, scaled to 0..1")
     for kind, ratings in ablation.human.items():
-        say(to, f"human ratings: {len(ratings.values):,} pairs of {kind}, {ratings.lines:,} ratings")
+        print_line(to, f"human ratings: {len(ratings.values):,} pairs of {kind}, {ratings.lines:,} ratings")
     if len(similarity.raters) > 1:
         to.print(_correlation_table(ablation))
     scores: dict[str, Callable[[Subset], float | None]] = {}
@@ -187,15 +181,16 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
     def agreement(subset: Subset) -> list[str]:
         found = (subset.human or {})[kind]
         nearest = {True: "yes", False: "no", None: "–"}[found.among_best]
-        return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs), nearest]
+        figures = percent(found.agreement), decimals(found.pearson), decimals(found.spearman)
+        return [*figures, count(found.pairs), nearest]
 
     columns = (*(f"{part}s rated" for part in similarity.tables), *scores)
     to.print(_table_of_subsets(ablation, "raters", columns, rated_and_scores))
     for kind, people in ablation.human.items():
         columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}", "among nearest")
-        to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, agreement))
+        to.print(_table_of_subsets(ablation, f"human ratings of {kind} against", columns, agreement))
     if more > 0:
-        say(to, f"{more:,} more subsets: --json -")
+        print_line(to, f"{more:,} more subsets: `--json -` writes all")
     figures = scores | {f"agreement, {kind}": agreement_with(kind) for kind in ablation.human}
     if figures:
         rows = (
@@ -203,20 +198,20 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
             for size, subsets in ablation.sizes.items()
         )
         to.print(table("raters", "subsets", *figures, rows=rows))
-        say(to, "by number of raters: mean ± standard deviation (of a sample)")
+        print_line(to, "by number of raters: mean ± sample standard deviation over subsets")
     for title, figure in figures.items():
         single, whole = ablation.spread(figure, 1), ablation.spread(figure)
         if single and whole:
-            say(to, f"{title}: single raters {_range(single)}; all subsets {_range(whole)}")
+            print_line(to, f"{title}: single raters {_range(single)}; all subsets {_range(whole)}")
     if ablation.report:
-        say(to, f"signature  {ablation.report.signature.short()}")
+        print_line(to, f"signature  {ablation.report.signature.short()}")
 
 
 def _correlation_table(ablation: Ablation) -> Table:
     columns = (column for part in ablation.correlations for column in (f"{part} pairs of both", "Pearson"))
     made = table("raters", "", *columns, names=2)
     for found in zip(*ablation.correlations.values(), strict=True):
-        figures = [text for each in found for text in (count(each.pairs), fixed(each.pearson))]
+        figures = [text for each in found for text in (count(each.pairs), decimals(each.pearson))]
         made.add_row(*map(words, found[0].raters), *figures)
     return made
 
@@ -224,13 +219,11 @@ def _correlation_table(ablation: Ablation) -> Table:
 def _table_of_subsets(
     ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
 ) -> Table:
-    subsets = ablation.subsets
-    made = table("#", title, *columns, names=2)
+    subsets, made = ablation.subsets, table("#", title, *columns, names=2)
     made.columns[1].no_wrap = False
     # Subsets are sorted by size: of too many, the smallest and the whole map are shown.
     for subset in subsets if len(subsets) <= _MOST_ROWS else [*subsets[: _MOST_ROWS - 1], subsets[-1]]:
-        names = words(" + ".join(subset.raters), longest=300)
-        made.add_row(str(len(subset.raters)), names, *cells(subset))
+        made.add_row(str(len(subset.raters)), words(" + ".join(subset.raters), longest=300), *cells(subset))
     return made
 
 
@@ -240,22 +233,26 @@ def _mean(spread: SubsetSpread | None) -> str:
 
 
 def _range(spread: SubsetSpread) -> str:
-    return (
-        f"{percent(spread.lowest)} to {percent(spread.highest)} (spread {100 * (spread.highest - spread.lowest):.2f})"
-    )
+    return f"{percent(spread.lowest)} to {percent(spread.highest)} (range {100 * (spread.highest - spread.lowest):.2f})"
 
 
-def learned_table(found: MapLearned) -> Table:
-    """Return a table of how well held-out ratings were predicted, per part of speech and kind of held-out pairs."""
+def learned_table(found: MapLearned) -> Group:
+    """Return a table of the accuracy of predicted ratings, and one line per class whose predictions are too high.
+
+    Per part of speech, the table has one row for held-out senses and one for held-out classes.
+    """
     made = table("predicted", "held out", "pairs", "rho", "kappa (quadratic)", "off by", "bias", names=2)
     for part, of_part in (("verbs", found.verbs), ("objects", found.objects)):
         for held_out, figures in (("senses", of_part.by_sense), ("classes", of_part.by_class)):
-            cells = map(fixed, (figures.rho, figures.kappa, figures.off_by, figures.bias))
+            cells = map(decimals, (figures.rho, figures.kappa, figures.off_by, figures.bias))
             made.add_row(part, held_out, count(figures.pairs), *cells)
-    return made
-
-
-_LONGEST_NOTE = 500
+    lines = [
+        f"{each.synset}: found a predicted rating of at least 0.5 for {percent(each.unrated_share)} % of the unrated "
+        f"senses, expected fewer than of the rated senses ({percent(each.rated_share)} %); rate unrated senses of this "
+        "class and run `shoe map learn` again"
+        for each in (*found.verbs.suspect_classes, *found.objects.suspect_classes)
+    ]
+    return Group(made, *(Text(printable(line, longest=500)) for line in lines))
 
 
 def estimate_table(estimate: Estimate) -> Group:
@@ -267,21 +264,16 @@ def estimate_table(estimate: Estimate) -> Group:
     made = table("rater", *columns)
     made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
     for rater in estimate.raters:
-        made.add_row(
-            Text(printable(rater.name)),
-            _short(rater.answered),
-            _count(rater.pairs),
-            *map(_count, (rater.requests, rater.input_tokens, rater.output_tokens)),
-            _span(rater.cost, _money),
-            _span(rater.hours, lambda hours: f"{hours:,.{2 if hours < 1 else 1 if hours < 10 else 0}f}"),
-        )
+        counts = map(_count, (rater.pairs, rater.requests, rater.input_tokens, rater.output_tokens))
+        hours = _span(rater.hours, lambda hours: f"{hours:,.{2 if hours < 1 else 1 if hours < 10 else 0}f}")
+        made.add_row(words(rater.name), _short(rater.answered), *counts, _span(rater.cost, _money), hours)
     if len(estimate.raters) > 1:
         made.add_section()
         made.add_row("all", *[""] * 5, _span(estimate.cost, _money), "")
     planned = ", ".join(
         f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
     )
-    notes = [Text(printable(f"- {line}", longest=_LONGEST_NOTE)) for line in estimate.assumptions]
+    notes = [Text(printable(f"- {line}", longest=500)) for line in estimate.assumptions]
     return Group(Text(f"planned: {planned}"), made, *notes)
 
 
@@ -292,7 +284,6 @@ def _count(value: Range | None) -> str:
 
 
 def _short(count: float) -> str:
-    """Format a count with two significant digits and K, M or B."""
     rounded = float(f"{count:.2g}")
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
         if rounded >= size:
@@ -312,25 +303,23 @@ def _money(amount: float) -> str:
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
-    """Print the states of all questions, the disagreement of raters with the first one, and the work of this run."""
-    states = [
-        (words(rater), part, *map(count, states_of(rated, column).values()))
-        for column, rater in enumerate(raters.columns)
-        for part, rated in outcome.parts.items()
-    ]
-    columns = ("rated", "refused", "unparsable", "unrated", "not asked")
-    to.print(table("rater", "part", *columns, names=2, rows=states))
+    """Print the number of questions per state, of sampled zeros that other raters rate above 0, and of requests."""
+    made = table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2)
+    for column, rater in enumerate(raters.columns):
+        for part, rated in outcome.parts.items():
+            made.add_row(words(rater), part, *map(count, states_of(rated, column).values()))
+    to.print(made)
     for line in _disagreements(raters, outcome):
-        say(to, line)
+        print_line(to, line)
     if any(tally.requests or tally.done for tally in outcome.tallies):
         to.print(_work(raters, outcome))
     for line in failure_lines(outcome):
-        say(to, line)
+        print_line(to, line)
 
 
 def _work(raters: Raters, outcome: Outcome) -> Table:
-    columns = ("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {raters.file.currency}")
-    made = table("rater", *columns)
+    cost = f"cost {raters.file.currency}"
+    made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", cost)
     for tally in outcome.tallies:
         counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)
@@ -344,12 +333,11 @@ def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
         if rated.sampled is None:
             continue
         yield (
-            f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; the others were shown a sample of "
-            f"{len(rated.sampled):,} of those"
+            f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; the other raters rated a sample of "
+            f"{len(rated.sampled):,} of these pairs"
         )
         for column, found in rated.disagreements.items():
-            shares = (found.share, *found.interval, *PAPER)
-            share, low, high, *paper = (f"{100 * value:.3f} %" for value in shares)
+            share, low, high, *paper = (f"{100 * v:.3f} %" for v in (found.share, *found.interval, *PAPER))
             yield (
                 f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {share} (95 % interval {low} to "
                 f"{high}; the paper's models {' to '.join(paper)})"
@@ -361,24 +349,24 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
-            yield f"{tally.name}: attempts that failed: {kinds}"
+            yield f"{tally.name}: failed attempts: {kinds}"
 
 
 def left(outcome: Outcome) -> int:
-    """Return the number of answers that are known to be missing."""
+    """Return the number of unanswered questions, summed over all raters."""
     return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
 
 
 def round_line(state: Round, currency: str) -> str:
     """Return score, interval, number of rated pairs and cost after a round in one line."""
     low, high = state.interval
-    rated = f"{state.rated:,} pairs rated" if state.rated else "nothing rated yet"
+    rated = f"{state.rated:,} pairs rated" if state.rated else "no pair rated yet"
     cost = f", {state.spent.cost:,.4g} {currency}" if state.spent.cost else ""
     return f"SHOE-mAP {percent(state.score)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
 
 
 def rounds_table(completion: Completion, currency: str) -> Table:
-    """Return a table with one row per round."""
+    """Return a table with one row per round of rating: pairs, requests, cost, and SHOE-mAP with its interval."""
     columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}")
     made = table("round", *columns, "SHOE-mAP", "from", "to", "width")
     for state in completion.rounds:
@@ -389,15 +377,16 @@ def rounds_table(completion: Completion, currency: str) -> Table:
 
 
 def closing_lines(completion: Completion, pairs: CompletedPairs, tolerance: float) -> Iterator[str]:
-    """Yield lines on why a completion ended, and how many ratings it saved."""
+    """Yield lines that say why a completion ended, and how many pairs other plans would have rated."""
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
         yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
     questions = pairs.rated + pairs.unanswered
     if not questions:
-        yield "nothing had to be rated"
+        yield "no pair had to be rated"
         return
-    for size, plan in ((pairs.whole_build, "a whole build"), (pairs.looked_up, "all that these predictions look up")):
-        yield f"{questions:,} pairs instead of {size:,} ({plan}): {size / questions:,.1f} times fewer"
+    plans = {"a complete map": pairs.whole_build, "all pairs that these predictions look up": pairs.looked_up}
+    for plan, size in plans.items():
+        yield f"{questions:,} pairs instead of {size:,} ({plan}): a factor of {size / questions:,.1f}"
     if pairs.unanswered:
-        yield f"{pairs.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"
+        yield f"{pairs.unanswered:,} pairs have no valid answer; these pairs remain unrated and are not requested again"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from shoe.benchmarks.summary import DatasetCard, DatasetInfo, DatasetList, DatasetStats
 from shoe.benchmarks.systematic import DatasetSplit
 from shoe.comparison.verify import Verdict
-from shoe.core.documents import Count, Document, Fraction
 from shoe.diagnosis.protocol_differences import Explained
 from shoe.maps.ablate import MapAblate
 from shoe.maps.built_map import MapBuilt
@@ -19,6 +17,7 @@ from shoe.maps.diff import MapDiff
 from shoe.maps.estimate import BuildEstimate
 from shoe.maps.info import MapInfo
 from shoe.maps.learn import MapLearned
+from shoe.predict.scored import Predict
 from shoe.report.average import Average
 from shoe.report.comparison import Compare
 from shoe.report.datasets import ClassSplitInfo, DatasetCheck
@@ -30,44 +29,8 @@ from shoe.scoring.bongard.score import BongardScore
 from shoe.scoring.evidence.audit import Audit
 from shoe.scoring.evidence.collect import CalibrationReport
 from shoe.study.analysis import StudyReport
-from shoe.study.metric.systems import Against
+from shoe.study.metric.systems import MeasureComparison
 from shoe.study.testers import TestersReport
-
-
-class Ceiling(Document, frozen=True, kw_only=True):
-    """Recall of true pairs, persons and objects by the pairs that are queried; absent if the ground truth has none."""
-
-    recall: Fraction | None = None
-    human_recall: Fraction | None = None
-    object_recall: Fraction | None = None
-    truths: Count
-
-
-class Questions(Document, frozen=True):
-    """Number of questions, of those answered before, and upper bounds of tokens and cost of the others."""
-
-    total: Count
-    known: Count
-    text_tokens: Count
-    answer_tokens: Count
-    cost: Annotated[float, Meta(ge=0, description="in the currency of the price")] | None = None
-
-
-class Predict(Document, frozen=True, kw_only=True):
-    """Questions and predictions of a run of ``shoe predict``; a dry run has no predictions."""
-
-    by: Annotated[dict[str, Any], Meta(description="all settings, as in the first line of the file")]
-    part: Annotated[str, Meta(description="shard of the run, such as 3/16")] | None = None
-    pictures: Count
-    pairs: Count | None = None
-    ceiling: Ceiling | None = None
-    questions: Questions
-    seconds_per_question: Annotated[float, Meta(ge=0)] | None = None
-    predictions: Count | None = None
-    tied: Count | None = None
-    refused: Count | None = None
-    unread: Count | None = None
-
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
@@ -95,7 +58,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "map diff": (MapDiff,),
     "map ablate": (MapAblate,),
     "study report": (StudyReport, TestersReport),
-    "study metric": (Against,),
+    "study metric": (MeasureComparison,),
 }
 """Types of the documents that each command writes; commands without ``--json`` are left out."""
 
@@ -113,13 +76,14 @@ def json_schema(command: str) -> dict[str, Any]:
             if schema.pop("default", ...) is None:
                 some = [each for each in schema.pop("anyOf") if each != {"type": "null"}]
                 schema |= some[0] if len(some) == 1 else {"anyOf": some}
+            schema.pop("propertyNames", None)  # only msgspec >= 0.23 states the names
     document = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
     title = f"shoe {command} --json"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **document, "$defs": definitions}
 
 
 def documents_of(command: str) -> list[type[msgspec.Struct]]:
-    """Return the types of all objects in the documents that a command writes, the outermost first."""
+    """Return the types of all objects, including nested objects, in a command's documents, outermost types first."""
     found: dict[type[msgspec.Struct], None] = {}
     waiting: list[Any] = [msgspec.inspect.type_info(kind) for kind in SCHEMAS[command]]
     for info in waiting:

@@ -15,12 +15,12 @@ from rich.text import Text
 from shoe.core.arrays import Floats
 from shoe.core.documents import Span
 from shoe.core.io.delimited import delimited_text
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
 from shoe.report.evidence import notes
-from shoe.report.text import count, fixed, table, words
+from shoe.report.text import count, decimals, table, words
 from shoe.scoring.evidence.collect import Evidence
-from shoe.scoring.evidence.facts import PartReading, Profile, Range, Resolution, Wording, distance
+from shoe.scoring.evidence.facts import PartReading, Profile, Range, Resolution, Wording, nearest_seen_of_report
 from shoe.scoring.score import Figures, Report
 
 
@@ -30,8 +30,8 @@ def write_classes(report: Report, path: str | Path) -> None:
     Columns: class, verb, object, rare ("rare" or empty), ground_truths, and predictions with exactly the words of the
     class. With a class split: nearest_seen and nearest_similarity of unseen classes. ``PROTOCOL_ap`` and
     ``PROTOCOL_recall`` are average precision and largest recall by strict protocol, ``PROTOCOL_ap`` and
-    ``PROTOCOL_f1`` those of SHOE. They are fractions, 0 to 1, and empty for classes outside the mean: the mean of a
-    column is the metric in the report.
+    ``PROTOCOL_f1`` average precision and F1 of SHOE. Values are fractions, 0 to 1, and empty for classes outside the
+    mean, so the mean of a column is the metric in the report.
     """
     task, classes = report.task, report.truth.classes
     columns: dict[str, list[str] | list[int]] = {
@@ -42,7 +42,7 @@ def write_classes(report: Report, path: str | Path) -> None:
         "ground_truths": report.truth.triplets_per_class.tolist(),
         "predictions": np.bincount(task.hoi[task.hoi >= 0], minlength=len(classes)).tolist(),
     }
-    if (near := distance(report)) is not None:
+    if (near := nearest_seen_of_report(report)) is not None:
         seen, similarity = [""] * len(classes), np.full(len(classes), np.nan)
         for unseen, nearest in zip(near.unseen.tolist(), near.seen.tolist(), strict=True):
             seen[unseen] = classes.labels[nearest]
@@ -54,7 +54,7 @@ def write_classes(report: Report, path: str | Path) -> None:
     if semantic := report.semantic:
         columns[f"{semantic.options.protocol}_ap"] = _cells(semantic.ap)
         columns[f"{semantic.options.protocol}_f1"] = _cells(semantic.f1)
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(delimited_text([columns, *zip(*columns.values(), strict=True)]).encode())
 
 
@@ -62,29 +62,30 @@ def _cells(values: Floats) -> list[str]:
     return ["" if np.isnan(value) else f"{value:.6f}" for value in values.tolist()]
 
 
-_NARROW_ROWS = 10
+WORDINGS_TITLE = "Predicted words other than labels: most credit lost, then most credit gained"
 
 
 def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
-    """Return a table with one row per wording; a narrow table has fewer columns and at most ten rows."""
-    rows: list[list[str | Text]] = [
-        [
-            words(_phrase(wording), 44),
-            words(f"{wording.verb.word} · {wording.object.word}" if wording.verb.word else "–", 40),
-            words(wording.compared_with, 30),
-            fixed(wording.verb.similarity, 2),
-            fixed(wording.object.similarity, 2),
-            count(wording.count),
-            fixed(wording.earned, 1),
-            fixed(wording.lost, 1),
-        ]
-        for wording in wordings
-    ]
-    headings = ("what was said", "read as verb · object", "compared with", "verb", "object", "times", "earns", "lacks")
-    columns = [0, 2, 5, 7] if narrow else list(range(len(headings)))
-    cells = [[row[i] for i in columns] for row in (rows[:_NARROW_ROWS] if narrow else rows)]
-    names = 2 if narrow else 3
-    made = table(*(headings[i] for i in columns), names=names, rows=cells)
+    """Return a table with one row per wording; a line separates most credit lost from most credit gained.
+
+    Args:
+        wordings: wordings with most credit lost, then at most as many wordings with most credit gained.
+        narrow: whether to leave out some columns, and all but the first five rows of each group.
+    """
+    lost = sum(wording.lost >= 0.05 for wording in wordings[: (len(wordings) + 1) // 2])  # less is printed as 0.0
+    headings = ["prediction", "verb · object", "compared with"]
+    headings += ["verb", "object", "times", "credit\ngained", "credit\nlost"]
+    columns, names = ([0, 2, 5, 6, 7], 2) if narrow else (list(range(len(headings))), 3)
+    made = table(*(headings[i] for i in columns), names=names)
+    for half in (wordings[:lost], wordings[lost:]):
+        for wording in half[: 5 if narrow else len(half)]:
+            verb, object_ = wording.verb, wording.object
+            both = f"{verb.word} · {object_.word}" if verb.word else "–"
+            cells: list[str | Text] = [words(_phrase(wording), 44), words(both, 40), words(wording.compared_with, 30)]
+            cells += [decimals(verb.similarity, 2), decimals(object_.similarity, 2), count(wording.count)]
+            cells += [decimals(wording.earned, 1), decimals(wording.lost, 1)]
+            made.add_row(*(cells[i] for i in columns))
+        made.add_section()
     for column in made.columns[:names]:
         column.no_wrap, column.overflow = False, "fold"
     return made
@@ -98,18 +99,18 @@ def _phrase(wording: Wording) -> str:
 def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
     """Write wordings as CSV, one per line, atomically.
 
-    Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`, those of verb and object with the prefixes
-    ``verb_`` and ``object_``; phrases are separated by " | ". An unread phrase has a line with only its count.
+    Columns are the fields of :class:`~shoe.scoring.evidence.facts.Wording`; fields of verb and object have the prefixes
+    ``verb_`` and ``object_``. Phrases are separated by " | ". A phrase in ``unread`` has a line with only its count.
 
     Args:
         wordings: all wordings of a report.
         unread: number of occurrences of each phrase in which no verb and object were found.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
-    rows = [_flat(wording.to_dict()) for wording in read]
+    rows = [_csv_row(wording.to_dict()) for wording in read]
     rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
     text = delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)])
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(text.encode())
 
 
@@ -118,7 +119,7 @@ _OWN = tuple(name for name in Wording.__struct_fields__ if name not in ("verb", 
 _COLUMNS = ("verb", "object", *_OWN, *(f"{part}_{name}" for part in ("verb", "object") for name in _PARTS))
 
 
-def _flat(wording: dict[str, Any]) -> dict[str, Any]:
+def _csv_row(wording: dict[str, Any]) -> dict[str, Any]:
     parts = {part: wording.pop(part) for part in ("verb", "object")}
     words = {part: found.pop("word") for part, found in parts.items()}
     details = {f"{part}_{name}": value for part, found in parts.items() for name, value in found.items()}
@@ -126,16 +127,16 @@ def _flat(wording: dict[str, Any]) -> dict[str, Any]:
 
 
 class Score(Figures, frozen=True, kw_only=True):
-    """Metrics of one set of predictions, and the facts that explain them.
+    """Metrics of one set of predictions, with explanations.
 
     Attributes:
         resolution: how predicted words were resolved to senses.
-        profile: facts about the predictions.
+        profile: statistics of the predictions, such as duplicates and equal scores.
         by_nearest_seen: with a class split, unseen classes by their similarity to the nearest seen class.
-        order_spans: with ``--bounds``, the lowest and highest mAP over some orders of the file, by protocol, if the
-            order changes it.
+        order_spans: with ``--bounds``, the lowest and highest mAP over several orders of the lines of the file, by
+            protocol; only protocols whose mAP depends on the order.
         absent: for each part that could not be measured, the reason.
-        wordings: of the wordings that are no labels of the dataset, the 10 that lost most, then those that earned most.
+        wordings: of the predicted words that are not labels, the 10 with most credit lost, then 10 with most gained.
         notes: the notes printed below the tables.
     """
 
@@ -150,7 +151,7 @@ class Score(Figures, frozen=True, kw_only=True):
     @classmethod
     def from_report(cls, report: Report, evidence: Evidence | None = None) -> Score:
         """Build the document from a report and its evidence, which is collected if not given."""
-        evidence = evidence or Evidence.of(report)
+        evidence = evidence or Evidence.from_report(report)
         figures, interval, spread = report.figures(), evidence.interval, evidence.spread
         if figures.semantic is not None:
             semantic = structs.replace(

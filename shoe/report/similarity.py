@@ -18,7 +18,7 @@ from shoe.similarity.explain import Explanation, explanations
 
 
 def split_of(phrase: str) -> tuple[list[str], list[Reading]]:
-    """Return lines on how a phrase is split into verb and object, and the readings (none if it cannot be read).
+    """Return text lines that explain how a phrase is split into verb and object, and the accepted readings, if any.
 
     >>> split_of("a man wearing a helmet rides a brown horse")[0]
     ['  read as   rides · brown horse', '  could be  wearing · helmet']
@@ -26,15 +26,14 @@ def split_of(phrase: str) -> tuple[list[str], list[Reading]]:
     parsed, all_readings = interactions(phrase), parse_phrase(phrase).readings
     rows = [["read as", _reading_text(reading)] for reading in parsed.interactions]
     if parsed.denied:
-        rows.append(["denied", "it says that there is no interaction, or not this one"])
+        rows.append(["denied", "the phrase denies the interaction"])
     elif not rows:
-        too_long = f", as it has more than {LONGEST_PHRASE} characters" if len(phrase) > LONGEST_PHRASE else ""
-        rows.append(["not read", f"no verb and object are found{too_long}"])
+        why = f", because the phrase has more than {LONGEST_PHRASE} characters"
+        rows.append(["not read", f"no verb and object found{why if len(phrase) > LONGEST_PHRASE else ''}"])
     if parsed.doubtful:
-        rows.append(["doubtful", "it could be split otherwise, or has no verb"])
-    read = {
-        Reading(*both) for each in parsed.interactions for both in product(*(word.split(ALTERNATIVES) for word in each))
-    }
+        rows.append(["doubtful", "the phrase can be split in another way, or has no verb"])
+    words = ([word.split(ALTERNATIVES) for word in each] for each in parsed.interactions)
+    read = {Reading(*both) for each in words for both in product(*each)}
     rows += [["could be", _reading_text(reading)] for reading in all_readings if reading not in read]
     return aligned(rows), list(parsed.interactions)
 
@@ -52,7 +51,7 @@ class MapName(Document, frozen=True):
 
 
 class Combined(Document, frozen=True):
-    """Similarity of whole interactions, combined from those of verb and object."""
+    """Similarity of two interactions, combined from the similarities of their verbs and their objects."""
 
     combine: str
     weight: Fraction
@@ -77,8 +76,7 @@ def similarity_of(
         a: class as a sense, word or interaction.
         b: predicted word or interaction.
         part: "verb" or "object", for a word that is both.
-        combine: how the similarities of verb and object are combined for an interaction.
-        weight: weight of the verb in the combination, 0 to 1.
+        combine, weight: how verb and object are combined, and the weight of the verb, 0 to 1.
 
     Raises:
         OptionError: if the dataset has no such class, or ``combine`` is unknown.
@@ -94,15 +92,13 @@ def similarity_of(
 
 
 def similarity_lines(found: ExplainedSimilarity) -> list[str]:
-    """Return an explanation as lines of text."""
+    """Return the explanation of a similarity as lines of text."""
     about = found.similarity
-    raters = f", {about.ensemble} of the raters that rated a pair" if about.ensemble else ""
+    raters = f", {about.ensemble} of the ratings of a pair" if about.ensemble else ""
     lines = [f"{about.name} ({about.digest}){raters}"]
     for part in found.parts:
-        by = f", by {part.sense}" if part.sense else ""
-        label = part.class_word
-        if part.class_synset not in ("", label):
-            label += f" ({part.class_synset})"
+        by, label = f", by {part.sense}" if part.sense else "", part.class_word
+        label += f" ({part.class_synset})" if part.class_synset not in ("", label) else ""
         lines += ["", f"{part.part} {label} and {printable(part.word)}: {part.value:.3f} ({part.basis}{by})"]
         lines += _candidate_lines(part)
     if how := found.interaction:
@@ -112,10 +108,9 @@ def similarity_lines(found: ExplainedSimilarity) -> list[str]:
 
 
 def _candidate_lines(part: Explanation) -> list[str]:
-    candidates = part.candidates
     if not part.class_synset:
-        return ["  similar to itself alone, by rule"]
-    if not candidates:
+        return ["  by rule, similar only to itself"]
+    if not (candidates := part.candidates):
         return ["  the word has no sense in WordNet"]
     raters = list(dict.fromkeys(rater for candidate in candidates for rater in candidate.ratings or {}))
     rows = [["", "sense", "value", *raters, "found by"]]
@@ -127,5 +122,5 @@ def _candidate_lines(part: Explanation) -> list[str]:
         ratings = [str((candidate.ratings or {}).get(rater, "-")) for rater in raters]
         rows.append([mark, candidate.synset, value, *ratings, printable(candidate.reason)])
     unrated = sum(candidate.value is None for candidate in candidates)
-    never = [f"  {unrated} of {len(candidates)} senses were never rated with this class"] if unrated else []
+    never = [f"  {unrated} of {len(candidates)} senses have no rating with this class"] if unrated else []
     return [*aligned(rows), *never]

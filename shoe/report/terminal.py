@@ -9,17 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.core.errors import many, printable
-from shoe.report.evidence import notes
-from shoe.report.score_files import Score, wordings_table
-from shoe.report.text import percent, say, table
+from shoe.core.errors import pluralize, printable
+from shoe.report.evidence import THRESHOLD_NOTE, detail_notes, essential_notes, threshold_names
+from shoe.report.score_files import WORDINGS_TITLE, Score, wordings_table
+from shoe.report.text import percent, print_line, print_more, table
 from shoe.scoring.evidence.collect import Evidence
 from shoe.scoring.roles import RoleResult
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
-
-_PIPED_WIDTH = 160
-_NARROW = 80
 
 
 class _Console(Console):
@@ -32,26 +29,33 @@ class _Console(Console):
 def console() -> Console:
     """Return a console for standard output that does not truncate lines if the output is piped."""
     made = _Console(highlight=False)
-    return made if made.is_terminal else _Console(highlight=False, width=_PIPED_WIDTH)
+    return made if made.is_terminal else _Console(highlight=False, width=160)
 
 
-def print_report(report: Report, to: Console, evidence: Evidence | None = None) -> None:
-    """Print a report; names from files cannot inject terminal commands."""
+def print_report(report: Report, to: Console, evidence: Evidence | None = None, *, verbose: bool = False) -> None:
+    """Print a report; names from files cannot inject terminal commands.
+
+    Args:
+        evidence: explanations of the metrics; collected if not given.
+        verbose: whether to also print the table of wordings, SHOE-mF1 by threshold, and all notes.
+    """
     truth = report.truth
     split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""
-    title = (
-        f"{truth.classes.name} · {printable(truth.split)}{split} · {many(len(truth.interactions.images), 'image')} · "
-        f"{many(len(truth.interactions), 'triplet')} · {many(len(report.predictions), 'prediction')}"
-    )
+    sizes = (len(truth.interactions.images), "image"), (len(truth.interactions), "triplet")
+    counts = [pluralize(*size) for size in (*sizes, (len(report.predictions), "prediction"))]
+    title = " · ".join([truth.classes.name, printable(truth.split) + split, *counts])
     if report.predictions.roles is not None:
-        title += f" · {many(len(report.predictions.roles), 'prediction')} by person"
-    say(to, title, "bold")
-    evidence = evidence or Evidence.of(report)
-    urgent = report.warnings
-    for line in urgent:
-        say(to, line, "bold")
+        title += f" · {pluralize(len(report.predictions.roles), 'prediction')} by person"
+    print_line(to, title, "bold")
+    evidence, urgent = evidence or Evidence.from_report(report), report.warnings
+    labels, words = report.task.labelled_words
+    line = f"{labels:,} of {pluralize(words, 'word')} {'is a label' if words == 1 else 'are labels'} of the dataset"
     if report.notes:
-        say(to, f"read as {report.notes.format}, boxes as {report.notes.boxes}")
+        line = f"read as {report.notes.format}, boxes as {report.notes.boxes}" + (f"; {line}" if words else "")
+    if report.notes or words:
+        print_line(to, line)
+    for line in urgent:
+        print_line(to, line, "bold")
     if report.strict_results:
         to.print(_strict_table(report))
     if report.role_results:
@@ -67,13 +71,20 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
             title = f"  similarity {part.low:g} to {part.high:g}"
             made.add_row(title, str(part.classes), *(percent(part.map.get(name)) for name in protocols))
         to.print(made)
-    if evidence.wordings:
-        to.print(wordings_table(evidence.wordings, narrow=to.width < _NARROW))
-    for line in notes(report, evidence):
+    if verbose and evidence.wordings:
+        print_line(to, WORDINGS_TITLE, "bold")
+        to.print(wordings_table(evidence.wordings, narrow=to.width < 100))
+    if verbose and report.semantic and len(set(evidence.tau.values())) > 1:
+        to.print(_threshold_table(report.semantic, evidence))
+        print_line(to, THRESHOLD_NOTE)
+    for line in [*essential_notes(report, evidence), *(detail_notes(report, evidence) if verbose else [])]:
         if line not in urgent:
-            say(to, line)
-    say(to, f"signature  {report.signature.short()}")
-    say(to, "           in full, and of each protocol: --json -", "dim")
+            print_line(to, line)
+    print_line(to, f"signature  {report.signature.short()}")
+    if verbose:
+        print_line(to, "           `--json -` prints the full signature of each protocol", "dim")
+    else:
+        print_more(to)
 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:
@@ -123,14 +134,22 @@ def _entry_table(report: Report) -> Table:
     return made
 
 
+def _threshold_table(result: SemanticResult, evidence: Evidence) -> Table:
+    names = threshold_names(result.options.tau)
+    made = table("confidence threshold", "option", "SHOE-mF1", "GT missed", "unmatched", names=2)
+    for by, figures in evidence.tau.items():
+        used = " (used)" if by == result.options.tau_by else ""
+        made.add_row(names[by], f"tau-by={by}{used}", *map(percent, astuple(figures)))
+    return made
+
+
 def _semantic_table(result: SemanticResult) -> Table:
     made = table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     if result.options.min_sigma != "delta":
-        made.add_row(
-            f"  similarity > {result.options.delta:g} only", "", "", *map(percent, astuple(result.above_delta)), ""
-        )
+        above = map(percent, astuple(result.above_delta))
+        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", *above, "")
     for part, mean in result.parts.items():
         made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", str(mean.classes))
     if result.harmonic_mean is not None:

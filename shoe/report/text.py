@@ -17,19 +17,15 @@ from rich.text import Text
 
 from shoe.core.errors import printable
 
-_ANY_WIDTH = 10_000
 _NARROW = 10
 _LONGEST = 2000
 
 
 class StackedTable(Table):
-    """A table that is too wide for the terminal is split into blocks of columns, each with the row names.
-
-    Attributes:
-        names: number of leading columns that name the rows.
-    """
+    """Table that is split into blocks of columns, each with the row names, if it is too wide for the terminal."""
 
     names: int = 1
+    """Number of leading columns that name the rows."""
 
     def add_column(self, header: RenderableType = "", *args: Any, **options: Any) -> None:
         """Add a column; the lines of a string header are printed literally, without markup or terminal commands."""
@@ -45,12 +41,12 @@ class StackedTable(Table):
         yield from super().__rich_console__(console, options) if fits else self._blocks(console, options)
 
     def _width(self, console: Console, options: ConsoleOptions) -> int:
-        """Return the least width in characters; columns that may wrap count at most ``_NARROW`` characters."""
+        """Return the minimum width in characters; columns that may wrap count at most ``_NARROW`` characters."""
 
         def widest(cell: RenderableType) -> int:
             return Measurement.get(console, free, cell).maximum
 
-        free = options.update(width=_ANY_WIDTH)
+        free = options.update(width=10_000)
         flexible = (max(map(widest, [column.header, *column.cells])) for column in self.columns if not column.no_wrap)
         return widest(self) - sum(max(width - _NARROW, 0) for width in flexible)
 
@@ -65,10 +61,8 @@ class StackedTable(Table):
         yield self._part([*first, *chosen])
 
     def _part(self, chosen: list[int]) -> StackedTable:
-        """Return a table of some columns, in which names wrap but numbers do not."""
         part = StackedTable(box=self.box, pad_edge=self.pad_edge, padding=self.padding, show_header=self.show_header)
-        part.names = len(chosen)
-        columns = [self.columns[index] for index in chosen]
+        part.names, columns = len(chosen), [self.columns[index] for index in chosen]
         for number, column in enumerate(columns):
             part.add_column(column.header, justify=column.justify, no_wrap=number >= self.names, overflow="fold")
         for row, cells in zip(self.rows, zip(*(column.cells for column in columns), strict=True), strict=True):
@@ -84,19 +78,22 @@ def _text(cell: Any) -> Any:
     return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))
 
 
-_READABLE = 100
-"""Most characters of a line on a wide terminal."""
 _KEY = 11
 """Characters of the keyword before the text of most notes."""
 
 
-def say(to: Console, line: str, style: str = "") -> None:
+def print_line(to: Console, line: str, style: str = "") -> None:
     """Print a line; on a terminal, wrap it between words and indent the lines after the first."""
     line = printable(line, _LONGEST)
-    width = min(to.width, _READABLE) if to.is_terminal else len(line) + 1
+    width = min(to.width, 100) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)
     for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]:
         to.print(Text(part, style=style), soft_wrap=True)
+
+
+def print_more(to: Console) -> None:
+    """Print the options that show the tables and notes left out of a brief report."""
+    print_line(to, "More: `--verbose` (or `-v`) prints all tables, notes and signatures; `--json -` all values.", "dim")
 
 
 def words(text: str, longest: int = 80) -> Text:
@@ -108,8 +105,9 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
     """Return a table whose numbers and headings are never cut off.
 
     Args:
-        names: number of leading columns with names, aligned left; the others are aligned right.
-        rows: one cell per column.
+        columns: headings.
+        names: number of leading columns with names, aligned left; all other columns are aligned right.
+        rows: rows, each with one cell per column.
     """
     made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     made.names = names
@@ -124,8 +122,7 @@ def table_of_models(first: str, *columns: str) -> Table:
     """Return a table with a row per model, in which columns are close together and long names wrap."""
     made = table(first, *columns)
     made.padding = (0, 0, 0, 0)
-    made.columns[0].no_wrap = False
-    made.columns[0].overflow = "fold"
+    made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
     return made
 
 
@@ -145,7 +142,7 @@ def points(value: float | None, digits: int = 2) -> str:
     return "–" if value is None else f"{100 * value:+z.{digits}f}"
 
 
-def fixed(value: float | None, digits: int = 3) -> str:
+def decimals(value: float | None, digits: int = 3) -> str:
     """Return a number with a fixed number of decimals, or a dash for None."""
     return "–" if value is None else f"{value:.{digits}f}"
 
@@ -169,7 +166,9 @@ def model_names(paths: Sequence[Path]) -> list[str]:
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
-    """Shorten names if one is too long: drop their common prefix, then their middle; number equal results.
+    """Return names of at most ``longest`` characters: without their common prefix, then without their middle.
+
+    Names are only shortened if a name is too long. Names that become equal get a number.
 
     >>> short_names(["runs/may/large", "runs/may/small"], 12)
     ['…may/large', '…may/small']
@@ -180,8 +179,7 @@ def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
     if max(map(len, shown)) > longest and len(shown) > 1:
         shared = "".join(signs[0] for signs in takewhile(lambda s: len(set(s)) == 1, zip(*shown, strict=False)))
         cuts = [at + 1 for at, sign in enumerate(shared) if not sign.isalnum()]
-        fitting = (at for at in cuts if max(map(len, shown)) - at < longest)
-        cut = next(fitting, max(cuts, default=0))
+        cut = next((at for at in cuts if max(map(len, shown)) - at < longest), max(cuts, default=0))
         shown = [f"…{name[cut:]}" for name in shown] if cut else shown
     half = (longest - 1) // 2
     shown = [name if len(name) <= longest else f"{name[: longest - 1 - half]}…{name[-half:]}" for name in shown]

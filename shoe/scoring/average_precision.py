@@ -1,7 +1,7 @@
-"""Average precision of ranked lists with credits in 0..1, by each interpolation of the field.
+"""Average precision of ranked lists with credits in 0..1, by all usual interpolation rules.
 
-Only entries with credit raise recall, and between two of them precision only falls. A list is therefore stored as the
-ranks and credits of these entries. Functions take many lists at once, one per row.
+Only entries with credit above 0 raise recall, and between two such entries precision only falls. A list is therefore
+stored as the ranks and credits of the entries with credit. Functions take many lists at once, one per row.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from shoe.core.arrays import Floats, Indices, Mask, expand, random_numbers, runs
 
 #
 _PAIRS = 128
-"""Pairs of an order of ties and its mirror image, drawn per list."""
+"""Number of random orders of tied entries per list; the mirror image of each order is used too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Entries of one score whose credits differ: ``size`` ranks after the first ``above``."""
+    """``size`` tied entries of unequal credit, below ``above`` other entries; ``credit`` are the credits above 0."""
 
     above: int
     size: int
@@ -32,13 +32,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedList:
-    """A ranked list with ties whose order is open.
+    """A ranked list in which some tied entries have no fixed order.
 
-    A rank is certain if its score is unique in the list, or if all entries of its score have the same credit. All other
-    entries form groups, whose members may take any rank of the group.
+    The rank of an entry is certain if its score is unique in the list, or if all entries with this score have the same
+    credit. All other entries form groups of equal scores, whose members may take any rank of the group.
 
     Attributes:
-        rank, credit: 1-based ranks and credits of the positive entries with a certain rank.
+        rank, credit: 1-based ranks and credits of the entries that have credit and a certain rank.
         groups: tied entries whose order changes AP.
     """
 
@@ -47,12 +47,12 @@ class TiedList:
     groups: list[Group]
 
     @classmethod
-    def of(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
-        """Split the r entries with credit of a list into certain ranks and groups.
+    def from_counts(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
+        """Build a list from its r entries with credit above 0.
 
         Args:
             above: (r,) number of entries with a higher score, ascending.
-            equal: (r,) number of entries with the same score, itself included.
+            equal: (r,) number of entries with the same score, the entry included.
             credit: (r,) credits above 0, descending within one score.
         """
         starts = np.flatnonzero(np.diff(above, prepend=-1))
@@ -69,11 +69,11 @@ class TiedList:
 
     @property
     def orders(self) -> int:
-        """Number of possible orders of the entries with credit."""
+        """Number of possible assignments of ranks to the entries with credit."""
         return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
 
     def listed(self) -> tuple[Floats, Floats]:
-        """Return (orders, positives) ranks and credits of every possible order; one row if nothing is tied."""
+        """Return ranks and credits of the entries with credit, both (orders, entries), for every possible order."""
         if not self.groups:
             return self.rank[None], self.credit[None]
         positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
@@ -81,7 +81,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Return ranks and credits of random orders, seeded by the list's number; rows 2i and 2i + 1 are mirrored."""
+        """Return ranks and credits as :meth:`listed`, of random orders (seed: ``list_number``) and mirrored orders."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -97,7 +97,7 @@ class TiedList:
 
 
 def _distinct_positions(stream: int, size: int, members: int) -> Indices:
-    """Return (_PAIRS, members) positions in a group; all orders of all choices are equally likely."""
+    """Return (_PAIRS, members) random positions below ``size``, all different in a row; ``stream`` is the seed."""
     if members * members > 2 * size:
         return np.argsort(random_numbers(stream, (_PAIRS, size)), axis=1)[:, :members]
     # Floyd's algorithm: a position already taken is replaced by the last one of those allowed so far.
@@ -114,7 +114,7 @@ def _distinct_positions(stream: int, size: int, members: int) -> Indices:
 EPSILON = 1e-8
 """Added to the denominators of precision and recall: Algorithm 1 (SHOE supplement), lines 34-38."""
 GRID_TOLERANCE = 1e-12
-"""By how much fractional recall may miss a threshold of a grid."""
+"""Fractional recall reaches a threshold of a grid if it is at most this much below."""
 
 
 _STEP = np.arange(11)
@@ -130,15 +130,15 @@ GRIDS: dict[Interpolation, Floats] = {
 def average_precision(
     rank: Floats, label: Floats, truths: Indices, interpolation: Interpolation, epsilon: float
 ) -> Floats:
-    """Return the (lists,) average precision of some lists, 0..1.
+    """Return the (lists,) average precision, 0..1, of ranked lists, one per row.
 
     Args:
         rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in infinite ranks with label 0.
         label: (lists, positives) credit of the entry at each rank, 0 to 1.
-        truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
+        truths: (lists,) number of ground truths, at least 1; (1,) if the number is the same for all lists.
         interpolation: rule for the precision-recall curve.
-        epsilon: added to the denominators by rules that integrate. For rules with a grid, by how much recall may miss a
-            threshold, because sums of fractional credit differ in their last digits with their order.
+        epsilon: constant that integrating rules add to the denominators. Rules with a grid subtract it from the
+            thresholds, because the last digits of a sum of fractional credits depend on the order of the terms.
     """
     if rank.shape[1] == 0:
         return np.zeros(len(rank))
@@ -168,7 +168,7 @@ def _envelope(precision: Floats) -> Floats:
 
 #
 _MOST_LISTED_ORDERS = 5040
-"""Orders of ties up to which the expectation is exact: 7!."""
+"""Largest number of orders of ties for which the expectation is computed exactly: 7!."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,8 +178,8 @@ class RankedLists:
     Attributes:
         ap: (K,) values in 0..1; 0 for classes without ground truth.
         error: (K,) standard error of ``ap`` from randomly drawn orders; 0 if exact.
-        recall: (K,) credit of the whole list divided by the number of ground truths, 0..1.
-        entries: (K,) number of entries.
+        recall: (K,) total credit of each list divided by the number of ground truths, 0..1.
+        entries: (K,) number of entries in each list.
         tied: number of entries that share class and score with another entry, in classes with ground truth.
         ties_matter: whether tied entries differ in credit, so that their order changes AP.
     """
@@ -201,7 +201,7 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Sort the entries of every class by descending score, and return its average precision.
+    """Rank the entries of each class by descending score, and return the average precision of each class.
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
@@ -209,7 +209,7 @@ def ranked_lists(
         credit: (n,) 0 to 1; a false positive has 0.
         truths: (K,) number of ground truths per class.
         ap: interpolation of the precision-recall curve.
-        ties: order of equal scores.
+        ties: ranking of equal scores: in the order of the input, reversed, or the expectation over all orders.
         epsilon: see :func:`average_precision`.
     """
     classes = len(truths)
@@ -235,7 +235,7 @@ def ranked_lists(
             order = np.argsort(-right)
             certain.append((k, (len(ascending) - right[order] + 1).astype(np.float64), gains[order]))
             continue
-        ties_matter = ties_matter or _differ(right, equal, gains)
+        ties_matter = ties_matter or _ties_with_other_credit(right, equal, gains)
         if ties is not Ties.EXPECTED:
             by_score = np.argsort(-score[part], kind="stable")
             if ties is Ties.REVERSED:
@@ -245,7 +245,7 @@ def ranked_lists(
             certain.append((k, (above + 1).astype(np.float64), in_order[above]))
         else:
             order = np.lexsort((-gains, -gained))
-            ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
+            ranked = TiedList.from_counts(len(ascending) - right[order], equal[order], gains[order])
             listable = ranked.orders <= _MOST_LISTED_ORDERS
             orders = ranked.listed() if listable else ranked.drawn(k)
             of_orders = average_precision(*orders, truths[k : k + 1], ap, epsilon)
@@ -264,14 +264,14 @@ def ranked_lists(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FixedRanking:
-    """Entries that are ranked once and then scored with some removed or moved to another class; used by oracles.
+    """Entries that are ranked once and then scored after some entries are removed or moved to another class.
 
-    There are p entries and K classes. Of equal scores the first comes first.
+    There are p entries and K classes. The oracles of the error analysis use this class.
 
     Attributes:
         rank: (p,) rank of each entry among all, from 0.
-        ranked: (r,) entries of a class, by class and then by rank.
-        keys: (r,) class and rank of each as one number, ascending.
+        ranked: (r,) indices of the entries that have a class, by class and then by rank.
+        keys: (r,) class and rank of each of these entries as one number, ascending.
         starts: (K + 1,) position in ``ranked`` where each class begins.
     """
 
@@ -281,12 +281,12 @@ class FixedRanking:
     starts: Indices
 
     @classmethod
-    def of(cls, category: NDArray[np.integer], by_rank: Indices, classes: int) -> FixedRanking:
-        """Rank entries.
+    def from_ranks(cls, category: NDArray[np.integer], by_rank: Indices, classes: int) -> FixedRanking:
+        """Build the ranking from the order of all entries.
 
         Args:
-            category: (p,) class of each entry; -1 for none.
-            by_rank: (p,) entries by descending score.
+            category: (p,) class of each entry; -1 without a class.
+            by_rank: (p,) indices of the entries by descending score.
             classes: number of classes, K.
         """
         rank = np.empty(len(by_rank), np.int64)
@@ -297,24 +297,24 @@ class FixedRanking:
         return cls(rank, ranked, own * len(rank) + rank[ranked], np.searchsorted(own, np.arange(classes + 1)))
 
     def false_before(self, false: Mask) -> NDArray[np.int32]:
-        """Return the (r + 1,) number of false positives before each position in ``ranked``, from a (p,) mask."""
+        """Return the (r + 1,) number of entries of the (p,) mask before each position in ``ranked``."""
         before = np.zeros(len(self.ranked) + 1, np.int32)
         np.cumsum(false[self.ranked], out=before[1:])
         return before
 
     def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
-        """Return the positions in ``ranked`` that entries of some ranks have, or would have, in some classes."""
+        """Return the positions in ``ranked`` where entries of given classes and ranks are, or would be inserted."""
         return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
 
     def lists(
         self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
     ) -> RankedLists:
-        """Return the average precision of the remaining entries.
+        """Return the average precision of each class, ranking only the given false and true positives.
 
         Args:
-            false: (p,) entries that are false positives of their own class.
-            true: (q,) entries with full credit; none of them is in ``false``.
-            category: (q,) class of which each is a true positive.
+            false: (p,) whether each entry is a false positive of its own class.
+            true: (q,) indices of the entries with credit 1; ``false`` must be False for them.
+            category: (q,) class in which each entry of ``true`` is a true positive.
             truths: (K,) number of ground truths per class.
             ap: interpolation of the precision-recall curve.
         """
@@ -341,10 +341,13 @@ class FixedRanking:
         return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0, False)
 
 
-def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
-    """Return whether any of m positives ties with an entry of another credit.
+def _ties_with_other_credit(place: Indices, equal: Indices, gains: Floats) -> bool:
+    """Return whether any of m entries with credit has the same score as an entry with another credit.
 
-    ``place`` is equal for entries of one score, and ``equal`` the number of entries with that score.
+    Args:
+        place: (m,) number that is the same for entries with equal scores.
+        equal: (m,) number of entries of the list, with or without credit, that have the score of each entry.
+        gains: (m,) credits above 0.
     """
     order = np.argsort(place, kind="stable")
     start, size = runs(place[order])
@@ -354,5 +357,5 @@ def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
 
 
 def number_tied(equal: Mask) -> int:
-    """Return the number of tied entries, from (n - 1,) whether neighbours in a sorted list have equal scores."""
+    """Return the number of tied entries of a sorted list, from (n - 1,) whether two neighbours have equal scores."""
     return int((np.append(equal, False) | np.append(False, equal)).sum())

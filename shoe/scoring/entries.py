@@ -1,4 +1,4 @@
-"""Ranked entries of every class, the common value of all protocols, which can be scored, changed and resampled.
+"""Entries of every class, from which all protocols compute their metrics; entries can be selected and resampled.
 
 An entry is a prediction that counts for a class. It has a score and a credit from 0 (false positive) to 1.
 """
@@ -20,24 +20,24 @@ from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Ranke
 
 
 class Means(NamedTuple):
-    """Mean average precision over classes, or differences of it, as fractions; None without a class to average."""
+    """Mean average precision (fractions), or differences of two means; None if no class is in the mean."""
 
     map: float | None
     map_rare: float | None
     map_non_rare: float | None
 
     def minus(self, other: Means) -> Means:
-        """Return the differences; None if one of the two values is None."""
+        """Return each mean minus the same mean of ``other``; None if one of the two is None."""
         return Means(*map(minus, self, other))
 
 
 def minus(a: float | None, b: float | None) -> float | None:
-    """Return ``a - b``, or None if one of them is None."""
+    """Return ``a - b``, or None if ``a`` or ``b`` is None."""
     return None if a is None or b is None else a - b
 
 
 class PartMean(Document, frozen=True, kw_only=True):
-    """Means over a part of the classes, None if no class is in the mean; ``classes`` is the number in the mean."""
+    """Means over a part of the classes, None without a class; ``classes`` is the number of classes in the mean."""
 
     map: Fraction | None = None
     classes: Count
@@ -45,7 +45,7 @@ class PartMean(Document, frozen=True, kw_only=True):
 
 
 def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
-    """Return the harmonic mean of the mAP of seen and unseen classes, as in generalised zero-shot work, or None.
+    """Return the harmonic mean of the mAP of seen and unseen classes, or None if one of the two is missing.
 
     >>> harmonic_mean({"unseen": PartMean(map=0.2, classes=120), "seen": PartMean(map=0.3, classes=480)})
     0.24
@@ -58,16 +58,18 @@ def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """Rules by which entries become average precision.
+class AveragingRule:
+    """Rules for computing average precision from entries, and for the classes that enter the means.
 
     Attributes:
         ap: interpolation of the precision-recall curve.
+        ties: ranking of entries with equal scores.
         epsilon: see :func:`~shoe.scoring.average_precision.average_precision`.
-        truthless_count: whether classes without ground truth are in the mean, with 0.
+        truthless_count: whether classes without ground truth are in the mean, with AP 0.
         skip_without_hit: whether classes with entries but without credit are left out of the mean.
         parts_need_entries: whether classes without entries are left out of the means of rare and non-rare classes.
-        unseen_apart: whether classes without a training pair are left out of the mean over all, but not of parts.
+        unseen_apart: whether classes that the training set lacks are left out of the mean over all classes, but not
+            out of the means over parts.
     """
 
     ap: Interpolation
@@ -79,8 +81,8 @@ class Rule:
     unseen_apart: bool = False
 
     @classmethod
-    def of(cls, options: StrictOptions | SemanticOptions) -> Rule:
-        """Return the rules that options set (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
+    def from_options(cls, options: StrictOptions | SemanticOptions) -> AveragingRule:
+        """Return the rules set by the options of a protocol (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
         if isinstance(options, SemanticOptions):
             epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
             return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
@@ -94,32 +96,34 @@ class Rule:
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
-        """Return the (K,) classes in the mean, whatever is predicted, from the (K,) ground truths per class."""
+        """Return (K,) whether a class is in the mean, from its number of ground truths and whether it is evaluated."""
         return counted if self.truthless_count else counted & (truths > 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassScores(RankedLists):
-    """Average precision per class, and the classes that means are over; K classes.
+    """Average precision of K classes, and which classes enter the means.
 
     Attributes:
-        in_mean: (K,) classes in the mean over all classes.
-        in_parts: (K,) classes that count in the means over rare, non-rare and unseen classes.
+        in_mean: (K,) whether each class is in the mean over all classes.
+        in_parts: (K,) whether each class may be in the means over parts, such as the rare classes.
     """
 
     in_mean: Mask
     in_parts: Mask
 
     @classmethod
-    def of(cls, lists: RankedLists, truths: Indices, counted: Mask, rule: Rule, unseen: Mask) -> ClassScores:
-        """Decide which classes are in the means.
+    def from_lists(
+        cls, lists: RankedLists, truths: Indices, counted: Mask, rule: AveragingRule, unseen: Mask
+    ) -> ClassScores:
+        """Return the scores with the classes that enter the means.
 
         Args:
             lists: average precision of every class.
             truths: (K,) number of ground truths per class.
-            counted: (K,) classes that take part at all.
+            counted: (K,) whether each class is evaluated.
             rule: rules for the means.
-            unseen: (K,) classes without a training pair.
+            unseen: (K,) whether the training set lacks each class.
         """
         in_mean = rule.in_mean(truths, counted)
         if rule.skip_without_hit:
@@ -129,12 +133,12 @@ class ClassScores(RankedLists):
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
-        """Return the mean AP over each part of the classes, given as (K,) masks by name."""
+        """Return the mean AP over each of the ``parts`` by name; a part is given as a (K,) mask of classes."""
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(map=mean_over(self.ap, mask), classes=int(mask.sum())) for part, mask in masks.items()}
 
     def means(self, rare: Mask, unseen: Mask) -> Means:
-        """Return the mean AP over all, rare and non-rare classes."""
+        """Return the mean AP over all, rare and non-rare classes; ``rare`` and ``unseen`` are (K,) masks of classes."""
         return Means(
             mean_over(self.ap, self.in_mean),
             mean_over(self.ap, self.in_parts & rare),
@@ -144,18 +148,20 @@ class ClassScores(RankedLists):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Entries of K classes: n entries and t ground truths on numbered images.
+    """n entries and t ground truths of K classes; classes and images are numbered from 0.
 
     Attributes:
         category: (n,) class of each entry, 0 to K - 1.
         image: (n,) image of each entry.
-        score: (n,) confidence; of equal scores the order of entries decides, if the rule says so.
+        score: (n,) confidence; ``rule`` says how equal scores are ranked.
         credit: (n,) credit, 0 to 1.
         truth_category, truth_image: (t,) class and image of each ground truth.
-        counted: (K,) classes that take part.
-        rare: (K,) rare classes.
-        parts: (K,) classes of each part of a class split, by name.
-        unseen: (K,) classes without a training pair, neither rare nor non-rare; (1,) False if there is none.
+        counted: (K,) whether each class is evaluated.
+        rare: (K,) whether each class is rare.
+        rule: rules for average precision and means.
+        parts: (K,) mask of the classes of each part of a class split, by the name of the part.
+        unseen: (K,) whether the training set lacks each class, which is then neither rare nor non-rare; (1,) False if
+            there are no unseen classes.
 
     Example:
         >>> import numpy as np
@@ -163,7 +169,7 @@ class Entries:
         >>> entries = Entries(
         ...     category=np.array([0, 0]), image=np.array([0, 1]), score=np.array([0.9, 0.8]),
         ...     credit=np.array([0.0, 1.0]), truth_category=np.array([0]), truth_image=np.array([1]),
-        ...     counted=everything, rare=~everything, rule=Rule(Interpolation.ALL_POINTS, Ties.INPUT),
+        ...     counted=everything, rare=~everything, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
         ... )
         >>> entries.means().map, entries.take_images(np.array([1, 1])).means().map
         (0.5, 1.0)
@@ -177,34 +183,34 @@ class Entries:
     truth_image: NDArray[np.integer]
     counted: Mask
     rare: Mask
-    rule: Rule
+    rule: AveragingRule
     parts: Mapping[str, Mask] = field(default_factory=dict)
     unseen: Mask = field(default_factory=lambda: np.zeros(1, bool))
 
     @property
     def truths(self) -> Indices:
-        """(K,) number of ground truths of each class that takes part."""
+        """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
         return truths_per_class(self.truth_category, self.counted)
 
     def scores(self) -> ClassScores:
-        """Return the average precision of every class."""
+        """Return the average precision of every class, and which classes enter the means."""
         rule, truths = self.rule, self.truths
         columns, how = (self.category, self.score, self.credit), (rule.ap, rule.ties, rule.epsilon)
-        return ClassScores.of(ranked_lists(*columns, truths, *how), truths, self.counted, rule, self.unseen)
+        return ClassScores.from_lists(ranked_lists(*columns, truths, *how), truths, self.counted, rule, self.unseen)
 
     def means(self) -> Means:
         """Return the mean average precision over all, rare and non-rare classes."""
         return self.scores().means(self.rare, self.unseen)
 
     def select(self, rows: Mask | Indices) -> Entries:
-        """Return some entries, in the order of ``rows``, with all ground truths."""
+        """Return only the entries in ``rows``, in this order, and all ground truths."""
         return replace(self, **{name: getattr(self, name)[rows] for name in ("category", "image", "score", "credit")})
 
     def take_images(self, index: Indices) -> Entries:
-        """Return the entries and ground truths of (m,) images, one after the other, renumbered from 0.
+        """Return the entries and ground truths of the (m,) images ``index``, which become images 0 to m - 1.
 
-        Their score is that of predictions on these images, where an image listed twice counts as two images. Options
-        that look at all images at once, like a cap per class, are the exception.
+        An image listed twice counts as two images. Metrics of the result equal those of scoring the predictions on
+        these images, except under options that depend on all images at once, like a cap per class.
         """
         truth, truth_image = rows_of_images(self.truth_image, index)
         of_truth = self.truth_category[truth]
@@ -216,17 +222,20 @@ class Entries:
 
 
 def mean_over(values: Floats, mask: Mask) -> float | None:
-    """Return the mean of the masked values; None, not 0 or NaN, if there are none."""
+    """Return the mean of the values in ``mask``; None (not 0 or NaN) for an empty mask."""
     return float(values[mask].mean()) if mask.any() else None
 
 
 def truths_per_class(category: NDArray[np.integer], counted: Mask) -> Indices:
-    """Return the (K,) number of ground truths per class, from their (t,) classes; 0 for classes not counted."""
+    """Return the (K,) number of ground truths per class, from their (t,) classes; 0 for classes not ``counted``."""
     return np.where(counted, np.bincount(category, minlength=len(counted)), 0)
 
 
 def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
-    """Return the rows of some images, in the order of ``index``, and the position in ``index`` that each is from."""
+    """Return the rows on the images in ``index``, in its order, and the position in ``index`` of each row's image.
+
+    ``image`` is the (n,) image of each row; an image that is listed twice yields its rows twice.
+    """
     count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
     which, position = expand((np.cumsum(count) - count)[index], count[index])
     return stable_order(image)[position], which
@@ -236,7 +245,7 @@ Amounts = Floats | Indices
 
 
 class F1Figures(Document, frozen=True):
-    """Metrics of Algorithm 2, fractions 0..1; None if there is nothing to measure.
+    """Metrics of Algorithm 2, fractions 0..1; None if a metric is undefined.
 
     Attributes:
         mf1: mean of F1 over classes.
@@ -250,26 +259,26 @@ class F1Figures(Document, frozen=True):
 
 
 class F1Rule(NamedTuple):
-    """Options ``recall``, ``f1-classes`` and ``prediction-misses``, by which counts become metrics (A24 to A26)."""
+    """Options for computing F1 and miss rates: ``recall``, ``f1-classes``, ``prediction-misses`` (A24 to A26)."""
 
     recall: Literal["fn", "truth"]
     classes: Literal["truth", "counted"]
     misses: Literal["all", "charged"]
 
     @classmethod
-    def of(cls, options: SemanticOptions) -> F1Rule:
-        """Return the rules that options set."""
+    def from_options(cls, options: SemanticOptions) -> F1Rule:
+        """Return the rules set by the options of a SHOE protocol."""
         return cls(options.recall, options.f1_classes, options.prediction_misses)
 
     def f1(self, true: Amounts, false: Amounts, found: Amounts, truths: Amounts, counted: Mask) -> tuple[Floats, Mask]:
-        """Return F1 per class, and which classes are in the mean (Algorithm 2, lines 9-36).
+        """Return the F1 of each class, and whether the class is in the mean (Algorithm 2, lines 9-36).
 
         Args:
-            true: (..., K) sum of the similarities of all matches of each class.
-            false: (..., K) what its matches lack to similarity 1, and its false positives.
-            found: (..., K) number of its matched ground truths.
-            truths: (..., K) number of its ground truths.
-            counted: (K,) classes that take part.
+            true: (..., K) sum of the similarities of the matches of each class.
+            false: (..., K) sum of 1 - similarity over these matches, plus the number of false positives of the class.
+            found: (..., K) number of matched ground truths of the class.
+            truths: (..., K) number of ground truths of the class.
+            counted: (K,) whether the class is evaluated.
         """
         wanted = true + (truths - found) if self.recall == "fn" else truths
         precision = true / (true + false + EPSILON)
@@ -286,10 +295,11 @@ class F1Entries:
 
     Attributes:
         category, image, sigma: (n,) class and image of each matched ground truth, and similarity 0..1 of its match.
-        unmatched_category: (u,) class of which each unmatched prediction is a false positive, -1 for none.
+        unmatched_category: (u,) class in which each unmatched prediction counts as a false positive, -1 for none.
         unmatched_image: (u,) image of each unmatched prediction.
         truth_category, truth_image: (t,) class and image of each ground truth.
-        counted: (K,) classes that take part.
+        counted: (K,) whether each class is evaluated.
+        rule: rules for F1 and miss rates.
     """
 
     category: NDArray[np.integer]
@@ -304,11 +314,11 @@ class F1Entries:
 
     @property
     def truths(self) -> Indices:
-        """(K,) number of ground truths of each class that takes part."""
+        """(K,) number of ground truths per class; 0 for classes that are not evaluated."""
         return truths_per_class(self.truth_category, self.counted)
 
     def f1(self) -> tuple[Floats, Mask]:
-        """Return (K,) F1 per class, and which classes are in the mean."""
+        """Return the (K,) F1 per class, and (K,) whether each class is in the mean."""
         classes, charged = len(self.counted), self.unmatched_category[self.unmatched_category >= 0]
         true = np.bincount(self.category, weights=self.sigma, minlength=classes)
         false = np.bincount(self.category, weights=1 - self.sigma, minlength=classes)
@@ -317,7 +327,7 @@ class F1Entries:
         return self.rule.f1(true, false, found, self.truths, self.counted)
 
     def figures(self) -> F1Figures:
-        """Return mF1 and the miss rates."""
+        """Return mF1, and the miss rates of ground truths and of predictions (option ``prediction-misses``)."""
         found, truths = len(self.category), int(self.truths.sum())
         predictions = found + len(self.unmatched_category)
         charged = self.rule.misses == "charged"
@@ -329,9 +339,10 @@ class F1Entries:
         )
 
     def take_images(self, index: Indices) -> F1Entries:
-        """Return the matching of (m,) images, renumbered from 0; an image listed twice counts as two images.
+        """Return the matching on the (m,) images ``index``, which become images 0 to m - 1.
 
-        The predictions that take part are those chosen among all images (``tau-by`` looks at all of them at once).
+        An image listed twice counts as two images. Predictions are not chosen anew by ``tau-by``, which depends on all
+        images at once.
         """
         match, image = rows_of_images(self.image, index)
         unmatched, unmatched_image = rows_of_images(self.unmatched_image, index)

@@ -19,7 +19,7 @@ from shoe.similarity import OF_DATASET, Similarity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """Options of ``shoe score`` for reading and scoring files, under the same names."""
+    """Options for reading and scoring files; the fields have the names of the options of ``shoe score``."""
 
     ground_truth: Path | None
     dataset: str = DEFAULT
@@ -34,18 +34,19 @@ class ScoringOptions:
     images_in_predictions: bool = False
     split: str | None = None
     image_labels: Path | None = None
+    bad_boxes: str = "refuse"
 
     def truth(self) -> GroundTruth:
-        """Read the ground truth; :meth:`part` then selects the images to score."""
+        """Return the complete ground truth, read from its file; :meth:`part` selects the images to score."""
         if self.ground_truth is None:
-            raise OptionError("--ground-truth: found none, expected the annotation file that predictions are scored by")
+            raise OptionError("--ground-truth is required: give the annotation file of the dataset")
         table = read_classes(self.classes, benchmark(self.dataset).classes) if self.classes else None
         return read_ground_truth(
             self.ground_truth, self.dataset, classes=table, image_labels=self.image_labels, split=self.split
         )
 
     def read(self, path: Path, truth: GroundTruth) -> tuple[Interactions, ReadNotes]:
-        """Read predictions."""
+        """Return the predictions of a file, and notes on how the file was read."""
         return read_predictions_with_notes(
             path,
             format=self.format,
@@ -53,10 +54,11 @@ class ScoringOptions:
             scores=self.scores,
             dataset=self.dataset,
             truth=truth.interactions,
+            bad_boxes=self.bad_boxes,
         )
 
     def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
-        """Return the part of the ground truth that is scored."""
+        """Return the ground truth reduced to the ``subset`` and, if requested, to images that all ``tables`` list."""
         if self.subset is not None:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
@@ -64,7 +66,7 @@ class ScoringOptions:
     def score(
         self, table: Interactions, truth: GroundTruth, notes: ReadNotes, similarity: Similarity | None = None
     ) -> Report:
-        """Score predictions; ``similarity`` replaces the option if it is loaded already."""
+        """Return the report of a prediction table; a loaded ``similarity`` replaces the option ``similarity``."""
         return score(
             table,
             truth,
@@ -74,10 +76,10 @@ class ScoringOptions:
             notes=notes,
         )
 
-    def report(self, predictions: Path, tell: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
-        """Read and score one file, as ``shoe score`` does; ``tell`` is called with "reading", then with "scoring"."""
-        tell("reading")
+    def report(self, predictions: Path, progress: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
+        """Return report and reading notes of a prediction file; the callback ``progress`` receives each step's name."""
+        progress("reading")
         truth = self.truth()
         table, notes = self.read(predictions, truth)
-        tell("scoring")
+        progress("scoring")
         return self.score(table, self.part(truth, [table]), notes), notes

@@ -1,4 +1,4 @@
-"""Similarity of predicted (verb, object) words to HOI classes: one table per part of speech, and a rule to combine."""
+"""Similarity of predicted (verb, object) words to HOI classes: tables of verbs and objects, and a combination rule."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from shoe.lexicon.resolve import match_labels, resolve
 from shoe.lexicon.store import lexicon
 from shoe.scoring.matching.task import Task
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
-from shoe.similarity.whole_interactions import WholeRatings, said
+from shoe.similarity.whole_interactions import WholeRatings, normalize_word
 
 
 @dataclass(frozen=True, eq=False)
 class WholeSimilarity:
-    """Similarity of m whole interactions that raters compared: a class and a predicted verb and object.
+    """Rated similarities of m whole interactions; each compares a class with a predicted verb and object.
 
     Attributes:
-        keys: (m,) one number per class and pair of words, ascending.
-        values: (m,) similarity 0..1.
+        keys: (m,) class, verb and object of each comparison as one number, ascending.
+        values: (m,) similarity 0..1 of each comparison.
         verb, object: (words,) index of each predicted word among the rated words, -1 if not rated.
-        shape: number of rated objects, and of classes.
+        shape: number of rated objects, and number of classes.
     """
 
     keys: Indices
@@ -39,12 +39,16 @@ class WholeSimilarity:
     shape: tuple[int, int]
 
     @classmethod
-    def of(
+    def from_ratings(
         cls, rated: WholeRatings, values: Floats, classes: HoiClasses, verbs: Sequence[str], objects: Sequence[str]
     ) -> WholeSimilarity:
-        """Prepare the look-up of predicted words; pairs of a class and its own labels are left out.
+        """Return rated similarities, prepared for look-up; pairs of a class and its own labels are left out.
 
-        ``rated`` are the pairs, and ``values`` their (m,) combined ratings, NaN for none.
+        Args:
+            rated: pairs of interactions that raters compared.
+            values: combined rating 0..1 of each pair, NaN without a rating.
+            classes: classes of the dataset.
+            verbs, objects: predicted words.
         """
         (class_verbs, class_verb), (class_objects, class_object), (of_verb, verb), (of_object, object_) = rated.columns
         class_of = np.pad(classes.of, ((0, 1), (0, 1)), constant_values=-1)
@@ -63,15 +67,15 @@ class WholeSimilarity:
         return cls(
             keys=keys[order],
             values=values[rows[order]],
-            verb=_index(of_verb, map(said, verbs)),
-            object=_index(of_object, map(said, objects)),
+            verb=_index(of_verb, map(normalize_word, verbs)),
+            object=_index(of_object, map(normalize_word, objects)),
             shape=shape,
         )
 
     def found(
         self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]
     ) -> tuple[Mask, Floats]:
-        """Return which classes and predicted words raters compared, and their similarity; arguments broadcast."""
+        """Return a mask of rated (class, verb, object) combinations, and their similarity; index arrays broadcast."""
         of_verb, of_object = self.verb[verb], self.object[object_]
         wanted = np.where((of_verb >= 0) & (of_object >= 0), _keys(of_verb, of_object, hoi, self.shape), -1)
         if not len(self.keys):
@@ -97,9 +101,9 @@ def _index(positions: Mapping[str, int], names: Iterable[str]) -> Ints:
 
 
 _CELLS = 1 << 20
-"""Similarities computed at once: 8 MB."""
+"""Number of similarities computed at once (8 MB)."""
 _LARGEST_BITMAP = 1 << 24
-"""Number of possible keys from which on sorting replaces a bitmap."""
+"""Largest number of possible keys for which a bitmap is used instead of sorting."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +111,12 @@ class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
+        verbs, objects: similarity of the classes' verbs (objects), as rows, to predicted words, as columns.
         verb_row, object_row: (K,) row of each class in ``verbs`` and ``objects``.
-        rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
+        rated_verbs, rated_objects: (words,) whether each predicted word could be compared with at least one class.
         how: rule that combines the two similarities.
         weight: weight of the verb in that rule, 0..1.
-        source: map or measure of the similarities; None for tables from elsewhere.
+        source: map or measure behind the similarities; None if only tables were given.
         verb_senses, object_senses: sense ID of each table row, -1 for none; empty without ``source``.
         whole: ratings of whole interactions, which take precedence over the tables; None if not used.
     """
@@ -130,7 +135,7 @@ class HoiSimilarity:
     whole: WholeSimilarity | None = None
 
     @classmethod
-    def of(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
+    def from_task(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
         """Return the similarities of all words in a task's predictions; see :meth:`of_words`."""
         words = task.predictions
         return cls.of_words(task.truth.classes, words.verbs, words.objects, similarity, options)
@@ -144,17 +149,17 @@ class HoiSimilarity:
         similarity: Similarity,
         options: SemanticOptions,
     ) -> HoiSimilarity:
-        """Return the similarities of predicted words.
+        """Return the similarities of the classes to predicted words.
 
         Raises:
-            OptionError: if an option needs something that the dataset or the map does not have.
+            OptionError: if an option needs senses or ratings that the dataset or the map does not have.
         """
         verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
         objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
 
-        def table(part: Part, pairs: list[tuple[int, str]], said: Sequence[str]) -> tuple[SimilarityTable, Ints, Mask]:
+        def table(part: Part, pairs: list[tuple[int, str]], words: Sequence[str]) -> tuple[SimilarityTable, Ints, Mask]:
             senses = np.array([_class_sense(classes, part, *pair, options.senses) for pair in pairs], np.int32)
-            made = similarity_table(similarity, part, senses, [word for _, word in pairs], said, options)
+            made = similarity_table(similarity, part, senses, [word for _, word in pairs], words, options)
             rated: Mask = np.logical_or.reduce(made.basis[senses >= 0] > Basis.UNRATED, axis=0)
             return made, senses, rated
 
@@ -162,10 +167,10 @@ class HoiSimilarity:
         if options.compare == "interactions":
             if similarity.whole is None:
                 raise OptionError(
-                    f"option compare: found interactions, but map {quote(similarity.name)} rates none; expected "
-                    "components, or a map of shoe map build --whole-interactions"
+                    f"option compare=interactions: map {quote(similarity.name)} has no ratings of whole interactions; "
+                    "use compare=components, or a map built with `shoe map build --whole-interactions`"
                 )
-            whole = WholeSimilarity.of(*similarity.whole, classes, predicted_verbs, predicted_objects)
+            whole = WholeSimilarity.from_ratings(*similarity.whole, classes, predicted_verbs, predicted_objects)
         of_verbs, verb_senses, rated_verbs = table("verb", verbs, predicted_verbs)
         of_objects, object_senses, rated_objects = table("object", objects, predicted_objects)
         return cls(
@@ -185,7 +190,7 @@ class HoiSimilarity:
 
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
-        """(verb words,) and (object words,) group of each word; words of a group are equally similar to all classes."""
+        """(verb words,) and (object words,) group of each word; equally similar words form a group."""
         verbs, objects = self.verbs.values.T, self.objects.values.T
         if self.whole is not None:  # words in rated whole interactions are in groups of their own
             verbs = np.column_stack([verbs, self.whole.verb])
@@ -193,7 +198,7 @@ class HoiSimilarity:
         return _equal_rows(verbs), _equal_rows(objects)
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
-        """Return the similarity 0..1 of classes to predicted words; arguments broadcast."""
+        """Return the similarity 0..1 of classes to predicted words; the arguments are indices, and broadcast."""
         sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),
@@ -209,13 +214,14 @@ class HoiSimilarity:
         allowed: Indices,
         known: tuple[Indices, Floats] | None = None,
     ) -> tuple[Indices, Floats]:
-        """Return the (n,) most similar allowed class (the first of equals) per prediction, and its (n,) sigma.
+        """Return the (n,) most similar allowed class per prediction, of equals the first, and the (n,) similarity.
 
         Args:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
             allowed: classes, ascending.
-            known: (n,) allowed class and (n,) sigma that replaces the tables' value; the same for equal words.
+            known: (n,) an allowed class, and the (n,) similarity to use for it instead of the computed value; both
+                must be the same for predictions of the same words.
         """
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
@@ -239,7 +245,10 @@ class HoiSimilarity:
 
     @cached_property
     def _nearest_of_pairs(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
-        """Cache per set of allowed classes: ascending pairs of words, their nearest class, and its sigma."""
+        """Cache, filled by :meth:`nearest_class`; the key is the bytes of the array of allowed class indices.
+
+        Values: pairs of words as ascending numbers, nearest class and similarity of each pair.
+        """
         return {}
 
     def _nearest(
@@ -268,14 +277,14 @@ class HoiSimilarity:
         verb: NDArray[np.integer],
         object_: NDArray[np.integer],
     ) -> tuple[Indices, Floats]:
-        """Return the (n,) class of the most similar ground truth on a prediction's image, and its (n,) sigma.
+        """Return the (n,) class of the most similar ground truth on each prediction's image, and the (n,) similarity.
 
-        Of equally similar ground truths the first class is taken.
+        Of equally similar classes, the first in the class table is taken.
 
         Args:
             hoi: (t,) class of each ground truth.
             first: (n,) first ground truth on each prediction's image.
-            count: (n,) number of ground truths on it, at least one.
+            count: (n,) number of ground truths on this image, at least 1.
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
         """
@@ -308,20 +317,20 @@ def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
 
 
 def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:
-    """Return the distinct (sense, word) pairs, and the index of each class among them."""
+    """Return the distinct (sense, word) pairs of K classes, and the (K,) index of each class's pair."""
     number: dict[tuple[int, str], int] = {}
     row = [number.setdefault(pair, len(number)) for pair in zip(senses.tolist(), words, strict=True)]
     return list(number), np.array(row, np.int64)
 
 
 def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:
-    """Return the sense of a class under the option ``senses``; ``sense`` is the one in the class table."""
+    """Return the sense ID of a class's word by the option ``senses``; ``sense`` is the ID in the class table."""
     if senses == "first":
         candidates = resolve(word, part).candidates
         return candidates[0].synset if candidates else -1
     if senses == "study":
         if not classes.study_senses:
-            raise OptionError(f"option senses: found study, but {classes.name} had none; expected table or first")
+            raise OptionError(f"option senses: study is not available for {classes.name}, expected table or first")
         studied = classes.study_senses.get((part, word))
         return lexicon().synset(studied) if studied else sense
     return sense
@@ -335,9 +344,10 @@ def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floa
 def class_similarity(
     classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Callable[[Indices, Indices], Floats]:
-    """Return a function of R and S classes that computes their (R, S) similarities 0..1, as scoring does.
+    """Return a function that maps (R,) and (S,) class indices to the (R, S) similarities 0..1 used in scoring.
 
-    The similarity of two classes is the larger credit that a prediction of one gains as the other.
+    Scoring compares a class with predicted words. The words of either class are taken as the prediction, and the larger
+    of the two similarities is returned.
     """
     table = HoiSimilarity.of_words(classes, classes.verbs, classes.objects, similarity, options or SemanticOptions())
 

@@ -19,12 +19,12 @@ from shoe.similarity import OF_DATASET
 
 
 class Metric:
-    """Streaming metric: ``compute`` is :func:`shoe.score` of all predictions given to ``update``.
+    """Streaming metric: ``update`` collects batches of predictions, ``compute`` scores them all by :func:`shoe.score`.
 
-    A batch is a table; :meth:`Interactions.from_columns` makes one from the arrays of a training loop. An image may
-    come in several batches, its rows in order. Rows are kept until ``compute``, because matching, caps and repeats
-    depend on all rows of an image, and tau on all rows of the data set. Each column takes the smallest type that keeps
-    its values exactly: 40 bytes per triplet of single-precision numbers.
+    A batch is a table; :meth:`Interactions.from_columns` builds a table from the arrays of a training loop. The
+    predictions of an image may be spread over several batches. All rows are kept until ``compute``, because matching,
+    caps and repeats depend on all rows of an image, and tau on all rows of the data set. Each column is stored in the
+    smallest type that keeps the values exactly: 40 bytes per triplet if numbers are in single precision.
 
     Example:
         >>> import numpy as np, shoe
@@ -51,7 +51,7 @@ class Metric:
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> None:
-        """Check the arguments of :func:`shoe.score`.
+        """Check and store the arguments of :func:`shoe.score`.
 
         Args:
             truth: ground truth to score against.
@@ -91,22 +91,22 @@ class Metric:
         """Add the batches of another worker's metric.
 
         Raises:
-            OptionError: if its ground truth, map, protocols or options differ, or if it is this metric itself.
+            OptionError: if ``other`` is this metric itself, or has another ground truth, map, protocols or options.
         """
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         if other is self:
-            raise OptionError("other: found this metric itself, expected another worker's")
+            raise OptionError("other: found this metric itself, expected the metric of another worker")
         for name, mine, its in zip(
             ("similarity", "protocols", "options"), self._settings, other._settings, strict=True
         ):
             if str(mine) != str(its):
-                raise OptionError(f"other: {name}: found {quote(its)}, expected {quote(mine)}, as this metric has")
-        if other.truth is not self.truth and other.truth.facts() != self.truth.facts():
-            raise OptionError(f"other: truth: found {other.truth!r}, expected this metric's own, {self.truth!r}")
+                raise OptionError(f"other: {name}: found {quote(its)}, expected {quote(mine)} as in this metric")
+        if other.truth is not self.truth and other.truth.signature_fields() != self.truth.signature_fields():
+            raise OptionError(f"other: truth: found {other.truth!r}, expected {self.truth!r} as in this metric")
         self._batches += other._batches
 
     def compute(self) -> Report:
-        """Score all predictions collected so far.
+        """Return the report of all predictions collected so far.
 
         Raises:
             OptionError: for an unknown map, or an option that the map does not support.

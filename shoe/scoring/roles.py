@@ -14,7 +14,7 @@ from shoe.core.arrays import Floats, Indices, Mask, first_of_each
 from shoe.core.boxes import Overlap
 from shoe.core.documents import Count, Document, Fraction
 from shoe.core.roles import RoleTruth, Single
-from shoe.scoring.entries import Entries, Rule, mean_over
+from shoe.scoring.entries import AveragingRule, Entries, mean_over
 from shoe.scoring.matching.persons import PersonMatches
 from shoe.scoring.matching.task import Task
 
@@ -40,7 +40,7 @@ class ByPerson(Document, frozen=True, kw_only=True):
         map: mean average precision over all entries: actions, or actions with a role.
         entries: number of entries in the mean.
         left_out: name of the entry that papers leave out.
-        map_without_left_out: mean average precision over all other entries.
+        map_without_left_out: mean average precision over all entries except ``left_out``.
         ranked_predictions: number of ranked predictions over all entries.
         actions: average precision by the name of the entry, for entries with ground truth.
     """
@@ -65,9 +65,9 @@ class RoleResult:
         truths: (E,) number of annotated persons who do the action, whether or not the role has a box.
         map: mean over the entries with ground truth; None without such an entry.
         left_out: name of the entry that ``map_without`` leaves out; "" for none.
-        map_without: mean over all other entries.
-        ranked: number of ranked predictions over all entries; the others are on unknown images, of persons without
-            annotation, or without a score for the entry.
+        map_without: mean over all entries except ``left_out``.
+        ranked: number of ranked predictions over all entries. Predictions on unknown images, of persons without
+            annotation, or without a score for the entry are not ranked.
     """
 
     options: RoleOptions
@@ -84,7 +84,7 @@ class RoleResult:
 
     @property
     def in_mean(self) -> Mask:
-        """(E,) entries in the mean."""
+        """(E,) whether each entry is in the mean."""
         return ~np.isnan(self.ap)
 
     def signed(self, signature: Signature) -> ByPerson:
@@ -106,7 +106,7 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Score predictions under some protocols by person; empty if the ground truth has no persons."""
+    """Return one result per protocol by person, or an empty tuple if the ground truth has no annotations by person."""
     if not protocols or task.truth.roles is None:
         return ()
     found = person_matches(task, task.truth.roles, protocols)
@@ -114,12 +114,12 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
 
 
 def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
-    """Match the persons of a task, once per way of computing box areas among some protocols."""
-    return {overlap: PersonMatches.of(task, truth, overlap) for overlap in {of.overlap for of in protocols}}
+    """Return the matched persons of a task for each way of computing box areas that the protocols use."""
+    return {each: PersonMatches.from_task(task, truth, each) for each in {options.overlap for options in protocols}}
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
-    """Score predictions under one protocol by person (docs/protocols.md 4.3, 4.4)."""
+    """Return the metrics of matched persons under one protocol by person (docs/protocols.md 4.3, 4.4)."""
     entries = role_entries(task, found, options)
     names, left_out = role_names(task.truth.benchmark.actions, options)
     truths, scores = entries.truths, entries.scores()
@@ -137,14 +137,14 @@ def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleRe
 
 
 def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...], str]:
-    """Return the names of a protocol's entries, and the name that the second mean leaves out ("" for none)."""
+    """Return the names of a protocol's entries, and the entry that ``map_without`` leaves out ("" for none)."""
     return (actions.names, "") if options.scenario == "agent" else (actions.entry_names, actions.left_out)
 
 
 def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
     """Return the entries that a protocol by person ranks; a category is an action, or an action with a role.
 
-    The persons of ``found`` are matched under the protocol's way of computing box areas.
+    ``found`` are the persons of the task, matched with the protocol's way of computing box areas.
     """
     actions = task.truth.benchmark.actions
     order = _official_order(found, task.truth.interactions.images)
@@ -180,13 +180,13 @@ def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entr
     )
 
 
-def role_rule(options: RoleOptions) -> Rule:
-    """Return the rules for the entries of a protocol by person, which come in the official order."""
-    return Rule(options.ap, Ties.INPUT)
+def role_rule(options: RoleOptions) -> AveragingRule:
+    """Return the averaging rule of a protocol by person; equal scores stay in the order of the official code."""
+    return AveragingRule(options.ap, Ties.INPUT)
 
 
 def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
-    """Return the (E,) entries of the second mean, by the name of that part; empty if no entry is left out."""
+    """Return an (E,) mask of the entries except ``left_out``, by the name of this part; {} without ``left_out``."""
     return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 
@@ -205,8 +205,11 @@ def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
 def _true_positives(
     found: PersonMatches, rows: Indices, score: Single, action: int, entry: int, options: RoleOptions
 ) -> Indices:
-    """Return the best of (r,) predictions for each person who does the action; of equals the last in the file."""
-    near = rows[(found.person[rows] >= 0) & options.rule.holds(found.iou[rows].astype(np.float64))]
+    """Return the true positives among (r,) ``rows``: the best correct prediction for each person with the action.
+
+    Of predictions with equal scores, the last in the file counts. ``entry`` is -1 to ignore the role.
+    """
+    near = rows[(found.person[rows] >= 0) & options.rule.is_reached(found.iou[rows].astype(np.float64))]
     near = near[found.truth.labels[found.person[near], action] == 1]
     if entry >= 0:
         near = near[found.role_fits(near, entry, options.rule, options.scenario)]

@@ -1,4 +1,4 @@
-"""Score predictions against a ground truth, by exact-label, person and semantic protocols, and sign the results."""
+"""Scoring of predictions under exact-label, person and semantic protocols, with signatures of the results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from msgspec import structs
 from shoe.benchmarks.protocols import Options, Signature, choose, sign
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.boxes import Coordinates
-from shoe.core.documents import Count, Document, narrowed
-from shoe.core.errors import flag, many, printable
+from shoe.core.documents import Count, Document, as_base_class
+from shoe.core.errors import flag, pluralize, printable
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.public import Rows, as_lines, as_table
-from shoe.lexicon.resolve import lexicon_facts, match_labels
-from shoe.predictions.boxes.check import BoxReport, examine_boxes
+from shoe.lexicon.resolve import lexicon_metadata, match_labels
+from shoe.predictions.boxes.check import BoxReport, check_box_convention
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import check_numbering
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Task
 from shoe.scoring.roles import ByPerson, RoleResult, role_scores
@@ -31,13 +32,26 @@ from shoe.similarity import Similarity, similarity_for
 
 # Warnings about the input, one line each, the most urgent first.
 
-NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
+NOTHING = "the file contains no predictions: all scores are those of a model that predicts nothing"
 _NAMES_SHOWN = 3
 
 
-def warnings(task: Task, boxes: BoxReport) -> list[str]:
-    """Return all warnings: boxes that do not fit, images without predictions, exchanged words, unknown images."""
-    return [*boxes.lines(), *filter(None, [coverage(task)]), *exchanged(task), *left_out(task)]
+def warnings(task: Task, boxes: BoxReport, numbering: Sequence[str]) -> list[str]:
+    """Return the warnings about bad predictions, cut ground truth, boxes, class IDs, missing images and words."""
+    cut = task.truth.cut
+    lines = [f"truth: the file has {cut}: scores are not comparable with scores on the whole split"] if cut else []
+    read = [*_bad(task), *boxes.lines(), *numbering]
+    return [*read, *filter(None, [coverage(task)]), *exchanged(task), *left_out(task), *lines]
+
+
+_BAD = {"drop": "left out", "count": "kept: an invalid box matches nothing, an invalid score ranks last"}
+
+
+def _bad(task: Task) -> list[str]:
+    bad = {rule: pluralize(count, "prediction") for rule, count in task.predictions.bad.items() if count}
+    return [
+        f"bad boxes: {n} with an invalid box or score {_BAD[rule]} (`--bad-boxes {rule}`)" for rule, n in bad.items()
+    ]
 
 
 def coverage(task: Task) -> str | None:
@@ -53,22 +67,22 @@ def coverage(task: Task) -> str | None:
     if covered == images:
         return None
     named = int((task.truth_image >= 0).sum())
-    line = f"{covered:,} of {many(images, 'image')} {'has' if covered == 1 else 'have'} predictions"
+    line = f"{covered:,} of {pluralize(images, 'image')} {'has' if covered == 1 else 'have'} predictions"
     if named > covered:
         empty = named - covered
-        line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without any"
+        line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without predictions"
     unknown, given = len(task.unknown_images), len(task.predictions.images)
     if 2 * unknown > given:
         first = printable(task.unknown_images[0])
-        line += f": {unknown:,} of the file's {given:,} images are not in the ground truth, as {first}"
+        line += f": {unknown:,} of the file's {given:,} images are not in the ground truth, such as {first}"
     elif named < images:
-        line += "; what the others show counts as missed (leave them out: --images-in-predictions; "
-        line += "Python: truth.within(predictions.images))"
+        line += "; ground truth in the other images counts as missed (to leave these images out: "
+        line += "`--images-in-predictions`; Python: `truth.within(predictions.images)`)"
     return line
 
 
 def exchanged(task: Task) -> list[str]:
-    """Return a warning if most predicted verbs are object names of the dataset and most objects are verbs."""
+    """Return a warning, or an empty list, if most predicted verbs are object names and most objects are verbs."""
     table, classes = task.predictions, task.truth.classes
     if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
         return []
@@ -76,23 +90,24 @@ def exchanged(task: Task) -> list[str]:
     objects = int((match_labels(table.verbs, classes.objects, "object") >= 0).sum())
     if 2 * verbs <= len(table.objects) or 2 * objects <= len(table.verbs):
         return []
-    return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are names of objects"]
+    return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are object names"]
 
 
 def left_out(task: Task) -> list[str]:
-    """Return a warning that names images missing from the ground truth; an empty list if all are known."""
+    """Return a warning that names predicted images missing from the ground truth; an empty list without any."""
     names = task.unknown_images
     if not names:
         return []
     shown = ", ".join(printable(name) for name in names[:_NAMES_SHOWN])
     count = int(np.diff(task.predictions.offsets)[task.truth_image < 0].sum())
     return [
-        f"images     {len(names):,} not in the ground truth and left out, with {many(count, 'prediction')}: {shown}"
+        f"images     {len(names):,} not in the ground truth and left out, with "
+        f"{pluralize(count, 'prediction')}: {shown}"
     ]
 
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
-"""Facts of a report that are not part of the signature of a strict protocol."""
+"""Keys of ``Report.facts`` that are not part of the signature of an exact-label protocol."""
 
 
 class SignedStrict(Strict, frozen=True):
@@ -128,15 +143,16 @@ class Figures(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """Result of one evaluation; ``shoe.scoring.evidence`` has functions that explain its metrics.
+    """Result of one evaluation; functions in ``shoe.scoring.evidence`` explain the metrics.
 
     Attributes:
+        task: predictions and ground truth.
         facts: further items of the signature: how predictions were read, name and content hash of the map.
         strict_results: one result per exact-label protocol, in the order requested.
         role_results: one result per protocol by person, in the order requested.
         semantic: result of SHOE; None if not requested or not measurable.
-        similarities: similarities behind ``semantic``.
-        absent: reason for each part that could not be measured, by its name.
+        similarities: similarities of words and classes behind ``semantic``; None without SHOE.
+        absent: reason for each part of the report that could not be measured, by the name of the part.
         notes: how the predictions were read; None for tables that were not read from a file.
     """
 
@@ -172,14 +188,22 @@ class Report:
 
     @cached_property
     def box_check(self) -> BoxReport:
-        """Check whether another box convention would fit the ground truth far better; computed at first use."""
-        applied = self.notes.applied(len(self.predictions)) if self.notes else "xyxy"
-        return examine_boxes(self.predictions, self.truth.interactions, applied)
+        """Result of checking whether another box convention fits the ground truth far better; computed at first use."""
+        applied = self.notes.conventions_of(len(self.predictions)) if self.notes else "xyxy"
+        return check_box_convention(self.predictions, self.truth.interactions, applied)
+
+    @cached_property
+    def numbering_check(self) -> list[str]:
+        """Warnings about class IDs that another numbering fits far better; computed at first use."""
+        return check_numbering(self.predictions, self.truth, self.notes)
 
     @property
     def warnings(self) -> list[str]:
         """Warnings to read before the metrics: boxes that do not fit, images left out or without predictions, ..."""
-        return [*(self.notes.urgent() if self.notes else []), *warnings(self.task, self.box_check)]
+        return [
+            *(self.notes.urgent() if self.notes else []),
+            *warnings(self.task, self.box_check, self.numbering_check),
+        ]
 
     @property
     def _notes(self) -> list[str]:
@@ -197,12 +221,13 @@ class Report:
             images=len(self.truth.interactions.images),
             ground_truths=len(self.truth.interactions),
             predictions=self.predicted,
-            strict=self.strict and narrowed(self.strict, Strict),
+            strict=self.strict and as_base_class(self.strict, Strict),
             protocols=[
-                SignedStrict(str(self.signature_of(each)), **structs.asdict(narrowed(each, Strict))) for each in results
+                SignedStrict(str(self.signature_of(each)), **structs.asdict(as_base_class(each, Strict)))
+                for each in results
             ],
             roles=[each.signed(self.signature_of(each)) for each in self.role_results],
-            semantic=self.semantic and narrowed(self.semantic, Semantic),
+            semantic=self.semantic and as_base_class(self.semantic, Semantic),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,12 +258,12 @@ class Report:
 
     @property
     def signature(self) -> Signature:
-        """Signature of ``strict`` and ``semantic``; that of the first protocol by person if both are None."""
+        """Signature of ``strict`` and ``semantic``; if both are None, of the first protocol by person."""
         strict, semantic = self.strict, self.semantic
         if strict is None and semantic is None and self.role_results:
             return self.signature_of(self.role_results[0])
         return sign(
-            self.truth.facts() | self.facts,
+            self.truth.signature_fields() | self.facts,
             strict.options if strict else None,
             semantic.options if semantic else None,
             self.truth.benchmark.protocols,
@@ -249,7 +274,7 @@ class Report:
         facts = {k: v for k, v in self.facts.items() if k not in SEMANTIC_FACTS}
         benchmark = self.truth.benchmark
         protocols = {**benchmark.protocols, **benchmark.role_protocols}
-        return sign(self.truth.facts() | facts, result.options, protocols=protocols)
+        return sign(self.truth.signature_fields() | facts, result.options, protocols=protocols)
 
 
 def score(
@@ -266,11 +291,11 @@ def score(
     Args:
         predictions: predicted triplets; verbs and objects may be any words.
         similarity: name of a built-in map or baseline, folder of a map, "dataset" for the benchmark's own map, or a
-            loaded similarity, whose raters are combined as the options say.
+            loaded similarity, whose raters are combined by the option ``ensemble``.
         protocols: names of exact-label protocols and of at most one semantic protocol. "all" stands for every
             exact-label protocol and ``shoe``. If empty, the benchmark's defaults.
         options: ``NAME=VALUE`` settings that change the options of the protocols.
-        notes: how the predictions were read, for the signature and the notes; by default those of the table.
+        notes: notes on how the predictions were read, for signature and report; by default ``predictions.notes``.
 
     Returns:
         A report; see ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
@@ -288,41 +313,46 @@ def score(
 def score_by(
     chosen: Options, task: Task, similarity: str | Path | Similarity, notes: ReadNotes | None = None
 ) -> Report:
-    """Score a task under parsed options; see :func:`score`."""
+    """Return the report of a task under parsed options; see :func:`score`."""
     task.check_images()
     predictions = task.predictions
-    facts = {"coordinates": coordinate_names(predictions)}
     notes = notes or predictions.notes
-    if notes is not None:
-        facts |= notes.facts
+    facts = reading_facts(predictions, notes)
     absent: dict[str, str] = {}
     semantic = similarities = None
     by_person = predictions.roles is not None and not len(predictions) and len(predictions.roles) > 0
     if by_person and (chosen.semantic or chosen.strict):
-        absent["triplets"] = "the predictions name no object categories, as V-COCO's official file has none"
+        absent["triplets"] = "the predictions name no object categories (V-COCO's official prediction format has none)"
     elif chosen.semantic is not None:
         unfit = unfit_scores(predictions)
         if unfit is not None:
             absent["semantic"] = unfit
         else:
             source = similarity_for(task.truth.benchmark, similarity, chosen.semantic.ensemble)
-            facts |= {"map": source.name, "map-sha": source.digest} | lexicon_facts()
-            similarities = HoiSimilarity.of(task, source, chosen.semantic)
+            facts |= {"map": source.name, "map-sha": source.digest} | lexicon_metadata()
+            similarities = HoiSimilarity.from_task(task, source, chosen.semantic)
             semantic = semantic_score(task, similarities, chosen.semantic)
     strict = () if by_person else tuple(strict_score(task, o) for o in chosen.strict)
     if chosen.roles and task.truth.roles is None:
-        absent["roles"] = f"{task.truth.format} does not hold the persons without object, and those nobody annotated"
+        absent["roles"] = f"the ground truth ({task.truth.format}) lists no persons without an object or annotation"
     return Report(task, facts, strict, semantic, similarities, absent, notes, role_scores(task, chosen.roles))
 
 
+def reading_facts(predictions: Interactions, notes: ReadNotes | None) -> dict[str, str]:
+    """Return the items of signatures on how predictions were read."""
+    bad = " + ".join(f"{rule} {count}" for rule, count in sorted(predictions.bad.items()))
+    facts = {"coordinates": coordinate_names(predictions)} | ({} if notes is None else notes.signature_fields)
+    return facts | ({"bad-boxes": bad} if bad else {})
+
+
 def coordinate_names(predictions: Interactions) -> str:
-    """Return the name of a table's box coordinates for signatures, like "continuous"; several are joined by "+"."""
+    """Return the name of a table's box coordinates for signatures, like "continuous"; "+" joins several names."""
     kinds = np.flatnonzero(np.bincount(predictions.coordinates)).tolist()
     return "+".join(Coordinates(kind).name.lower().replace("_", "-") for kind in kinds) or "none"
 
 
 def unfit_scores(predictions: Interactions) -> str | None:
-    """Return why there are no semantic metrics and what to do, if a score is outside 0..1; else None."""
+    """Return a message with reason and remedy if a score is outside 0..1 (then no semantic metrics), else None."""
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None

@@ -1,4 +1,4 @@
-"""Steps of both SHOE algorithms for one task: which predictions take part, matching, and false positives per class."""
+"""Steps of both SHOE algorithms for one task: choice of predictions, matching, and false positives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from shoe.benchmarks.protocol_options import SemanticOptions, Ties
 from shoe.core.arrays import Floats, Indices, Mask, best_of_each, distinct
-from shoe.scoring.entries import Entries, F1Entries, F1Rule, Rule, mean_over
+from shoe.scoring.entries import AveragingRule, Entries, F1Entries, F1Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.assignment import ByContent, assign, best_first, in_order
 from shoe.scoring.matching.repeats import near_repeats, pair_nms, repeated
@@ -21,7 +21,11 @@ _ROUNDING = 1e-9
 
 
 def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
-    """Return the rows, of some ascending rows, that tau keeps (Algorithm 2, line 2; A22)."""
+    """Return those of the (r,) ``rows`` whose predictions pass the threshold tau (Algorithm 2, line 2; A22).
+
+    The option ``tau-by`` says whether tau is a score, or the fraction of predictions with the lowest scores that is
+    removed from the whole data set or from each image.
+    """
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
         return rows[score >= tau]
@@ -38,7 +42,7 @@ def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
 
 
 def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
-    """Return the ascending rows of the predictions that take part, after the options for words, cap and NMS."""
+    """Return the ascending rows of evaluated predictions: on known images and kept by options (words, cap, NMS)."""
     predictions, classes = task.predictions, task.truth.classes
     keep = task.image >= 0
     if options.no_interaction == "exclude":
@@ -59,13 +63,13 @@ _TRIED_SIZES = 2.0 ** np.arange(-3, 3.25, 0.5)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matches:
-    """Outcome of matching t ground truths and n predictions.
+    """Result of matching t ground truths with n predictions.
 
     Attributes:
-        prediction: (t,) row of the matched prediction, -1 if missed or if the ground truth takes no part.
-        sigma: (t,) similarity of the match, 0 without a match.
-        unmatched: (u,) rows of the predictions without a ground truth, ascending.
-        false_positive_of: (u,) class of which each unmatched prediction is a false positive, -1 for none.
+        prediction: (t,) row of the prediction matched with each ground truth, -1 without a match.
+        sigma: (t,) similarity of each ground truth and its matched prediction, 0 without a match.
+        unmatched: (u,) rows of the predictions without a match, ascending.
+        false_positive_of: (u,) class in which each unmatched prediction counts as a false positive, -1 for no class.
     """
 
     prediction: Indices
@@ -75,29 +79,29 @@ class Matches:
 
 
 class Scorer:
-    """One task under one set of SHOE options: t ground truths, n predictions, K classes.
+    """Scorer of one task under one set of SHOE options: t ground truths, n predictions, K classes.
 
     Attributes:
         hoi: (t,) class of each ground truth.
-        turn: (t,) index of each ground truth among those of its image.
-        counted: (K,) classes that take part.
-        truth_rows: ascending rows of the ground truths of these classes.
-        truths: (K,) number of ground truths per class, 0 for other classes.
-        rows: ascending rows of the predictions that take part.
-        near: pairs whose boxes overlap, whatever their words.
-        pairs, sigma: pairs similar enough to match, and their (c,) similarities.
+        turn: (t,) index of each ground truth among the ground truths of its image.
+        counted: (K,) whether each class is evaluated (option ``no-interaction``).
+        truth_rows: ascending rows of the ground truths of evaluated classes.
+        truths: (K,) number of ground truths per class, 0 for classes that are not evaluated.
+        rows: ascending rows of the evaluated predictions.
+        near: pairs of an evaluated ground truth and prediction whose boxes overlap, whatever their words.
+        pairs, sigma: c pairs of ``near`` that are similar enough to match, and their (c,) similarities.
     """
 
     def __init__(
         self, task: Task, similarities: HoiSimilarity, options: SemanticOptions, near: Overlaps | None = None
     ) -> None:
-        """Prepare a task; ``near`` of another scorer of the same task and options avoids comparing boxes again."""
+        """Prepare a task; if ``near`` of another scorer of this task and options is given, no boxes are compared."""
         truth, classes = task.truth, task.truth.classes
         self.task, self.similarities, self.options = task, similarities, options
         self.hoi = truth.hoi
         self.truth_image = truth.interactions.image.astype(np.int64)
         self.turn = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
-        self.counted = classes.counted(options.no_interaction)
+        self.counted = classes.evaluated(options.no_interaction)
         self.truth_rows = np.flatnonzero(self.counted[self.hoi])
         self.truths = np.where(self.counted, truth.triplets_per_class, 0)
         self.rows = participants(task, similarities, options)
@@ -107,13 +111,14 @@ class Scorer:
         self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
 
     def above_delta(self) -> Scorer:
-        """Return the scorer whose matches must be more similar than delta, as published (``min-sigma=delta``)."""
+        """Return a scorer of the same task that only matches pairs more similar than delta (``min-sigma=delta``)."""
         return Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
 
     def under(self, similarities: HoiSimilarity) -> Scorer:
-        """Return the scorer with other similarities.
+        """Return a scorer of the same task and options with other similarities.
 
-        Near repeats are recomputed if other predictions take part or other words mean the same.
+        The pairs ``near`` are computed again only if the new similarities change which predictions are evaluated, or
+        which words are equally similar to all classes.
         """
         same = all(map(np.array_equal, similarities.meanings, self.similarities.meanings))
         same &= np.array_equal(participants(self.task, similarities, self.options), self.rows)
@@ -121,13 +126,13 @@ class Scorer:
 
     @property
     def map_rows(self) -> Indices:
-        """Ascending rows of the predictions that take part in SHOE-mAP."""
+        """Ascending rows of the predictions for SHOE-mAP: all evaluated, or only scores of at least ``map-tau``."""
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
     @cached_property
     def f1_rows(self) -> Indices:
-        """Ascending rows of the predictions that take part in SHOE-mF1 (Algorithm 2, line 2; A22)."""
+        """Ascending rows of the predictions for SHOE-mF1, chosen by tau (Algorithm 2, line 2; A22)."""
         if self.options.tau_by == "best":
             return self._rows_of_best_f1()
         return confident(self.task, self.rows, self.options)
@@ -144,7 +149,7 @@ class Scorer:
         return max(tried, key=lambda some: mean_over(*self.f1(self.match(some))) or 0.0, default=rows)
 
     def _moves_f1(self, rows: Indices) -> Mask:
-        """Return which rows may be matched, or be false positives of a class that can be in the mean of F1."""
+        """Return (r,) whether each of the ``rows`` may change mF1: by a match, or as a false positive of a class."""
         moves = np.zeros(len(self.task.predictions), bool)
         moves[self.pairs.prediction] = True
         nearest, sigma = self.nearest(rows, self.similarities)
@@ -154,11 +159,11 @@ class Scorer:
 
     @property
     def in_mean(self) -> Mask:
-        """(K,) classes in the mean of SHOE-mAP."""
-        return Rule.of(self.options).in_mean(self.truths, self.counted)
+        """(K,) whether each class is in the mean of SHOE-mAP."""
+        return AveragingRule.from_options(self.options).in_mean(self.truths, self.counted)
 
     def sigma_of(self, pairs: Overlaps, similarities: HoiSimilarity) -> Floats:
-        """Return the (c,) similarity of each pair."""
+        """Return the (c,) similarity of the ground truth and the prediction of each pair under ``similarities``."""
         words, row = self.task.predictions, pairs.prediction
         return similarities.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
@@ -180,22 +185,22 @@ class Scorer:
 
     @property
     def prefers_originals(self) -> bool:
-        """Whether a repeat's original (higher score, or earlier) is always matched before the repeat."""
+        """Whether matching always prefers an original (highest score, then first row) to its repeated predictions."""
         return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
-        """Return which pairs, by their similarity, may be matched (A5)."""
+        """Return (c,) whether the similarity ``sigma`` of each pair is high enough for a match (A5)."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
         return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats) -> Mask:
-        """Return which unmatched predictions, by their similarity to a class, are false positives of it (A8)."""
+        """Return whether each similarity of an unmatched prediction to a class is enough for a false positive (A8)."""
         options = self.options
         return sigma >= options.delta if options.delta_at == ">=" else sigma > options.delta
 
     def match(self, rows: Indices) -> Matches:
-        """Match the predictions of some rows, and choose the class of which each unmatched one is a false positive."""
+        """Return the matching of the predictions in ``rows`` with the ground truths, and the false positives."""
         score = self.task.predictions.score
         takes_part = np.zeros(len(score), bool)
         takes_part[rows] = True
@@ -246,7 +251,7 @@ class Scorer:
         return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
 
     def criteria(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
-        """Return the (c,) criteria by which ``best-first`` compares pairs: similarity first, then as A2 says."""
+        """Return (c,) values by which ``best-first`` ranks pairs: similarity, then those of ``sigma-ties``."""
         score = self.task.predictions.score[pairs.prediction]
         match self.options.sigma_ties:
             case "confidence":
@@ -257,11 +262,11 @@ class Scorer:
                 return [sigma, *(-rows.astype(np.float64) for rows in (pairs.prediction, pairs.truth))]
 
     def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
-        """Return the order in which ``best-first`` considers the (c,) pairs while nothing is matched yet."""
+        """Return the (c,) indices of the pairs from best to worst, as ``best-first`` ranks them before any match."""
         return in_order(self.criteria(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
 
     def preference(self, pairs: Overlaps) -> Floats:
-        """Return the (c,) value that decides between pairs of equal similarity if ground truths choose (A2)."""
+        """Return (c,) values for ``greedy-gt``: of pairs with equal similarity, the highest value wins (A2)."""
         match self.options.sigma_ties:
             case "confidence":
                 return self.task.predictions.score[pairs.prediction]
@@ -271,9 +276,11 @@ class Scorer:
                 return np.zeros(len(pairs))
 
     def nearest(self, rows: Indices, similarities: HoiSimilarity) -> tuple[Indices, Floats]:
-        """Return the (r,) most similar class per prediction, -1 if no class is available, and its (r,) similarity.
+        """Return the (r,) class most similar to each prediction in ``rows``, and the (r,) similarity to this class.
 
-        An unmatched prediction counts as a false positive of that class (Algorithm 1, lines 23-30; A7).
+        Candidates are all evaluated classes, or those annotated on the prediction's image (option ``fp-scope``); -1
+        without a candidate. An unmatched prediction can be a false positive of this class (Algorithm 1, lines 23-30;
+        A7).
         """
         verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
         nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
@@ -290,7 +297,10 @@ class Scorer:
         return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
-        """Return the entries of Algorithm 1, lines 32-40: matched (score, sigma), missed (0, 0), false (score, 0)."""
+        """Return the entries of Algorithm 1, lines 32-40, as (score, credit).
+
+        They are (score, sigma) for a match, (0, 0) for a missed ground truth, and (score, 0) for a false positive.
+        """
         score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
         # False positives of a class without ground truth change nothing: its AP is 0 or not in the mean.
         counts = np.append(self.truths > 0, False)[matches.false_positive_of]
@@ -314,7 +324,7 @@ class Scorer:
             score: (e,) confidence of these entries.
             credit: (e,) credit of these entries, 0..1.
             false: (f,) rows of predictions that are false positives.
-            category: (f,) class of which each is a false positive.
+            category: (f,) class in which each of these rows counts as a false positive.
         """
         entries = Entries(
             category=np.concatenate([self.hoi[truth], category]),
@@ -326,7 +336,7 @@ class Scorer:
             counted=self.counted,
             rare=self.task.truth.classes.rare,
             unseen=self.task.truth.classes.unseen,
-            rule=Rule.of(self.options),
+            rule=AveragingRule.from_options(self.options),
             parts=self.task.truth.class_parts,
         )
         if self.options.ties is not Ties.INPUT:
@@ -334,11 +344,11 @@ class Scorer:
         return entries.select(np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image)))
 
     def map(self) -> float | None:
-        """Return SHOE-mAP alone."""
+        """Compute only SHOE-mAP, 0..1; None without a class in the mean."""
         return self.entries(self.match(self.map_rows)).means().map
 
     def f1_entries(self, matches: Matches) -> F1Entries:
-        """Return the matched and unmatched entries that Algorithm 2 counts."""
+        """Return the matches and unmatched predictions as entries for Algorithm 2."""
         matched = np.flatnonzero(matches.prediction >= 0)
         return F1Entries(
             category=self.hoi[matched],
@@ -349,9 +359,9 @@ class Scorer:
             truth_category=self.hoi,
             truth_image=self.truth_image,
             counted=self.counted,
-            rule=F1Rule.of(self.options),
+            rule=F1Rule.from_options(self.options),
         )
 
     def f1(self, matches: Matches) -> tuple[Floats, Mask]:
-        """Return F1 per class, and which classes are in the mean (Algorithm 2, lines 9-36)."""
+        """Return the (K,) F1 per class, and (K,) whether each class is in the mean (Algorithm 2, lines 9-36)."""
         return self.f1_entries(matches).f1()

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats
-from shoe.core.documents import Count, Document, Fraction, Span, narrowed
+from shoe.core.documents import Count, Document, Fraction, Span, as_base_class
 from shoe.scoring.average_precision import number_tied
 from shoe.scoring.entries import F1Figures, PartMean, harmonic_mean, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -29,19 +29,18 @@ class Semantic(Document, frozen=True, kw_only=True):
         mf1: SHOE-mF1.
         gt_miss_rate: fraction of ground truths without a match, in the matching for mF1.
         prediction_miss_rate: fraction of predictions without a match, of all that tau keeps.
-        above_delta: these three values if a match must be more similar than delta (``min-sigma=delta``); as published,
-            the right object with any verb is a match.
+        above_delta: ``mf1`` and both miss rates if a match must be more similar than delta (``min-sigma=delta``); under
+            the published rule, a prediction of the right object with any verb can match.
         classes: number of classes in the mean of ``map``.
-        tied_share: fraction of ranked predictions whose score equals that of another prediction of the class.
+        tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
         components_share: only with ``compare=interactions``: fraction of the inexact matches and false positives behind
-            ``map`` whose interaction nobody rated as a whole.
+            ``map`` without a rating of the whole interaction, so that verb and object were compared separately.
         parts: means over each part of the class split, by name.
         harmonic_mean: harmonic mean of the SHOE-mAP of seen and unseen classes.
         tau_readings: SHOE-mF1 and the miss rates for each value of the option ``tau-by``.
-        map_interval, mf1_interval: with ``--bounds``, the interval that would hold the metric with 90 % probability if
-            all pairs were rated.
-        unrated_pairs: with ``--bounds``, number of unrated pairs of a class and a sense of its match.
-        raters: with ``--bounds``, SHOE-mAP by each rater of the map alone.
+        map_interval, mf1_interval: with ``--bounds``, 90 % predictive interval of the metric if all pairs were rated.
+        unrated_pairs: with ``--bounds``, number of unrated pairs of a class sense and a sense of a matched word.
+        raters: with ``--bounds``, SHOE-mAP under the ratings of each rater of the map alone.
     """
 
     protocol: str
@@ -70,9 +69,9 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
     Attributes:
         options: options of the protocol.
         matches: matching for SHOE-mAP.
-        near: pairs that may be matched by their boxes; another scorer of the task can reuse them.
+        near: pairs of a ground truth and a prediction whose boxes overlap; another scorer of the task can reuse them.
         ap, f1: (K,) values per class, NaN for classes outside the mean.
-        ties_matter: whether tied entries differ in credit, or the protocol depends on an order elsewhere.
+        ties_matter: whether the order of equal scores may change a metric.
     """
 
     options: SemanticOptions
@@ -88,16 +87,16 @@ class SemanticResult(Semantic, frozen=True, eq=False, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics, under the keys of ``shoe score --json``."""
-        return narrowed(self, Semantic).to_dict()
+        return as_base_class(self, Semantic).to_dict()
 
 
 def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:
-    """Score predictions by meaning. Scores must be in 0..1 (docs/protocols.md A6)."""
+    """Return the SHOE metrics of a task. Prediction scores must be in 0..1 (docs/protocols.md A6)."""
     return result_of(Scorer(task, similarities, options))
 
 
 def result_of(scorer: Scorer) -> SemanticResult:
-    """Return the result of a prepared scorer."""
+    """Return the SHOE metrics of the task and options of a scorer."""
     task, options = scorer.task, scorer.options
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)

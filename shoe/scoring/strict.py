@@ -1,4 +1,4 @@
-"""Mean average precision by exact labels, under each protocol of the field."""
+"""Mean average precision with exact labels, under each published protocol."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.protocol_options import StrictOptions, Ties
-from shoe.core.arrays import Floats, Indices, best_of_each, expand, first_largest, first_of_each, index_in_group, runs
-from shoe.core.documents import Count, Document, Fraction, narrowed
-from shoe.scoring.entries import Entries, PartMean, Rule, harmonic_mean, mean_over
+from shoe.core.arrays import Floats, Indices, argmax_per_run, best_of_each, expand, first_of_each, index_in_group, runs
+from shoe.core.documents import Count, Document, Fraction, as_base_class
+from shoe.scoring.entries import AveragingRule, Entries, PartMean, harmonic_mean, mean_over
 from shoe.scoring.matching.repeats import pair_nms
 from shoe.scoring.matching.task import Task
 
@@ -25,9 +25,9 @@ class Strict(Document, frozen=True, kw_only=True):
         map, map_rare, map_non_rare: mean average precision over all, rare and non-rare classes.
         max_recall: mean over classes of the recall of all predictions.
         classes: number of classes in the mean over all.
-        ranked: number of ranked predictions; the others are on unknown or excluded images, cut off, or not of a class
-            in the mean.
-        tied_share: fraction of ranked predictions whose score equals that of another prediction of the class.
+        ranked: number of ranked predictions. Predictions on unknown or excluded images, beyond a cap, or of a class
+            outside the mean are not ranked.
+        tied_share: fraction of ranked predictions whose score equals the score of another prediction of the class.
         parts: means over each part of the class split, by name.
         harmonic_mean: harmonic mean of the means over seen and unseen classes.
     """
@@ -63,11 +63,11 @@ class StrictResult(Strict, frozen=True, eq=False, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the metrics, under the keys of ``shoe score --json``."""
-        return narrowed(self, Strict).to_dict()
+        return as_base_class(self, Strict).to_dict()
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:
-    """Score predictions under one protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
+    """Return the metrics of a task under one exact-label protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
     entries = strict_entries(task, options)
     scores = entries.scores()
     means = scores.means(entries.rare, entries.unseen)
@@ -89,7 +89,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
 
 
 def strict_entries(task: Task, options: StrictOptions) -> Entries:
-    """Return the entries that a protocol ranks: each prediction under its class, with credit 1 for a true positive."""
+    """Return the ranked entries of a protocol: each prediction under its class, with credit 1 if a true positive."""
     truth, classes = task.truth, task.truth.classes
     rows, credit = strict_credits(task, options)
     return Entries(
@@ -99,17 +99,17 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
         credit=credit,
         truth_category=truth.hoi,
         truth_image=truth.interactions.image,
-        counted=classes.counted(options.no_interaction),
+        counted=classes.evaluated(options.no_interaction),
         rare=classes.rare,
         unseen=classes.unseen,
-        rule=Rule.of(options),
+        rule=AveragingRule.from_options(options),
         parts=truth.class_parts,
     )
 
 
 def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
-    """Return the rows of the ranked predictions, and their credit: 1 for a true positive, else 0."""
-    counted = task.truth.classes.counted(options.no_interaction)
+    """Return the (r,) rows of the ranked predictions, and the (r,) credit of each: 1 for a true positive, else 0."""
+    counted = task.truth.classes.evaluated(options.no_interaction)
     rows = _rows(task, options, np.where(counted, task.truth.triplets_per_class, 0))
     credit = np.zeros(len(rows))
     credit[true_positives(task, rows, options)] = 1.0
@@ -152,8 +152,8 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     """Return the ascending indices into ``entries`` of the true positives.
 
     Each prediction is assigned to the ground truth of its image and class with the largest pair IoU, of equals the
-    first. Of the predictions of a ground truth whose pair IoU passes the rule, the one with the highest score is the
-    true positive; predictions have no second choice.
+    first, if the boxes pass the overlap rule. Of the predictions assigned to a ground truth, the prediction with the
+    highest score is the true positive; the others are false positives.
 
     Args:
         task: predictions and ground truth.
@@ -171,20 +171,20 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
     owner, pair = expand(first[run], count[run])
     entry, truth, pair_iou = entry[owner], pairs.truth[pair], pairs.iou[pair]
 
-    best = first_largest(entry, pair_iou)
+    best = argmax_per_run(entry, pair_iou)
     truth, entry = truth[best], entry[best]
     if options.ties is Ties.REVERSED:
         truth, entry = truth[::-1], entry[::-1]
     by_truth = np.argsort(truth, kind="stable")
     truth, entry = truth[by_truth], entry[by_truth]
-    return np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
+    return np.sort(entry[argmax_per_run(truth, task.predictions.score[entries[entry]])])
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
     """Return the indices of the ``most`` best rows per image, cut as in GEN-VLKT's evaluator (docs/protocols.md 2.3).
 
-    Each kept value takes the first row of its image with that value, so one of several rows with equal scores is taken
-    several times and the others are lost. The rows come in the order of images, best scores first.
+    Each kept score selects the first row of its image with this score. Of several rows with equal scores, the first is
+    therefore returned several times and the others are lost. Rows are sorted by image, then from best to worst score.
     """
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])

@@ -1,1 +1,1 @@
-"""The metric as a service: predictions come in, are scored once, and all see the same figures."""
+"""Evaluation server (``shoe serve``) and its clients: HTTP API, web pages, job queue, leaderboards and storage."""

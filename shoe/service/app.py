@@ -1,4 +1,4 @@
-"""The application: routes behind guards, refusals as one line of JSON."""
+"""FastAPI application: routes, middleware, and error responses with a message of one line."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ _STATUS: dict[type[ShoeError], int] = {
     contract.DamagedError: 422,
     contract.FullError: 507,
 }
-"""Of what cannot be granted; what is wrong in a request is 422."""
+"""HTTP status by type of error; 422 for all others."""
 _WAIT: dict[type[ShoeError], float] = {contract.BusyError: 10, contract.QuotaError: 3600}
-"""Seconds after which what is too much now may be asked for again."""
+"""Seconds to wait after an error with HTTP status 429, by type of error."""
 _TIDY_EVERY = 30.0
 _PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
-"""Requests that come again and again and are not logged: parts of an upload, and answers, which are dated."""
+"""Frequent requests that are not in the audit log: parts of uploads, and raters' answers, which contain times."""
 _SHOULD = re.compile("^(Input|String) should (be |match pattern )?")
-"""How the library begins to say what it expects."""
+"""Beginning of an error message of pydantic, which is replaced by "expected "."""
 _say = logging.getLogger(__name__)
 
 
-def make_app(folder: Folder, settings: Settings | None = None, place: Executor | None = None) -> FastAPI:
-    """Make the application of a service; the worker that runs the jobs is not part of it."""
+def make_app(folder: Folder, settings: Settings | None = None, executor: Executor | None = None) -> FastAPI:
+    """Return the web application of a data folder, which reports the state of `executor` but runs no jobs."""
     settings = settings or Settings()
-    shared = AppState(folder, settings, place)
+    shared = AppState(folder, settings, executor)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -92,7 +92,8 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
     app.add_exception_handler(ShoeError, _wrong)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unknown)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    closed = Refused(400, "body: the connection closed before the end of the body")
+    app.add_exception_handler(ClientDisconnect, lambda *_: closed.response())
     app.add_exception_handler(OSError, _full)
     app.add_exception_handler(sqlite3.OperationalError, _full)
     app.add_middleware(Auditing, folder=folder)
@@ -102,13 +103,13 @@ def make_app(folder: Folder, settings: Settings | None = None, place: Executor |
 
 
 class Auditing:
-    """Middleware that adds every successful change to the audit log: caller, address, and object."""
+    """Middleware that adds each successful change to the audit log: caller, address, action and object."""
 
     def __init__(self, app: ASGIApp, folder: Folder) -> None:
         self._app, self._folder = app, folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and log it when its answer begins."""
+        """Handle a request, and add a successful change to the audit log when the response starts."""
         if scope["type"] != "http" or scope["method"] in READS:
             await self._app(scope, receive, send)
             return
@@ -128,14 +129,13 @@ class Auditing:
             return
         actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
         address = scope["client"][0] if scope.get("client") else None
-        service = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
+        changed = " ".join(str(value) for value in scope.get("path_params", {}).values()) or None
         action = f"{scope['method']} {path}"
-        detail = scope.get("state", {}).get("detail")
-        await run_in_threadpool(tokens.record, self._folder, actor, action, service, detail, address)
+        await run_in_threadpool(tokens.record, self._folder, actor, action, changed, None, address)
 
 
 async def _tidy(shared: AppState) -> None:
-    """Record the use of tokens, and remove abandoned uploads."""
+    """Record the last use of tokens, and remove abandoned uploads; runs forever."""
     while True:
         await asyncio.sleep(_TIDY_EVERY)
         used, shared.used = shared.used, {}
@@ -164,7 +164,7 @@ def _wrong(_: Request, error: Exception) -> Response:
 
 
 def _invalid(_: Request, error: Exception) -> Response:
-    """Answer a wrong parameter of the path, the query or the headers."""
+    """Return the response for a wrong parameter of the path, the query or the headers."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     first = error.errors()[0]
     where, name = str(first["loc"][0]), str(first["loc"][-1])
@@ -177,20 +177,14 @@ def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
         return problem(request, 404, NO_PAGE)
-    said = {
-        404: f"nothing is at {printable(request.url.path, 200)}",
-        405: f"{printable(request.method)} is not possible here",
-    }
-    return Refused(error.status_code, said.get(error.status_code, str(error.detail)), headers=error.headers).response()
+    path = printable(request.url.path, 200)
+    messages = {404: f"no resource at {path}", 405: f"method {printable(request.method)} is not allowed for {path}"}
+    message = messages.get(error.status_code, str(error.detail))
+    return Refused(error.status_code, message, headers=error.headers).response()
 
 
 def _full(request: Request, error: Exception) -> Response:
-    """Answer a full disk; other errors of the system are raised again."""
+    """Return the response for a full disk; raise other errors of the operating system again."""
     if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
-        return _wrong(request, contract.FullError("the disk of the service is full"))
+        return _wrong(request, contract.FullError("the disk of the server is full"))
     raise error
-
-
-def _gone(_: Request, error: Exception) -> Response:
-    del error
-    return Refused(400, "body: the connection ended before it did").response()

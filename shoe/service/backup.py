@@ -1,7 +1,8 @@
-"""Backups of a service's folder, made while it runs; its pages as static files; and a check of the folder.
+"""Backup, restore and check of a server's data folder, and export of its pages as static files.
 
-The database is copied first, in one transaction (``VACUUM INTO``). Files never change once stored, and are removed only
-long after the last reference to them; so all files that the copied database refers to still exist afterwards.
+The server may run during a backup. The database is copied first, in one transaction (``VACUUM INTO``). Stored files
+never change, and are removed only an hour or more after they were stored, if nothing refers to them. All files that the
+copied database refers to therefore still exist when they are copied.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import IO, Any
+from typing import Any
 
-from shoe.core.errors import InputError, many
+from shoe.core.errors import InputError, pluralize
 from shoe.service import boards, runs
 from shoe.service.contract import NotFoundError
 from shoe.service.database import VERSION
 from shoe.service.folder import Folder, Store
 from shoe.service.pages import playground, views
-from shoe.service.pages.rendering import STATIC, Stored, file_of, render
+from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import AGGREGATES, for_all, referenced
+from shoe.service.runs import AGGREGATES, public_view, referenced
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
@@ -36,8 +37,8 @@ _STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
-    """Content of a backup: files by their hashes, and their bytes in all."""
+class BackupSize:
+    """Content of a backup: number of stored files, and their total size in bytes."""
 
     files: int
     size: int
@@ -45,10 +46,12 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A finding of ``shoe serve doctor``.
+    """A problem or a remark that ``shoe serve doctor`` reports.
 
     Attributes:
-        harmful: whether something is lost or broken; otherwise it is information only.
+        what: description of the problem.
+        advice: how to solve the problem.
+        harmful: True for a problem, False for a remark.
     """
 
     what: str
@@ -56,27 +59,29 @@ class Finding:
     harmful: bool = True
 
 
-def backup(folder: Path, target: Path) -> Copied:
-    """Copy a service's folder, which may be in use; after an error there is no copy.
+def backup(folder: Path, target: Path) -> BackupSize:
+    """Copy a data folder to the new folder `target`, and return the size of the copy.
+
+    A server may use the data folder meanwhile. After an error, no incomplete copy remains.
 
     Raises:
-        InputError: for a folder of something else, one that lacks files, or a target that exists.
+        InputError: if `folder` is not a data folder, files are missing or damaged, or `target` exists.
     """
     _check_is_folder(folder)
     if target.exists():
-        raise InputError(target, found="something there already", expected="the name of a new folder")
+        raise InputError(target, found="an existing path", expected="the path of a new folder")
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     for each in (part, part / _FILES, part / _MAPS):
         each.mkdir(mode=_PRIVATE)
     try:
-        with closing(_opened(folder)) as db:
+        with closing(_connect(folder)) as db:
             db.execute("VACUUM INTO ?", (str(part / _DATABASE),))
         os.chmod(part / _DATABASE, 0o600)
-        with closing(_opened(part)) as db:
-            for finding in _of_database(db):
-                raise InputError(folder, found=finding.what, expected="a whole database", hint=finding.advice)
+        with closing(_connect(part)) as db:
+            for finding in _check_database(db):
+                raise InputError(folder, found=finding.what, expected="an intact database", hint=finding.advice)
             hashes = sorted(referenced(db))
             maps = [row["folder"] for row in db.execute("SELECT folder FROM maps")]
         size = sum(_copy(folder, part, sha256) for sha256 in hashes)
@@ -85,61 +90,62 @@ def backup(folder: Path, target: Path) -> Copied:
         os.sync()
         part.rename(target)
     except OSError as error:
-        raise InputError(target, found=error.strerror or str(error), expected="a place for a copy") from None
+        raise InputError(target, found=error.strerror or str(error), expected="a writable folder") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return Copied(len(hashes), size)
+    return BackupSize(len(hashes), size)
 
 
-def restore(copy: Path, folder: Path) -> Copied:
-    """Make a service's folder, a new or empty one, from a backup, and check every file.
+def restore(copy: Path, folder: Path) -> BackupSize:
+    """Check every file of the backup `copy`, create the data folder `folder` from the backup, and return its size.
 
     Raises:
-        InputError: for a backup that is damaged, or a folder that is not empty.
+        InputError: if the backup is damaged, or `folder` exists and is not empty.
     """
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
-        raise InputError(folder, found="a folder that holds something", expected="a new or empty one")
+        raise InputError(folder, found="a folder with content", expected="a new or empty folder")
     harmful = [each for each in doctor(copy) if each.harmful]
     if harmful:
-        raise InputError(copy, found=harmful[0].what, expected="a whole copy", hint="shoe serve doctor lists all")
+        hint = "`shoe serve doctor` lists all damage"
+        raise InputError(copy, found=harmful[0].what, expected="an intact backup", hint=hint)
     if folder.is_dir():
         folder.rmdir()
     return backup(copy, folder)
 
 
 def doctor(folder: Path) -> list[Finding]:
-    """Check a service's folder, which may be in use.
+    """Check a data folder, which a server may use meanwhile, and return all problems and remarks.
 
     Raises:
-        InputError: for a folder of something else.
+        InputError: if `folder` is not a data folder.
     """
     _check_is_folder(folder)
-    with closing(_opened(folder)) as db:
-        found = list(_of_database(db))
+    with closing(_connect(folder)) as db:
+        found = list(_check_database(db))
         if any(each.harmful for each in found):
             return found
         for sha256 in sorted(referenced(db)):
-            found += _of_file(folder, sha256)
+            found += _check_file(folder, sha256)
         for row in db.execute("SELECT name, folder FROM maps"):
             if not (folder / _MAPS / row["folder"] / "map.json").is_file():
-                found.append(Finding(f"the map {row['name']} has no folder", "copy it from a backup"))
+                found.append(Finding(f"the folder of map {row['name']} is missing", "copy the folder from a backup"))
         stray = {path.parent.name + path.name for path in (folder / _FILES).glob("??/*")} - referenced(db)
     if stray:
-        said = f"{many(len(stray), 'file')} that nothing refers to"
-        found.append(Finding(said, "they take space alone: shoe serve doctor --clean removes them", harmful=False))
+        what, advice = f"{pluralize(len(stray), 'stored file')} not in use", "run `shoe serve doctor --clean`"
+        found.append(Finding(what, advice, harmful=False))
     if folder.stat().st_mode & 0o077:
-        found.append(Finding("other users can look into the folder", f"chmod 700 {folder}"))
+        found.append(Finding("other users can read the folder", f"run `chmod 700 {folder}`"))
     free = shutil.disk_usage(folder).free
     if free < 1_000_000_000:
-        found.append(Finding(f"only {free / 1e9:.1f} GB are free on the disk", "make room: uploads are refused"))
+        found.append(Finding(f"only {free / 1e9:.1f} GB are free on the disk", "free disk space: uploads are refused"))
     return found
 
 
 def clean(folder: Path) -> int:
-    """Remove files without any reference that are not being uploaded, and return their number."""
+    """Remove stored files that are unreferenced and at least an hour old; return the number of removed files."""
     _check_is_folder(folder)
-    with closing(_opened(folder)) as db:
+    with closing(_connect(folder)) as db:
         kept = referenced(db)
     return Store(folder / _FILES, folder / _UPLOADS).remove_unreferenced(kept)
 
@@ -155,13 +161,12 @@ def is_in_use(folder: Path) -> bool:
         return False
 
 
-def _of_database(db: sqlite3.Connection) -> Iterator[Finding]:
+def _check_database(db: sqlite3.Connection) -> Iterator[Finding]:
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
-            yield Finding(
-                f"its tables are of version {version}, expected at most {VERSION}", "use the shoe that made it"
-            )
+            found = f"database version: found {version}, expected at most {VERSION}"
+            yield Finding(found, "install a later version of shoe")
             return
         damage = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if damage != "ok":
@@ -185,46 +190,41 @@ _DANGLING = {
 }
 
 
-def _of_file(folder: Path, sha256: str) -> Iterator[Finding]:
+def _check_file(folder: Path, sha256: str) -> Iterator[Finding]:
     try:
         with _place(folder, sha256).open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256")
     except OSError as error:
-        yield Finding(f"file {sha256}: {error.strerror}", "copy it from a backup")
+        yield Finding(f"file {sha256}: {error.strerror}", "copy the file from a backup")
         return
     if digest.hexdigest() != sha256:
-        yield Finding(f"file {sha256}: its content has changed", "copy it from a backup")
+        yield Finding(f"file {sha256}: content does not match its SHA-256", "copy the file from a backup")
 
 
 def _copy(folder: Path, target: Path, sha256: str) -> int:
-    """Copy a file, check its hash on the way, and return its size."""
+    """Copy a stored file, check its SHA-256, and return its size in bytes."""
     to, size = _place(target, sha256), 0
     to.parent.mkdir(mode=_PRIVATE, exist_ok=True)
     digest = hashlib.sha256()
-    with (
-        _source(folder, sha256) as stream,
-        open(to, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as copy,
-    ):
+    hint = "run `shoe serve doctor` to list all damage"
+    try:
+        stream = _place(folder, sha256).open("rb")
+    except FileNotFoundError:
+        raise InputError(folder, found=f"no file {sha256}", expected="all stored files", hint=hint) from None
+    with stream, open(to, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as copy:
         while data := stream.read(_STEP):
             digest.update(data)
             size += copy.write(data)
     if digest.hexdigest() != sha256:
-        raise InputError(folder, found=f"file {sha256} changed", expected="it as it came", hint="see shoe serve doctor")
+        raise InputError(folder, found=f"changed content of file {sha256}", expected="intact files", hint=hint)
     return size
-
-
-def _source(folder: Path, sha256: str) -> IO[bytes]:
-    try:
-        return _place(folder, sha256).open("rb")
-    except FileNotFoundError:
-        raise InputError(folder, found=f"no file {sha256}", expected="it", hint="see shoe serve doctor") from None
 
 
 def _place(folder: Path, sha256: str) -> Path:
     return folder / _FILES / sha256[:2] / sha256[2:]
 
 
-def _opened(folder: Path) -> sqlite3.Connection:
+def _connect(folder: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"file:{folder / _DATABASE}?mode=rw", uri=True, isolation_level=None, timeout=30)
     connection.row_factory = sqlite3.Row
     return connection
@@ -232,28 +232,26 @@ def _opened(folder: Path) -> sqlite3.Connection:
 
 def _check_is_folder(folder: Path) -> None:
     if not (folder / _DATABASE).is_file():
-        raise InputError(folder, found="no folder of shoe serve", expected="one that shoe serve made, or a copy of it")
+        raise InputError(folder, found="no file shoe.sqlite", expected="a data folder of `shoe serve`, or a backup")
 
-
-# The whole site as files: what everybody may see, for the day when the server is gone.
 
 _ANYBODY = Viewer(reader=True)
 _MARK = ".shoe-site"
-"""A file that says that a folder holds a site, which a later one may replace."""
+"""Name of the marker file in an exported site; a later export replaces only folders with this file."""
 _AT_ONCE = 200
 
 
 def export(folder: Folder, path: str | Path) -> int:
-    """Write every public page and file with relative links, so that the site works from disk.
+    """Write all public pages and files as a static site with relative links, and return the number of pages.
 
-    An existing site is replaced once all of the new one is written. Returns the number of pages.
+    An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:
-        InputError: if the folder holds something else, or cannot be written.
+        InputError: if the folder `path` contains anything except an exported site, or cannot be written.
     """
     target = Path(path)
     if target.exists() and not (target.is_dir() and ((target / _MARK).exists() or not any(target.iterdir()))):
-        raise InputError(path, found="something else", expected="a new or empty folder, or a site to replace")
+        raise InputError(path, found="other files", expected="a new or empty folder, or a site exported earlier")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         made = Path(mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -266,7 +264,7 @@ def export(folder: Folder, path: str | Path) -> int:
         finally:
             shutil.rmtree(made, ignore_errors=True)
     except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be written") from None
+        raise InputError(path, found=error.strerror or str(error), expected="a writable folder") from None
     return number
 
 
@@ -280,7 +278,7 @@ def _write(folder: Folder, to: Path) -> int:
         _exported_path(to, path).write_bytes(source.read_bytes())
     about: dict[str, Any] = {"who": _ANYBODY, "address": "", "made": time.time()}
     for path, (template, values) in pages.items():
-        page = render(template, Stored(path, there), about | {"here": path} | values)
+        page = render(template, SiteLinks(path, there), about | {"here": path} | values)
         _exported_path(to, path).write_bytes(page.encode("utf-8", "replace"))
     (to / _MARK).write_text("made by shoe serve export\n", "utf-8")
     return len(pages)
@@ -293,10 +291,10 @@ def _exported_path(to: Path, path: str) -> Path:
 
 
 def _public(folder: Folder) -> Iterator[Run]:
-    """Return finished public runs, the latest first."""
+    """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
     while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
-        yield from (for_all(folder, run) for run in found)
+        yield from (public_view(folder, run) for run in found)
         after = found[-1].id
 
 
@@ -327,6 +325,6 @@ def _files(folder: Folder, run: Run) -> Iterator[tuple[str, str]]:
         if shown or name in AGGREGATES:
             try:
                 folder.files.path(output.sha256)
-            except NotFoundError:  # deleted meanwhile
+            except NotFoundError:  # deleted since the run was read
                 continue
             yield f"/v1/runs/{run.id}/files/{name}", output.sha256

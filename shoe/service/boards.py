@@ -1,7 +1,7 @@
-"""Leaderboards: runs of equal signature in one table, with the uncertainty of their ranks.
+"""Leaderboards: tables of runs with equal signatures, with rank intervals.
 
-A job of kind board computes the figures that a run needs for a table, under the same draws of images as for all others.
-The table itself is computed from those on each request, so it is never behind its runs.
+A job of kind "board" computes the metrics of a run on bootstrap samples of images, which are the same for all runs. The
+table is computed from these metrics on each request, so that it is always up to date.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from shoe.service.truths import Truth, check_name, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
 FIGURE = "semantic:map"
-_OF_PREDICTIONS = ("boxes", "scores", "coordinates")
-"""What a signature says of how predictions were read, which is each run's own."""
 
 
 def add_board(
@@ -37,43 +35,39 @@ def add_board(
     quota: int | None = None,
     hidden: bool = False,
 ) -> Board:
-    """Open a leaderboard.
+    """Create a leaderboard, and return it.
 
     Args:
-        name: its name in submissions.
-        request: its ground truth, and how its runs are scored.
-        title: title on pages; the name unless given.
-        figure: key of the figure that ranks, as "semantic:map" or "strict:hico-det:full".
-        quota: submissions of a team per day.
-        hidden: whether its results are hidden.
+        name: name of the leaderboard in submissions.
+        request: ground truth and scoring options of all runs.
+        title: title on pages (default: the name).
+        figure: key of the metric that ranks the runs, for example "semantic:map" or "strict:hico-det:full".
+        quota: maximum number of submissions per team and day; None for no limit.
+        hidden: whether only administrators see the results.
 
     Raises:
-        OptionError: for a name that is taken or not valid, an unknown ground truth, protocol, option or similarity, or
-            a figure that the protocols do not have.
+        OptionError: if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown, or
+            the protocols do not compute the metric.
     """
     check_name("board", name)
-    of = truth(folder, request.truth)
+    target = truth(folder, request.truth)
     similarity(folder, request.similarity)
-    figures = _figures_of(of, request)
+    figures = _metric_keys(target, request)
     if figure not in figures:
         raise unknown_name("figure", figure, figures)
     if quota is not None and quota < 1:
-        raise OptionError(f"quota: found {quota}, expected 1 or more submissions a day")
-    row = (name, title or name, of.name, to_json(request), figure, quota, hidden, time.time())
+        raise OptionError(f"quota: found {quota}, expected 1 or more submissions per day")
+    row = (name, title or name, target.name, to_json(request), figure, quota, hidden, time.time())
     try:
         with folder.database.write() as db:
             db.execute("INSERT INTO boards VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
     except sqlite3.IntegrityError:
-        raise OptionError(f"board {quote(name)}: found one of this name already, expected another name") from None
+        raise OptionError(f"board {quote(name)}: this name is already in use: choose another name") from None
     return board(folder, name)
 
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
-    """Publish the results of a leaderboard, or hide them.
-
-    Raises:
-        NotFoundError: for an unknown one.
-    """
+    """Publish (or hide, if `hidden`) the results of a leaderboard; return it, or raise NotFoundError if unknown."""
     board(folder, name)
     with folder.database.write() as db:
         db.execute("UPDATE boards SET hidden = ? WHERE name = ?", (hidden, name))
@@ -81,7 +75,7 @@ def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
 
 
 def boards(folder: Folder) -> list[Board]:
-    """Return all leaderboards, by name."""
+    """Return all leaderboards, sorted by name."""
     with folder.database.read() as db:
         return [read_row(row, Board) for row in db.execute("SELECT * FROM boards ORDER BY name")]
 
@@ -95,17 +89,14 @@ def board(folder: Folder, name: str) -> Board:
 
 
 def standing(folder: Folder, name: str) -> Standing:
-    """Return the table of a leaderboard.
+    """Return a leaderboard with its table; raise NotFoundError if the leaderboard is unknown.
 
-    The shared signature is that of the latest run: after a change of version, earlier runs are left out until they are
-    scored again.
-
-    Raises:
-        NotFoundError: for an unknown leaderboard.
+    The table has only runs with the same signature as the latest run. After an update of shoe, for example, earlier
+    runs are left out until they are scored again.
     """
-    of = board(folder, name)
+    own = board(folder, name)
     found = _entries(folder, name)
-    ready = [each for each in found if of.figure in each.figures and each.draws is not None]
+    ready = [each for each in found if own.figure in each.figures and each.draws is not None]
     shared = _items(ready[-1].signature) if ready else {}
     rows, left_out = [], []
     for each in found:
@@ -114,18 +105,24 @@ def standing(folder: Folder, name: str) -> Standing:
         elif each.state != "done":
             why = each.state
         else:
-            why = "it is being ranked" if each.draws is None else f"it has no {of.figure}"
+            why = "ranking is in progress" if each.draws is None else f"the run has no metric {own.figure}"
         if why:
             left_out.append(LeftOut(run=each.run, team=each.team, name=each.name, why=why))
         else:
             rows.append(each)
     signature = "|".join(f"{name}:{value}" for name, value in shared.items()) or None
-    return Standing(board=of, rows=_ranked(folder, of.figure, rows), left_out=left_out, signature=signature)
+    return Standing(board=own, rows=_ranked(folder, own.figure, rows), left_out=left_out, signature=signature)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A run that was submitted to a leaderboard, with its figures and the hash of their draws once they exist."""
+    """A run submitted to a leaderboard.
+
+    Attributes:
+        figures: metric values by key.
+        draws: SHA-256 of the file with bootstrap values of the metrics; None if the values are not computed yet.
+        why: mAP lost by error type, the largest loss first.
+    """
 
     run: str
     team: str
@@ -139,7 +136,7 @@ class _Entry:
 
 
 def _entries(folder: Folder, name: str) -> list[_Entry]:
-    """Return the runs that were submitted to a leaderboard, the first one first."""
+    """Return the runs that were submitted to a leaderboard, the earliest first."""
     with folder.database.read() as db:
         rows = db.execute(
             "SELECT runs.id, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
@@ -169,13 +166,13 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
 
 
 def _items(signature: str) -> dict[str, str]:
-    from shoe.benchmarks.protocols import Signature
+    from shoe.benchmarks.protocols import OF_PREDICTIONS, Signature
 
-    return {k: v for k, v in Signature.parse(signature).items if k not in _OF_PREDICTIONS} if signature else {}
+    return {k: v for k, v in Signature.parse(signature).items if k not in OF_PREDICTIONS} if signature else {}
 
 
 def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
-    """Describe the differences between two signatures; empty if they are equal."""
+    """Return the differences between signatures as "NAME: found VALUE, expected VALUE; ..."; "" if there are none."""
     return "; ".join(
         f"{name}: found {own.get(name, 'nothing')}, expected {shared.get(name, 'nothing')}"
         for name in dict.fromkeys([*shared, *own])
@@ -187,32 +184,23 @@ def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]
     from shoe.comparison.significance import LOWER_IS_BETTER
 
     ranks = _ranks(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in entries))
-    rows = [
-        Row(
-            lowest=lowest,
-            highest=highest,
-            run=each.run,
-            team=each.team,
-            name=each.name,
-            created=each.created,
-            figures=each.figures,
-            intervals=_intervals(folder, str(each.draws), tuple(each.figures.items())),
-            why=each.why,
-        )
-        for each, (lowest, highest) in zip(entries, ranks, strict=True)
-    ]
+    rows = []
+    for each, (lowest, highest) in zip(entries, ranks, strict=True):
+        own = {name: getattr(each, name) for name in ("run", "team", "name", "created", "figures", "why")}
+        intervals = _intervals(folder, str(each.draws), tuple(each.figures.items()))
+        rows.append(Row(lowest=lowest, highest=highest, intervals=intervals, **own))
     sign = 1 if figure.endswith(LOWER_IS_BETTER) else -1
     return sorted(rows, key=lambda row: (row.lowest, row.highest, sign * row.figures[figure], row.created))
 
 
 @lru_cache(maxsize=64)
-def _ranks(folder: Folder, figure: str, of: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
+def _ranks(folder: Folder, figure: str, runs: tuple[tuple[str, float], ...]) -> list[tuple[int, int]]:
     import numpy as np
 
     from shoe.comparison.significance import rank_intervals
 
-    draws = [_draws(folder, sha256)[figure] for sha256, _ in of]
-    return rank_intervals(figure, [value for _, value in of], np.stack(draws)) if of else []
+    draws = [_draws(folder, sha256)[figure] for sha256, _ in runs]
+    return rank_intervals(figure, [value for _, value in runs], np.stack(draws)) if runs else []
 
 
 @lru_cache(maxsize=4096)
@@ -220,7 +208,7 @@ def _intervals(folder: Folder, sha256: str, figures: tuple[tuple[str, float], ..
     from shoe.comparison.significance import Estimate
 
     draws = _draws(folder, sha256)
-    found = {key: Estimate.of(value, draws[key]).within(0.0) for key, value in figures if key in draws}
+    found = {key: Estimate.from_resamples(value, draws[key]).within(0.0) for key, value in figures if key in draws}
     return {key: (each.low, each.high) for key, each in found.items() if each.varies}
 
 
@@ -231,13 +219,13 @@ def _draws(folder: Folder, sha256: str) -> dict[str, Any]:
         return {key: found[key] for key in found.files}
 
 
-def _figures_of(of: Truth, request: Request) -> list[str]:
-    """Return the keys of the figures that a request computes."""
+def _metric_keys(target: Truth, request: Request) -> list[str]:
+    """Return the keys of the metrics that a scoring request computes."""
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.protocols import choose
     from shoe.comparison.run import PARTS, SEMANTIC
 
-    own, labels = benchmark(of.dataset), of.reading.image_labels is not None
+    own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     names = request.protocols or own.usual_protocols
     asked = choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []

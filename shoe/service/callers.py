@@ -1,4 +1,4 @@
-"""Callers of the API: authentication, permissions, and limits on the rate of requests."""
+"""Authentication, permissions, and rate limits of API callers, and state shared by requests."""
 
 from __future__ import annotations
 
@@ -22,22 +22,18 @@ from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_sessi
 from shoe.service.uploads import Uploads
 
 _MOST_KEYS = 10_000
-_LOOK_EVERY = 0.2
+_POLL = 0.2
 
 
 class Buckets:
-    """Token buckets, one per key: each fills with time, and each request takes one token out.
-
-    Args:
-        rate: tokens per second, and the size of a bucket.
-    """
+    """Rate limiter with one token bucket per key; `rate` gives the refill rate and the size of each bucket."""
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock, self._lock = rate, clock, Lock()
-        self._full: dict[str, float] = {}  # when each bucket is full again: times in the past say nothing
+        self._full: dict[str, float] = {}  # time at which each bucket is full again
 
     def take(self, key: str) -> float:
-        """Take one token; return 0, or the seconds until there will be one."""
+        """Remove one token from the bucket of a key, and return 0; if it is empty, return the seconds to wait."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
             full = max(self._full.pop(key, now), now)
@@ -56,7 +52,7 @@ class Changes:
     """Wakes waiting coroutines when any process has written to the database.
 
     Attributes:
-        stopping: set when the server is about to stop; nothing waits any more then.
+        stopping: whether the server is about to stop; all waits then end.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -66,9 +62,9 @@ class Changes:
         self.stopping = False
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a change, at most so many seconds; True if there was one, or the server stops."""
+        """Wait for a change of the database or a stop of the server; return False if `seconds` pass before."""
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._look())
+            self._task = asyncio.create_task(self._poll())
         self._waiting += 1
         try:
             await asyncio.wait_for(self._next.wait(), seconds)
@@ -78,9 +74,9 @@ class Changes:
             self._waiting -= 1
         return True
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(_POLL)
             version = self._folder.database.version()
             if version != self._version or self.stopping:
                 self._version = version
@@ -94,14 +90,16 @@ class AppState:
     """State shared by all requests.
 
     Attributes:
-        changes: notifies waiters when the database changes.
+        executor: executor that runs the jobs.
+        changes: notifier that wakes waiting event streams when the database changes.
         streams: number of open event streams, by caller.
-        coming: bytes of single-request uploads in progress, by team.
-        used: last-used times of tokens not yet written to the database, by token hash.
+        coming: number of bytes that single-request uploads in progress have received, by team.
+        used: times of the last use of tokens that are not yet in the database, by token hash.
+        reads, submissions, guesses: rate limiters of read requests, of other requests, and of invalid tokens.
     """
 
-    def __init__(self, folder: Folder, settings: Settings, place: Executor | None = None) -> None:
-        self.folder, self.settings, self.place = folder, settings, place or LocalExecutor()
+    def __init__(self, folder: Folder, settings: Settings, executor: Executor | None = None) -> None:
+        self.folder, self.settings, self.executor = folder, settings, executor or LocalExecutor()
         self.uploads, self.changes = Uploads(folder, settings), Changes(folder)
         self.streams: Counter[str] = Counter()
         self.coming: Counter[str] = Counter()
@@ -110,23 +108,23 @@ class AppState:
         self.guesses = Buckets(settings.guesses)
 
     def note(self, identity: Identity) -> None:
-        """Record that a token was used."""
+        """Record that the token of a caller was used."""
         if identity.key is not None and identity.team is not None:
             self.used[identity.key] = time.time()
 
 
 def state_of(request: Request) -> AppState:
-    """Return the state shared by all requests."""
+    """Return the state that all requests to the application share."""
     state: AppState = request.app.state.shared
     return state
 
 
 async def _state(request: Request) -> AppState:
-    return state_of(request)  # a coroutine: a plain function would go to another thread and back
+    return state_of(request)  # a coroutine, because FastAPI runs plain functions in another thread
 
 
 def address_of(request: Request) -> str:
-    """Return the address of a client; the /64 network for IPv6, as one machine has many addresses in it."""
+    """Return the IP address of a client; for IPv6, the /64 network, because one machine may have many addresses."""
     host = request.client.host if request.client else "unknown"
     try:
         address = ip_address(host)
@@ -138,10 +136,12 @@ def address_of(request: Request) -> str:
 
 
 def identify(request: Request) -> Identity:
-    """Return who makes a request: by its token, its session, or because it comes from this machine.
+    """Return the caller of a request: the owner of its token or session cookie, a local caller, or an anonymous caller.
+
+    Callers without a token are local callers if the server accepts only requests from this machine.
 
     Raises:
-        Refused: 401 for a token that is not valid, 429 after too many of those.
+        Refused: 401 for a token that is not valid, 429 after too many invalid tokens.
     """
     found: Identity | None = getattr(request.state, "identity", None)
     if found is None:
@@ -151,11 +151,11 @@ def identify(request: Request) -> Identity:
 
 def _identify(request: Request) -> Identity:
     app, given = state_of(request), request.headers.get("authorization")
-    if given is not None and given.strip().lower() != "bearer":  # alone, as of a variable that is not set
+    if given is not None and given.strip().lower() != "bearer":  # without a token if a shell variable is not set
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer":
-            raise _unauthorized("Authorization: expected Bearer and a token")
-        return verified(request, token.strip())
+            raise _unauthorized("Authorization: expected `Bearer` followed by a token")
+        return verify_token(request, token.strip())
     session = request.cookies.get(COOKIE)
     if session is not None:
         found = check_session(app.folder, session)
@@ -167,11 +167,11 @@ def _identify(request: Request) -> Identity:
     return Identity(None, frozenset(), "", address_of(request))
 
 
-def verified(request: Request, token: str) -> Identity:
-    """Return whose token it is. Guesses are slowed down; a valid token behind the same address is not locked out.
+def verify_token(request: Request, token: str) -> Identity:
+    """Return the caller that a token belongs to.
 
     Raises:
-        Refused: 401 where it is not valid, 429 after too many of those.
+        Refused: 401 for a token that is not valid, 429 after too many invalid tokens from the same address.
     """
     app = state_of(request)
     found = check(app.folder, token)
@@ -188,11 +188,12 @@ def _unauthorized(message: str, hint: str | None = None) -> Refused:
 
 
 def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
-    """Return the dependency that checks the scope and the rate of requests, and gives the caller's identity.
+    """Return a FastAPI dependency that checks permission and rate limit of a request, and returns its caller.
 
     Args:
-        scope: required scope; None if the route itself decides.
-        often: whether requests are counted as reads, because they come in many pieces.
+        scope: required permission; None if the route itself checks permissions.
+        often: whether the higher rate limit of read requests applies to all requests of the route, for example because
+            one upload consists of many requests.
     """
 
     async def allowed(request: Request) -> Identity:
@@ -202,23 +203,20 @@ def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Aw
             if wait := (app.reads if reads else app.submissions).take(identity.key):
                 raise too_many("too many requests", wait)
         if scope is not None:
-            demand(identity, scope)
+            require_scope(identity, scope)
         return identity
 
     return allowed
 
 
-def demand(identity: Identity, scope: Scope) -> None:
-    """Check that a caller has a scope.
-
-    Raises:
-        Refused: 401 for a caller without a token, else 403.
-    """
+def require_scope(identity: Identity, scope: Scope) -> None:
+    """Raise Refused if a caller does not have a permission: 401 for a caller without a token, otherwise 403."""
     if identity.allows(scope):
         return
     if identity.team is None or identity.key is None:
-        raise _unauthorized(f"this needs a token that allows {scope}", hint="shoe submit: --token-file, or SHOE_TOKEN")
-    raise Refused(403, f"this needs a token that allows {scope}, and this one does not")
+        hint = "with `shoe submit`, use --token-file or the environment variable SHOE_TOKEN"
+        raise _unauthorized(f"this request requires a token with the permission {scope}", hint=hint)
+    raise Refused(403, f"the token does not have the permission {scope}")
 
 
 Anybody = Annotated[Identity, Depends(needs(None))]

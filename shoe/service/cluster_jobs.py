@@ -1,9 +1,9 @@
-"""The process beside the server that is connected to Ray and runs the server's jobs on the cluster.
+"""Process that is connected to Ray and runs the server's jobs on the cluster.
 
-``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the number of an inherited connection over
-which the server sends one connection per job; ADDRESS is the cluster's, as for ``ray.init``. A job's connection
-carries Start, then Progress at least every second or so, then Finished; closing it cancels
-the job. When the server closes CONTROL, all of it ends.
+``python -P -m shoe.service.cluster_jobs CONTROL ADDRESS``: CONTROL is the file descriptor of an inherited
+connection over which the server sends one connection per job. ADDRESS is the address of the cluster, as for
+``ray.init``. A job's connection carries the message Start, then Progress about every second, then Finished; closing the
+connection cancels the job. The process exits when the server closes CONTROL.
 """
 
 from __future__ import annotations
@@ -26,39 +26,37 @@ import msgspec
 import numpy as np
 
 from shoe.core.errors import ShoeError, printable
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.engines.ray_cluster import Cluster, Lease, is_locked
 from shoe.engines.ray_connection import Connection as RayConnection
-from shoe.engines.ray_connection import connected
+from shoe.engines.ray_connection import connect
 from shoe.service.process import DONE, Child, Done, End, Failed, Task
 from shoe.service.requests import files_of, map_of
 from shoe.version import __version__
 
-# A worker of a cluster that runs jobs of a service, each in a child process, in a folder that is removed with it.
-
 PIECE = 1 << 25
-"""Bytes of a file that are returned at once."""
+"""Bytes of an output file that are returned per call."""
 _MOST = 4_000_000_000
-"""Bytes of files that are kept for later jobs, besides those of the latest one."""
+"""Limit in bytes of the input files that a host keeps for later jobs; the files of the latest job are always kept."""
 _HOST_POLL, _SILENCE = 0.2, 300.0
-"""Seconds between two looks at a child, and without a call from the service until a host exits."""
+"""Seconds between two checks of a child process; seconds without a call from the server until a host exits."""
 
 
 class Host:
-    """A Ray actor that runs one job after the other, each in a child of its process.
+    """Ray actor that runs jobs one after the other, each job in a child process.
 
-    Its methods run in the main thread of its process, one at a time: this thread starts the children and so outlives
-    them. If the host is killed, the kernel ends the child. It exits when the process of Ray that started it has ended.
+    The methods run one at a time in the main thread of the actor's process, which outlives the child processes. If the
+    actor is killed, the kernel kills the child process. The actor exits when the Ray process that started it has ended.
     """
 
     def __init__(self, version: str) -> None:
-        """Create a folder, and remove those of hosts that were killed.
+        """Create a folder for files and jobs, and remove the folders of hosts that were killed.
 
         Raises:
-            ShoeError: if this machine has another version of shoe.
+            ShoeError: if the version of shoe on this machine is not `version`.
         """
         if version != __version__:
-            raise ShoeError(f"found a machine with shoe {__version__}, expected {version}, as the service")
+            raise ShoeError(f"a cluster machine has shoe {__version__}: install shoe {version}, as on the server")
         self._folder = _create_folder()
         self._scratch = self._folder / "job"
         self._lease = Lease(_SILENCE)
@@ -66,13 +64,13 @@ class Host:
         self._child: Child | None = None
 
     def start(self, task: Task, files: Mapping[str, list[Any]]) -> None:
-        """Start a job.
+        """Copy the input files of a job to this host, and start the job in a child process.
 
         Args:
-            task: the job; its folders are replaced by those of this host.
-            files: Ray references to the content of all files that it reads (each in a list, in which Ray leaves it a
-                reference), by their paths below the service's folder, ``files/...`` or ``maps/...``. The path
-                determines the content.
+            task: the job; its folders are replaced by the folders of this host.
+            files: Ray references to the content of the input files, by path below the server's data folder
+                (``files/...`` or ``maps/...``). Files with equal paths have equal content. Each reference is in a
+                list, because Ray would replace a bare argument by its content.
         """
         import ray
 
@@ -94,12 +92,17 @@ class Host:
                 (self._folder / name).unlink()
                 del self._kept[name]
         task = msgspec.structs.replace(task, files=str(self._folder / "files"), maps=str(self._folder / "maps"))
-        # Only this process knows the modules that Ray was told of (PYTHONPATH, py_modules).
+        # Ray adds the modules of its runtime environment (py_modules) only to sys.path of this process.
         modules = os.pathsep.join(filter(None, sys.path))
         self._child = Child(self._scratch, task, {**os.environ, "PYTHONPATH": modules})
 
     def listen(self, seconds: float) -> tuple[list[str], tuple[End | None, bytes | None] | None]:
-        """Return new lines of the child, soon or after some seconds; if it has ended, also its end and its result."""
+        """Wait until the child process prints lines or ends, at most `seconds`, and return its new lines.
+
+        Returns:
+            (lines, None) while the job runs, else (lines, (end, result)). ``end`` is the same as :attr:`Child.end`;
+            ``result`` is the content of done.json, or None if the child process did not write this file.
+        """
         assert self._child is not None  # noqa: S101 - started
         self._lease.renew()
         until, lines = time.monotonic() + seconds, list[str]()
@@ -112,28 +115,28 @@ class Host:
         return lines, (end, done.read_bytes() if done.exists() else None)
 
     def read(self, name: str, offset: int) -> bytes:
-        """Return a piece of a file that the child wrote."""
+        """Return the bytes of an output file that begin at an offset, at most PIECE bytes."""
         self._lease.renew()
         with (self._scratch / "out" / name).open("rb") as stream:
             stream.seek(offset)
             return stream.read(PIECE)
 
     def leave(self) -> None:
-        """End the job if it still runs, and remove the folder."""
+        """Kill the child process if it still runs, and remove the folder of this host."""
         if self._child is not None:
             self._child.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _create_folder() -> Path:
-    """Create a folder that is locked as long as this process lives, and remove those of dead processes."""
+    """Create and return a folder that is locked while this process lives; remove the folders of dead processes."""
     above = Path(tempfile.gettempdir()) / f"shoe-hosts-{os.getuid()}"
     above.mkdir(mode=0o700, exist_ok=True)
     found = above.lstat()
     if found.st_uid != os.getuid() or found.st_mode & 0o77 or above.is_symlink():
-        raise ShoeError(f"found {above} open to others, expected a folder of this user alone")
+        raise ShoeError(f"{above}: must belong to this user, with mode 0700: remove the folder")
     with (above / "lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # so that no folder is seen before it is locked
+        fcntl.flock(lock, fcntl.LOCK_EX)  # no other process must see the new folder before it is locked
         for other in above.glob("host-*"):
             if not is_locked(other):
                 shutil.rmtree(other, ignore_errors=True)
@@ -143,51 +146,50 @@ def _create_folder() -> Path:
 
 
 _POLL, _SILENT = 1.0, 45.0
-"""Seconds between two messages to the server, and for which a host may be silent."""
+"""Seconds between two messages to the server; seconds until a host without a response counts as lost."""
 _IDLE = 30.0
-"""Seconds for which a host without a job keeps its core of the cluster."""
+"""Seconds until a host without a job is ended and returns its core to the cluster."""
 _MOST_STORED = 4_000_000_000
-"""Bytes of files that are kept in Ray's object store for later jobs."""
+"""Limit in bytes of the input files that are kept in Ray's object store for later jobs."""
 _GRACE, _LONGEST_END = 5.0, 15.0
-"""Seconds for hosts to remove their folders, and for this process to end once the server is gone."""
+"""Time limits in seconds: for hosts to remove their folders, and for this process to exit after the server."""
 
 
 class Ready(msgspec.Struct, tag="ready"):
-    """The cluster is connected; its number of cores."""
+    """Message: the cluster is connected; ``cores`` is its number of cores."""
 
     cores: int
 
 
 class Refused(msgspec.Struct, tag="refused"):
-    """Why there is no cluster, or none to work with."""
+    """Message: the cluster cannot be used; ``reason`` says why."""
 
     reason: str
 
 
 class Start(msgspec.Struct):
-    """A job to run; its results are written to ``scratch``, a folder to create."""
+    """Message: run a job, and write its results to the new folder ``scratch``."""
 
     scratch: str
     task: Task
 
 
 class Progress(msgspec.Struct, tag="progress"):
-    """Lines of the job's child process; empty as a heartbeat."""
+    """Message: new output lines of the job's child process; an empty list is a heartbeat."""
 
     lines: list[str]
 
 
 class Finished(msgspec.Struct, tag="finished"):
-    """The job has ended; ``end`` is None if its child process has written a result."""
+    """Message: the job has ended; ``end`` is None if there is a result, otherwise the reason why there is none."""
 
     end: End | None
 
 
 class JobRunner:
-    """Runs jobs on hosts, which are Ray actors that are kept for the next job."""
+    """Runs jobs on hosts (:class:`Host` actors), and reuses idle hosts for later jobs."""
 
     def __init__(self, connection: RayConnection) -> None:
-        """Take the connection to the cluster."""
         self._connection, self._ray, self._cluster = connection, connection.ray, Cluster(connection)
         self._lock = threading.Lock()
         self._stored: dict[str, tuple[Any, int]] = {}
@@ -195,22 +197,23 @@ class JobRunner:
         self._hosts: set[Any] = set()
 
     def run(self, server: Connection[Any, Any]) -> None:
-        """Run the job of one connection."""
-        with server, suppress(EOFError, OSError):  # the server has cancelled the job, or is gone
+        """Receive a job over the connection `server`, run the job on a host, and send Progress and Finished back."""
+        with server, suppress(EOFError, OSError):  # the server has cancelled the job, or has ended
             start = msgspec.json.decode(server.recv_bytes(), type=Start)
             try:
                 end = self._attempt(server, start)
             except Exception as error:
                 why = printable(" ".join(str(error).split()), 300)
                 then: Literal["retry", "requeue"] = "retry"
-                while self._connection.missing():  # a cluster that comes back, or is lost, is no death of this job
+                while self._connection.missing():  # an interruption of the cluster does not count against the job
                     then = "requeue"
                     time.sleep(_POLL)
-                end = End(f"its machine was lost ({type(error).__name__})", then, why)  # `why` has addresses and paths
+                # Only the log of the server gets `why`, because it may contain addresses and paths.
+                end = End(f"the machine of the job was lost ({type(error).__name__})", then, why)
             _send(server, Finished(end))
 
     def dismiss_idle(self) -> None:
-        """Give back the cores of idle hosts, again and again."""
+        """Shut down hosts that have been idle for too long; loops forever."""
         while True:
             time.sleep(_POLL)
             with self._lock:
@@ -228,9 +231,8 @@ class JobRunner:
         inputs = dict(_inputs(start.task))
         files = {name: [self._reference(name, path)] for name, path in inputs.items()}
         with self._lock:
-            host, is_new = (
-                (self._idle.pop()[0], False) if self._idle else (self._cluster.start(Host, __version__), True)
-            )
+            is_new = not self._idle
+            host = self._cluster.start(Host, __version__) if is_new else self._idle.pop()[0]
             self._hosts.add(host)
         is_well = False
         try:
@@ -239,7 +241,7 @@ class JobRunner:
             except self._ray.exceptions.RayActorError:
                 if is_new:
                     raise
-                return End("its machine was lost before it began", "requeue")  # while it was idle
+                return End("the machine of the job was lost before the start", "requeue")  # the host died while idle
             outcome: tuple[End | None, bytes | None] | None = None
             while outcome is None:
                 lines, outcome = self._wait(server, host.listen.remote(_POLL))
@@ -254,13 +256,13 @@ class JobRunner:
                 with self._lock:
                     self._idle.append((host, time.monotonic()))
             else:
-                with self._lock:  # the object store may have lost them, too
+                with self._lock:  # the object store may have lost the files, too
                     for name in inputs:
                         self._stored.pop(name, None)
                 self._dismiss([host])
 
     def _fetch(self, server: Connection[Any, Any], host: Any, scratch: Path, done: bytes) -> None:
-        """Write the results of a job where a child process of the server would have written them."""
+        """Copy the results of a job from a host to the folder in which a local child process would write them."""
         (scratch / "out").mkdir(mode=0o700, parents=True)
         result = msgspec.json.decode(done, type=Done | Failed)
         for name in result.outputs if isinstance(result, Done) else ():
@@ -269,20 +271,25 @@ class JobRunner:
                     stream.write(piece)
                     _send(server, Progress([]))
                 os.fsync(stream.fileno())
-        with replacing(scratch / DONE) as last:
+        with atomic_write(scratch / DONE) as last:
             last.write(done)
 
     def _wait(self, server: Connection[Any, Any], reference: Any, patience: float | None = _SILENT) -> Any:
-        """Return what a host's method returns; meanwhile send heartbeats, which fail if the job is cancelled."""
+        """Wait for the result of a call of a host, send heartbeats meanwhile, and return the result.
+
+        Raises:
+            OSError: if the server has closed its connection, for example because the job was cancelled.
+            TimeoutError: if the host does not respond within `patience` seconds.
+        """
         since = time.monotonic()
         while not self._ray.wait([reference], timeout=_POLL)[0]:
             if patience is not None and time.monotonic() > since + patience:
-                raise TimeoutError(f"it said nothing for {patience:g} s")
+                raise TimeoutError(f"no response for {patience:g} s")
             _send(server, Progress([]))
         return self._ray.get(reference)
 
     def _dismiss(self, hosts: list[Any]) -> None:
-        """Have hosts remove their folders, and end them."""
+        """Let hosts remove their folders, then kill the hosts."""
         leaving = [host.leave.remote() for host in hosts]
         if leaving:
             self._ray.wait(leaving, num_returns=len(leaving), timeout=_GRACE)
@@ -292,13 +299,13 @@ class JobRunner:
             self._hosts -= set(hosts)
 
     def _reference(self, name: str, path: Path) -> Any:
-        """Return a file in Ray's object store, where it is put unless it is there."""
+        """Return the Ray reference to the content of a file; `name` is the key under which references are reused."""
         with self._lock:
             if name not in self._stored:
                 content = np.fromfile(path, np.uint8)
                 self._stored[name] = self._ray.put(content), len(content)
             reference, size = self._stored[name] = self._stored.pop(name)  # now the most recently used one
-            while size < sum(of for _, of in self._stored.values()) > _MOST_STORED:
+            while size < sum(bytes_ for _, bytes_ in self._stored.values()) > _MOST_STORED:
                 del self._stored[next(iter(self._stored))]
             return reference
 
@@ -308,10 +315,10 @@ def _send(server: Connection[Any, Any], message: Progress | Finished) -> None:
 
 
 def _inputs(task: Task) -> Iterator[tuple[str, Path]]:
-    """Yield the files that a job reads: their paths below the service's folder, and on this machine."""
+    """Yield (path below the server's data folder, local path) of each file that a job reads."""
     for sha256 in files_of(task.kind, task.request):
-        within = Path(sha256[:2], sha256[2:])
-        yield f"files/{within}", Path(task.files, within)
+        part = Path(sha256[:2], sha256[2:])
+        yield f"files/{part}", Path(task.files, part)
     if (folder := map_of(task.request)) is not None:
         for path in sorted(Path(task.maps, folder).rglob("*")):
             if path.is_file():
@@ -323,7 +330,7 @@ def main() -> None:
     control: Connection[Any, Any] = Connection(int(sys.argv[1]))
     threading.Thread(target=_exit_after, args=(os.getppid(),), daemon=True).start()
     try:
-        with connected(sys.argv[2]) as connection, control:  # closed first, as Ray may take long to end
+        with connect(sys.argv[2]) as connection, control:  # closed first, as Ray may take long to end
             runner = JobRunner(connection)
             threading.Thread(target=runner.dismiss_idle, daemon=True).start()
             cores = int(connection.ray.cluster_resources().get("CPU", 0))
@@ -341,7 +348,7 @@ def main() -> None:
 
 
 def _exit_after(server: int) -> None:
-    """Exit some time after the server: Ray may never come to its end, or to the end of its start."""
+    """Exit a few seconds after the process `server` has ended, because starting or stopping Ray may hang."""
     while os.getppid() == server:
         time.sleep(_POLL)
     time.sleep(_LONGEST_END)

@@ -1,4 +1,4 @@
-"""Contract of each route: its OpenAPI schema, and refusals as one clear line of JSON."""
+"""API contract: errors of requests, parsing of request bodies, and the OpenAPI schema of routes."""
 
 from __future__ import annotations
 
@@ -14,61 +14,45 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shoe.core.errors import InputError, ShoeError, printable, quote
-from shoe.core.io.json import explained, parse_json
+from shoe.core.io.json import explain_error, parse_json
 from shoe.service import types
 from shoe.version import __version__
 
-# What a request is answered that cannot be granted: one clear line as JSON, in the style of the command line.
 
-# What a client did, or asked for, that the service has to refuse; each is one clear line.
-#
-# RefusedError
-# ├── NotFoundError    no such thing, or none that this team may see
-# ├── ConflictError    it cannot be done in the state that things are in
-# ├── TooLargeError    more bytes than are taken
-# ├── DamagedError     what came is not what was announced
-# ├── FullError        no room on the disk
-# ├── BusyError        too much at once
-# └── QuotaError       no submission left for today
+class NotFoundError(ShoeError):
+    """Raised if a run, file or other resource does not exist, or the caller may not see it."""
 
 
-class RefusedError(ShoeError):
-    """Base class of refusals of the service."""
+class ConflictError(ShoeError):
+    """Raised if the state of a resource does not allow the requested action."""
 
 
-class NotFoundError(RefusedError):
-    """Raised for a thing that does not exist, or that this team may not see."""
+class TooLargeError(ShoeError):
+    """Raised if an upload exceeds its size limit."""
 
 
-class ConflictError(RefusedError):
-    """Raised for an action that the state of a thing does not allow."""
+class DamagedError(ShoeError):
+    """Raised if an upload does not match its SHA-256, or its compressed data is truncated or damaged."""
 
 
-class TooLargeError(RefusedError):
-    """Raised for more bytes than the limit."""
+class FullError(ShoeError):
+    """Raised if the disk is full, or the team's disk quota is used up."""
 
 
-class DamagedError(RefusedError):
-    """Raised for content with another hash or size than announced, or packed data that breaks off."""
+class BusyError(ShoeError):
+    """Raised if a team has too many unfinished runs or uploads; the request can be repeated later."""
 
 
-class FullError(RefusedError):
-    """Raised when the disk is full."""
+class QuotaError(ShoeError):
+    """Raised if a team has reached its limit of submissions in 24 hours."""
 
 
-class BusyError(RefusedError):
-    """Raised when too much is in progress; the request may be repeated later."""
-
-
-class QuotaError(RefusedError):
-    """Raised when a team has no submission left for today."""
-
-
-class Refused(Exception):  # noqa: N818 - said of the request
-    """A refusal with its HTTP status.
+class Refused(Exception):  # noqa: N818
+    """Error of a request, with its HTTP status.
 
     Attributes:
         field: name of the wrong field of the request.
+        hint: advice for how to proceed.
     """
 
     def __init__(
@@ -85,47 +69,45 @@ class Refused(Exception):  # noqa: N818 - said of the request
         self.headers = dict(headers or {})
 
     def response(self) -> Response:
-        """Return the refusal as a response."""
-        said = {"error": self.message, "field": self.field, "hint": self.hint}
-        return json_response({key: value for key, value in said.items() if value}, self.status, self.headers)
+        """Return the HTTP response, with the JSON of :class:`shoe.service.types.Error`."""
+        document = {"error": self.message, "field": self.field, "hint": self.hint}
+        return json_response({key: value for key, value in document.items() if value}, self.status, self.headers)
 
 
-def too_many(what: str, wait: float) -> Refused:
-    """Return the refusal 429, which asks to wait for some seconds."""
+def too_many(message: str, wait: float) -> Refused:
+    """Return an error with HTTP status 429, and a header that tells the client to wait for `wait` seconds."""
     seconds = max(1, ceil(wait))
-    return Refused(429, what, hint=f"try again in {seconds} s", headers={"Retry-After": str(seconds)})
+    return Refused(429, message, hint=f"try again in {seconds} s", headers={"Retry-After": str(seconds)})
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Answer with JSON."""
+    """Return a response with a value as JSON."""
     return Response(msgspec.json.encode(value), status, headers, media_type="application/json")
 
-
-# Requests read by type: one line says what is wrong in them.
 
 T = TypeVar("T", bound=msgspec.Struct)
 _SOURCE = "request"
 
 
 def body(kind: type[T]) -> Any:
-    """Make the dependency that reads the JSON of a request as a msgspec struct."""
+    """Return a FastAPI dependency that parses the JSON body of a request as the struct type `kind`."""
 
     async def read(request: Request) -> T:
-        return decoded(await request.body(), kind)
+        return parse_body(await request.body(), kind)
 
     return Depends(read)
 
 
-def decoded(data: bytes, kind: type[T]) -> T:
-    """Read JSON of a type.
+def parse_body(data: bytes, kind: type[T]) -> T:
+    """Parse JSON as an instance of the struct type `kind`.
 
     Raises:
-        Refused: 422, naming unknown fields, or the field that is wrong, what was found and what is expected.
+        Refused: 422; the message names the unknown fields, or the wrong field, its value and the expected value.
     """
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass  # what is wrong is said below
+        pass  # the code below finds the cause
     try:
         document = parse_json(_SOURCE, data)
     except InputError as error:
@@ -137,17 +119,17 @@ def decoded(data: bytes, kind: type[T]) -> T:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
         where = str(error).partition(" - at `$.")[2].rstrip("`") or None
-        raise Refused(422, str(explained(_SOURCE, error, document, kind)), field=where) from None
+        raise Refused(422, str(explain_error(_SOURCE, error, document, kind)), field=where) from None
 
 
-def unknown_fields(what: str, unknown: Sequence[str], known: Sequence[str]) -> Refused:
-    """Raise Refused for names that a request may not have."""
+def unknown_fields(noun: str, unknown: Sequence[str], known: Sequence[str]) -> Refused:
+    """Return an error with HTTP status 422 for unknown names; `noun` is "field" or "parameter"."""
     names = ", ".join(quote(name) for name in unknown[:8])
-    return Refused(422, f"{_SOURCE}: unknown {what} {names}; known: {', '.join(known)}", field=printable(unknown[0]))
+    return Refused(422, f"{_SOURCE}: unknown {noun} {names}; known: {', '.join(known)}", field=printable(unknown[0]))
 
 
 async def known_parameters(request: Request) -> None:
-    """Raise Refused (422), naming unknown parameters, if a request has parameters that its route does not."""
+    """Raise Refused (422) if a request has query parameters that its route does not define."""
     if request.url.query:
         known = [parameter.alias for parameter in request.scope["route"].dependant.query_params]
         unknown = sorted(request.query_params.keys() - set(known))
@@ -157,20 +139,20 @@ async def known_parameters(request: Request) -> None:
 
 _PLACE = "#/components/schemas/{name}"
 _REFUSALS = {
-    400: "The request is no HTTP that is understood here.",
-    401: "It needs a token, or a valid one.",
-    403: "The token does not allow it, a page of another site asked for it, or the ground truth is not shown.",
-    404: "There is no such thing, or none that the caller may see.",
-    408: "The body came too slowly.",
-    409: "It cannot be done in the state that things are in.",
-    413: "The body is larger than is taken.",
-    415: "The body is packed in a way that is not taken.",
-    421: "The server does not go by this name.",
+    400: "The request is not valid HTTP.",
+    401: "The token is missing or not valid.",
+    403: "The token does not have the permission, another site sent the request, or the results are withheld.",
+    404: "The resource does not exist, or the caller may not see it.",
+    408: "The body was sent too slowly.",
+    409: "The state of the resource does not allow the action.",
+    413: "The body exceeds the size limit.",
+    415: "The compression of the body is not supported.",
+    421: "The Host header does not contain a name of this server.",
     422: "A field or parameter is wrong; the message names it.",
-    429: "Too often, or too much at once: Retry-After says when to come again.",
-    500: "A fault of the server's own.",
+    429: "Too many requests, runs or uploads; the header Retry-After contains the seconds to wait.",
+    500: "Internal server error.",
     503: "The server is stopping, or has too many connections.",
-    507: "No disk space is left, for all or for the team.",
+    507: "The disk is full, or the team's disk quota is used up.",
 }
 
 
@@ -180,60 +162,52 @@ def contract(
     *,
     media: str | None = None,
     status: int = 200,
-    also: Mapping[int, Any] | None = None,
     raw: Sequence[str] = (),
     open_to: str = "token",
-    hidden: bool = False,
 ) -> dict[str, Any]:
-    """Return the arguments of a route's decorator that describe the route.
+    """Return the keyword arguments of a FastAPI route decorator that describe the route in the OpenAPI schema.
 
     Args:
-        gives: type of the answer's JSON.
-        takes: type of the body's JSON.
-        media: media type of an answer that is not JSON.
-        also: types of answers with other statuses.
-        raw: media types of a body that is not JSON.
-        open_to: "all" where no token is needed.
-        hidden: whether the schema leaves the route out.
+        gives: type of the JSON response; None for a response that is not JSON.
+        takes: type of the JSON request body; None for a request without JSON.
+        media: media type of a response that is not JSON.
+        status: HTTP status of a successful response.
+        raw: media types of a request body that is not JSON.
+        open_to: "all" if no token is needed, else "token".
     """
     answers: dict[int, Any] = {
         code: {"description": why, "content": {"application/json": {"schema": _schema(types.Error)}}}
         for code, why in _REFUSALS.items()
     }
-    for code, kind in {**(also or {}), status: gives}.items():
-        answers[code] = {"description": "What was asked for."}
-        if kind is not None:
-            answers[code]["content"] = {"application/json": {"schema": _schema(kind)}}
-        elif media is not None and code == status:
-            answers[code]["content"] = {media: {"schema": {}}}
-    extra: dict[str, Any] = {}
+    answers[status] = {"description": "Success."}
+    if gives is not None:
+        answers[status]["content"] = {"application/json": {"schema": _schema(gives)}}
+    elif media is not None:
+        answers[status]["content"] = {media: {"schema": {}}}
+    extra: dict[str, Any] = {"security": []} if open_to == "all" else {}
+    content: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in raw}
     if takes is not None:
-        content: dict[str, Any] = {"application/json": {"schema": _schema(takes)}}
+        content = {"application/json": {"schema": _schema(takes)}}
+    if content:
         extra["requestBody"] = {"required": True, "content": content}
-    elif raw:
-        binary = {"schema": {"type": "string", "format": "binary"}}
-        extra["requestBody"] = {"required": True, "content": dict.fromkeys(raw, binary)}
-    if open_to == "all":
-        extra["security"] = []
     return {
         "responses": answers,
         "response_model": None,
         "status_code": status,
         "openapi_extra": extra,
-        "include_in_schema": not hidden,
         "response_class": Response,
     }
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """Make the OpenAPI schema of an application, once."""
+    """Return the OpenAPI schema of an application, which is computed at the first call."""
     if app.openapi_schema is None:
         kinds = [kind for kind in vars(types).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
         _, components = msgspec.json.schema_components(kinds, ref_template=_PLACE)
         schema = get_openapi(
             title="shoe serve",
             version=__version__,
-            description="Scores human-object interaction predictions; the JSON of results is the command line's.",
+            description="Scores human-object interaction predictions. Results have the same JSON as the command line.",
             routes=app.routes,
         )
         schema.setdefault("components", {})["schemas"] = components

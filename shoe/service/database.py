@@ -1,4 +1,4 @@
-"""One SQLite database: any number of readers, which see whole transactions, and one writer at a time."""
+"""SQLite database with any number of readers and one writer at a time; readers see only complete transactions."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ import msgspec
 from shoe.core.errors import InputError
 
 _SCRIPTS = ("schema.sql", "studies.sql")
-"""Each makes the tables of one version (PRAGMA user_version) from those of the one before."""
+"""SQL scripts; each script upgrades the tables by one version (PRAGMA user_version)."""
 VERSION = len(_SCRIPTS)
 _PATIENCE = 30.0
-"""Seconds to wait for a writer of another process."""
+"""Seconds to wait for the write lock of another process."""
 _JSON = frozenset({"facts", "figures", "outputs", "request"})
-"""Columns that hold JSON."""
+"""Columns that contain JSON."""
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 class Database:
-    """The database; connections are made when a thread first needs one.
+    """Database of a server, with one connection per reading thread and one connection for writing.
 
-    ``BEGIN IMMEDIATE`` takes the write lock before any read. A transaction that read first and asked for the lock later
-    would be refused at once, whatever the timeout, if another one wrote in between.
+    ``BEGIN IMMEDIATE`` takes the write lock before any read. If a transaction read first and took the lock later,
+    SQLite would refuse the lock at once, without waiting, if another transaction had written in between.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make missing tables.
+        """Open the database file, and create or upgrade its tables.
 
         Raises:
-            InputError: for a file that is no such database, or one of a later version.
+            InputError: if the file is not a database of shoe serve, or has a later version.
         """
         self.path = path
         self._lock = threading.Lock()
@@ -43,7 +43,7 @@ class Database:
         try:
             self._writer = self._connection()
             self._writer.execute("PRAGMA journal_mode = WAL")
-            self._writer.execute("PRAGMA synchronous = FULL")  # what was accepted outlasts a power cut
+            self._writer.execute("PRAGMA synchronous = FULL")  # committed data must survive a power failure
             with self.write() as db:
                 version = db.execute("PRAGMA user_version").fetchone()[0]
                 for name in _SCRIPTS[version:]:
@@ -54,8 +54,8 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from None
         if version > VERSION:
-            expected = f"at most {VERSION}"
-            raise InputError(path, field="version", found=str(version), expected=expected, hint="a later shoe made it")
+            expected, hint = f"at most {VERSION}", "install a later version of shoe"
+            raise InputError(path, field="version", found=str(version), expected=expected, hint=hint)
 
     def _connection(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
@@ -71,11 +71,7 @@ class Database:
         return connection
 
     def check(self) -> None:
-        """Check the integrity of the file.
-
-        Raises:
-            InputError: if it is damaged, naming what helps.
-        """
+        """Check the integrity of the database file; raise InputError if it is damaged."""
         try:
             damage = self._reader().execute("PRAGMA quick_check(1)").fetchone()[0]
         except sqlite3.DatabaseError as error:
@@ -84,17 +80,17 @@ class Database:
             raise self._damaged(damage.splitlines()[-1])
 
     def _damaged(self, found: str) -> InputError:
-        hint = f"shoe serve doctor {self.path.parent} says what is lost, and what helps"
-        return InputError(self.path, found=found, expected="a whole database of shoe serve", hint=hint)
+        hint = f"`shoe serve doctor {self.path.parent}` lists all damage, and how to repair it"
+        return InputError(self.path, found=found, expected="an intact database of `shoe serve`", hint=hint)
 
     def version(self) -> int:
-        """Return a number that changes with any write, by any process; compare it within one thread only."""
+        """Return a number that changes when any process writes; compare only numbers that the same thread has read."""
         version: int = self._reader().execute("PRAGMA data_version").fetchone()[0]
         return version
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Return this thread's own read-only connection; the block sees one state of the database."""
+        """Yield this thread's read-only connection in a transaction; all reads see the same state of the database."""
         connection = self._reader()
         if connection.in_transaction:
             yield connection
@@ -107,14 +103,14 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Return the writing connection for one transaction: committed at the end of the block, undone on error."""
+        """Yield the writing connection for one transaction: committed at the end of the block, rolled back on error."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
                 self._writer.execute("COMMIT")
             except BaseException:
-                if self._writer.in_transaction:  # a full disk may have undone it
+                if self._writer.in_transaction:  # SQLite itself rolls back if the disk is full
                     self._writer.execute("ROLLBACK")
                 raise
 
@@ -128,7 +124,10 @@ class Database:
 
 
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
-    """Return a row as a struct: each field is the column of its name, unless `values` has one for it."""
+    """Convert a database row to the struct type `kind`.
+
+    The value of each field is in `values`, or else in the column of the same name. JSON columns are decoded.
+    """
     columns = row.keys()
     for name, is_bool in _fields(kind):
         if name in columns and name not in values:
@@ -145,12 +144,12 @@ def _fields(kind: type[msgspec.Struct]) -> list[tuple[str, bool]]:
 
 
 def to_json(value: Any) -> str:
-    """Encode a value for a column that holds JSON."""
+    """Return a value as JSON text, for a column that contains JSON."""
     return msgspec.json.encode(value).decode()
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Yield the statements of a script one by one, so that they form one transaction."""
+    """Yield the statements of an SQL script; ``executescript`` would commit the current transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

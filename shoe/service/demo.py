@@ -1,4 +1,4 @@
-"""The packaged sample as a service's content: its ground truth, its runs, all scored, and a leaderboard."""
+"""Demo content for a server, from the packaged sample: a ground truth, scored runs and a leaderboard."""
 
 from __future__ import annotations
 
@@ -17,42 +17,44 @@ from shoe.service.types import Request
 from shoe.service.worker import Worker
 
 NAME = "demo"
-"""Of the ground truth and of the leaderboard."""
+"""Name of the ground truth and of the leaderboard."""
 _TITLE = "200 images of HICO-DET, synthetic predictions"
 _LOOK = 0.1
 
 
-def fill(folder: Folder, tell: Callable[[str], None]) -> None:
-    """Put the sample into a folder, unless it is there, and wait until its runs are scored and ranked.
+def fill(folder: Folder, progress: Callable[[str], None]) -> None:
+    """Add the demo content to a data folder if needed, and wait until its runs are scored and ranked.
+
+    Args:
+        progress: progress callback, called with a line of text.
 
     Raises:
-        ShoeError: if one of them fails.
+        ShoeError: if a run fails.
     """
-    if not any(of.name == NAME for of in truths(folder)):
+    if not any(truth.name == NAME for truth in truths(folder)):
         add_truth(folder, NAME, TRUTH, shown=True)
-    if not any(of.name == NAME for of in all_boards(folder)):
+    if not any(board.name == NAME for board in all_boards(folder)):
         add_board(folder, NAME, Request(truth=NAME), title=_TITLE)
     made = []
     for name, path in {**PREDICTIONS, "raw replies": REPLIES}.items():
         stored = folder.files.put(path)
         runs.add_file(folder, LOCAL, path.name, stored)
-        of = submissions.submit(
-            folder, LOCAL, f"{name} (synthetic)", stored.sha256, Request(truth=NAME), "public", NAME
-        )
-        made.append(of.id)
+        request = Request(truth=NAME)
+        run = submissions.submit(folder, LOCAL, f"{name} (synthetic)", stored.sha256, request, "public", NAME)
+        made.append(run.id)
     worker = Worker(folder)
     worker.start()
     try:
         while (left := sum(not _is_ready(folder, id_) for id_ in made)) > 0:
-            tell(f"scoring the sample: {len(made) - left} of {len(made)} runs")
+            progress(f"scoring the sample: {len(made) - left} of {len(made)} runs")
             time.sleep(_LOOK)
     finally:
         worker.stop()
 
 
 def _is_ready(folder: Folder, id_: str) -> bool:
-    """Whether a run is scored and stands in the leaderboard; its page and diagnosis may come while it is looked at."""
-    of = runs.run(folder, id_)
-    if of.state in ("failed", "cancelled"):
-        raise ShoeError(f"{of.name}: {of.state}: {of.reason}")
-    return of.state == "done" and of.further.get("board") not in ("queued", "running")
+    """Return whether a run is scored and ranked; raise ShoeError if the run failed or was cancelled."""
+    run = runs.run(folder, id_)
+    if run.state in ("failed", "cancelled"):
+        raise ShoeError(f"{run.name}: {run.state}: {run.reason}")
+    return run.state == "done" and run.further.get("board") not in ("queued", "running")

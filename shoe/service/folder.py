@@ -1,4 +1,4 @@
-"""The folder of a service: its database, files by their hashes, and places for unfinished work."""
+"""Data folder of a server: database, files by hash, and folders for uploads and running jobs."""
 
 from __future__ import annotations
 
@@ -16,31 +16,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from shoe.core.errors import InputError, MissingExtraError, OptionError, many
+from shoe.core.errors import InputError, MissingExtraError, OptionError, pluralize
 from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
 from shoe.service.database import Database
 
-# Files by the SHA-256 of their content: written once, checked while they come, never named by a client.
-
 Encoding = Literal["gzip", "zstd"]
 LARGEST = 2_000_000_000
-"""Decoded bytes of one file, unless told otherwise."""
+"""Default limit of the decompressed size of a file, in bytes."""
 FREE_BELOW = 1_000_000_000
-"""Bytes that stay free on the disk."""
+"""Default minimum of free disk space, in bytes."""
 LARGEST_RATIO = 300
-"""Decoded bytes for each packed one, as for packed files that are read; small ones may go beyond."""
+"""Limit of the ratio of decompressed to compressed size, against decompression bombs; small files are exempt."""
 _SMALL = 10_000_000
 _STEP = 1 << 20
 _WINDOW = 1 << 23
-"""Bytes that a decoder of zstd may keep for one request, the largest that HTTP has (RFC 9659)."""
+"""Limit of the window of a zstd decoder in bytes: the largest window that HTTP allows (RFC 9659)."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 _YOUNG = 3600.0
-"""Seconds in which a file is not yet removed, as what will refer to it is being written."""
+"""Age in seconds from which unreferenced files are removed; new files have no reference in the database yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A stored file: its hash, its size in bytes, and whether it was stored before."""
+class StoreEntry:
+    """A stored file: SHA-256, size in bytes, and ``known``: whether the store had the file already."""
 
     sha256: str
     size: int
@@ -48,10 +46,10 @@ class Stored:
 
 
 class Store:
-    """A folder of files ``ab/cdef...`` by hash, private to its user; files appear only whole."""
+    """Content-addressed file store; for example, ``ab/cdef...`` is the file with SHA-256 ``abcdef...``."""
 
     def __init__(self, path: Path, parts: Path) -> None:
-        """Open the store in ``path``; unfinished files are kept in ``parts``, on the same disk."""
+        """Open the store in the folder `path`; the folder `parts`, on the same disk, contains unfinished files."""
         self.folder, self._parts = path, parts
         path.mkdir(mode=0o700, exist_ok=True)
         for left in parts.glob("part-*"):
@@ -62,36 +60,32 @@ class Store:
         """Return the path of a file.
 
         Raises:
-            NotFoundError: if there is none, or the text is no hash.
+            NotFoundError: if there is no such file, or `sha256` is not a SHA-256.
         """
-        path = self._place(sha256)
+        path = self._path(sha256)
         if not path.is_file():
             raise NotFoundError(f"no file {sha256}")
         return path
 
-    def _place(self, sha256: str) -> Path:
+    def _path(self, sha256: str) -> Path:
         if not _HASH.fullmatch(sha256):
-            raise NotFoundError("no file of this name: expected 64 hex digits")
+            raise NotFoundError("no such file: a file name consists of 64 hex digits")
         return self.folder / sha256[:2] / sha256[2:]
 
     def open(self, sha256: str) -> IO[bytes]:
-        """Open a file for reading.
-
-        Raises:
-            NotFoundError: if there is none.
-        """
+        """Open a file for reading, or raise NotFoundError."""
         return self.path(sha256).open("rb")
 
     @contextmanager
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
     ) -> Iterator[Receiver]:
-        """Receive a file: ``write`` the pieces, then ``finish``. Without ``finish`` nothing is kept.
+        """Yield a receiver for a new file, which is stored when the caller has written all pieces and calls ``finish``.
 
         Args:
-            encoding: compression of the pieces; the file is stored and hashed decompressed.
-            limit: largest size of the decompressed file, in bytes.
-            free_below: bytes that have to stay free on the disk.
+            encoding: compression of the pieces; None if not compressed. The file is stored and hashed decompressed.
+            limit: maximum decompressed size, in bytes.
+            free_below: minimum of free disk space, in bytes.
         """
         self._check_room(free_below)
         handle, name = tempfile.mkstemp(dir=self._parts, prefix="part-")
@@ -108,32 +102,32 @@ class Store:
         encoding: Encoding | None = None,
         limit: int = LARGEST,
         free_below: int = FREE_BELOW,
-    ) -> Stored:
-        """Receive a whole file; arguments as in :meth:`receiving`, errors as in :class:`Receiver`."""
+    ) -> StoreEntry:
+        """Store a file from its pieces, and return its entry; other arguments and errors as for :meth:`receiving`."""
         with self.receiving(encoding, limit, free_below) as receiver:
             for chunk in chunks:
                 receiver.write(chunk)
             return receiver.finish()
 
-    def put(self, path: Path) -> Stored:
-        """Store a copy of a file."""
+    def put(self, path: Path) -> StoreEntry:
+        """Store a copy of the file at a path, and return the entry of the copy."""
         with path.open("rb") as stream:
             return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
 
     def _check_room(self, free_below: int) -> None:
         if shutil.disk_usage(self.folder).free < free_below:
-            raise FullError(f"the disk of the service is full: fewer than {many(free_below, 'byte')} are free")
+            raise FullError(f"the disk of the server is full: fewer than {pluralize(free_below, 'byte')} are free")
 
     def hashes(self) -> Iterator[str]:
-        """Yield the hashes of all files."""
+        """Yield the SHA-256 of each stored file, in ascending order."""
         for folder in sorted(self.folder.iterdir()):
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def remove_unreferenced(self, referenced: Collection[str], older: float = _YOUNG) -> int:
-        """Remove unreferenced files that are `older` than so many seconds; return the number of files removed."""
+        """Remove files with a SHA-256 not in `referenced` that are `older` seconds old or more; return their number."""
         removed = 0
         for sha256 in self.hashes():
-            path = self._place(sha256)
+            path = self._path(sha256)
             if sha256 not in referenced and time.time() - path.stat().st_mtime >= older:
                 path.unlink()
                 removed += 1
@@ -141,7 +135,7 @@ class Store:
 
 
 class Receiver:
-    """A file in the course of being received."""
+    """Writer of a new file of the store: checks size, compression and hash."""
 
     def __init__(
         self, store: Store, stream: IO[bytes], path: Path, encoding: Encoding | None, limit: int, free_below: int
@@ -152,20 +146,21 @@ class Receiver:
         self._decoder = _DECODERS[encoding]() if encoding else None
 
     def write(self, chunk: bytes) -> None:
-        """Take the next piece.
+        """Add the next piece of the file.
 
         Raises:
-            TooLargeError: if the file gets too large, or unpacks to too much.
-            DamagedError: if packed data is damaged, or goes on after its end.
-            FullError: if the disk gets too full.
+            TooLargeError: if the file exceeds its limit, or the limit of the compression ratio.
+            DamagedError: if compressed data is damaged, or followed by other data.
+            FullError: if too little disk space is left.
         """
         self._packed += len(chunk)
         for piece in self._decoder.pieces(chunk) if self._decoder else (chunk,):
             self.size += len(piece)
             if self.size > self._limit:
-                raise TooLargeError(f"found more than {many(self._limit, 'byte')}, expected at most so many")
+                raise TooLargeError(f"file exceeds the limit of {pluralize(self._limit, 'byte')}")
             if self._decoder and self.size > max(_SMALL, LARGEST_RATIO * self._packed):
-                raise TooLargeError(f"found data that unpacks to more than {LARGEST_RATIO} times its size")
+                found = f"compressed data expands to more than {LARGEST_RATIO} times its size"
+                raise TooLargeError(f"{found}: send the file uncompressed")
             self._unchecked += len(piece)
             if self._unchecked > 64 * _STEP:
                 self._store._check_room(self._free_below)
@@ -174,42 +169,42 @@ class Receiver:
             self._stream.write(piece)
 
     def check_whole(self) -> None:
-        """Raise DamagedError if packed data breaks off."""
+        """Raise DamagedError if compressed data is truncated."""
         if self._decoder and not self._decoder.is_whole:
-            raise DamagedError("found packed data that breaks off, expected all of it")
+            raise DamagedError("compressed data is truncated: send the file again")
 
-    def finish(self, expected: str | None = None) -> Stored:
-        """Put the file in its place.
+    def finish(self, expected: str | None = None) -> StoreEntry:
+        """Move the complete file into the store, and return its entry.
 
         Args:
-            expected: required SHA-256 of the content; None for any.
+            expected: expected SHA-256 of the content; None if unknown.
 
         Raises:
-            DamagedError: if packed data breaks off, or the hash is another one.
+            DamagedError: if compressed data is truncated, or the SHA-256 differs.
         """
         self.check_whole()
         sha256 = self._hash.hexdigest()
         if expected not in (None, sha256):
-            raise DamagedError(f"found content of SHA-256 {sha256}, expected {expected}")
-        place = self._store._place(sha256)
-        known = place.exists()
+            raise DamagedError(f"found content with SHA-256 {sha256}, expected {expected}")
+        path = self._store._path(sha256)
+        known = path.exists()
         if known:
-            os.utime(place)
+            os.utime(path)
         else:
             self._stream.flush()
             os.fsync(self._stream.fileno())
-            place.parent.mkdir(mode=0o700, exist_ok=True)
-            os.rename(self._path, place)
-            parent = os.open(place.parent, os.O_RDONLY)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            os.rename(self._path, path)
+            parent = os.open(path.parent, os.O_RDONLY)
             try:
-                os.fsync(parent)  # so that the new name outlasts a power cut
+                os.fsync(parent)  # so that the new name survives a power failure
             finally:
                 os.close(parent)
-        return Stored(sha256, self.size, known)
+        return StoreEntry(sha256, self.size, known)
 
 
 def _small(chunk: bytes) -> Iterator[bytes]:
-    """Split packed data into small pieces: a piece's output has no bound, and after an inner end the rest is copied."""
+    """Split compressed data into pieces of 1 KiB, which bounds the decompressed output per piece."""
     return (chunk[start : start + (1 << 10)] for start in range(0, len(chunk), 1 << 10))
 
 
@@ -229,7 +224,7 @@ class _Gzip:
                 try:
                     yield self._decoder.decompress(piece, _STEP)
                 except zlib.error as error:
-                    raise DamagedError(f"found damaged gzip data ({error}), expected whole data") from None
+                    raise DamagedError(f"gzip data is damaged ({error}): send the file again") from None
                 piece = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
 
 
@@ -255,25 +250,24 @@ class _Zstd:
                 try:
                     yield self._decoder.decompress(piece)
                 except self._error as error:
-                    raise DamagedError(f"found damaged zstd data ({error}), expected whole data") from None
+                    raise DamagedError(f"zstd data is damaged ({error}): send the file again") from None
                 piece = self._decoder.unused_data if self._decoder.eof else b""
 
 
 _DECODERS: dict[str, Callable[[], _Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
-
-
 _PRIVATE = 0o700
 
 
 class Folder:
-    """The folder of one service.
+    """Data folder of one server.
 
     Attributes:
-        database: ``shoe.sqlite``.
-        uploads: parts of unfinished uploads.
-        jobs: scratch folders of running jobs.
-        maps: copies of registered similarity maps.
-        work: event that is set when a job is queued.
+        database: database in ``shoe.sqlite``.
+        files: store of prediction files, ground truths and results.
+        uploads: path of the folder of unfinished uploads.
+        jobs: path of the folder with one scratch folder per running job.
+        maps: path of the folder with copies of registered similarity maps.
+        work: event that wakes idle workers; set when a job is queued.
     """
 
     def __init__(self, path: Path) -> None:
@@ -288,44 +282,40 @@ class Folder:
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True) -> Folder:
-        """Open a folder.
+        """Open a data folder, and return it.
 
         Args:
-            create: whether to make the folder and its content if absent.
+            create: whether to create the folder and its content if absent.
 
         Raises:
-            InputError: if it is absent, cannot be made, or holds something else.
+            InputError: if the folder is absent, cannot be created, or contains other files.
         """
-        place = Path(path)
-        if not create and not (place / "shoe.sqlite").is_file():
-            raise InputError(
-                path,
-                found="no folder of shoe serve",
-                expected="one that shoe serve made",
-                hint="shoe serve add-truth makes one",
-            )
+        root = Path(path)
+        if not create and not (root / "shoe.sqlite").is_file():
+            expected, hint = "a data folder of `shoe serve`", "`shoe serve add-truth` creates a data folder"
+            raise InputError(path, found="no file shoe.sqlite", expected=expected, hint=hint)
         try:
-            place.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-            if not (place / "shoe.sqlite").exists() and any(place.iterdir()):
-                raise InputError(path, found="other files", expected="an empty folder, or one that shoe serve made")
-            os.chmod(place, _PRIVATE)
-            return cls(place.resolve())
+            root.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+            if not (root / "shoe.sqlite").exists() and any(root.iterdir()):
+                expected = "an empty folder, or a data folder of `shoe serve`"
+                raise InputError(path, found="other files", expected=expected)
+            os.chmod(root, _PRIVATE)
+            return cls(root.resolve())
         except OSError as error:
-            found = error.strerror or str(error)
-            raise InputError(path, found=found, expected="a folder that can be written to") from None
+            raise InputError(path, found=error.strerror or str(error), expected="a writable folder") from None
 
     def lock(self) -> None:
-        """Lock the folder for this process until it ends: one server per folder.
+        """Lock the folder for this process, because only one server may use a folder.
 
         Raises:
-            OptionError: if another process has the lock.
+            OptionError: if another process has locked the folder.
         """
         from filelock import lock_descriptor
 
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         if not lock_descriptor(handle, blocking=False):
             os.close(handle)
-            raise OptionError(f"{self.path}: another shoe serve has this folder")
+            raise OptionError(f"{self.path}: another `shoe serve` uses this folder: stop that server first")
         self._lock = handle
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""The process that runs one job, and what jobs do: score, diagnose, page, compare, rank.
+"""Child process that runs one job: score, diagnose, page, compare or board.
 
-``python -P -m shoe.service.job_process FOLDER PARENT``: FOLDER holds job.json; files go to FOLDER/out, and done.json is
-written last. Lines on standard output: ``stage NAME PROGRESS``, ``log TEXT``; other lines are last words.
+``python -P -m shoe.service.job_process FOLDER PARENT``: FOLDER contains job.json. Output files are written to
+FOLDER/out, and done.json last. Standard output has lines ``stage NAME PROGRESS`` and ``log TEXT``; any other line is
+an error message. PARENT is the process ID of the parent.
 """
 
 from __future__ import annotations
@@ -20,18 +21,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from shoe.core.errors import ShoeError
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.core.io.json import encode
 from shoe.service.process import DONE, Done, Failed, Task
-from shoe.service.requests import Comparing, Ranking, Scoring, command
+from shoe.service.requests import ComparisonRequest, RankingRequest, ScoringRequest, command
 from shoe.service.runs import THE_FILE
 from shoe.service.truths import StoredFile
 
 if TYPE_CHECKING:
     from shoe.comparison.run import Run
     from shoe.scoring.file_options import ScoringOptions
-
-# What a child does, by the very functions of the command line: score, diagnose, page, compare, rank.
 
 MEDIA = {
     ".csv": "text/csv",
@@ -45,91 +44,85 @@ MEDIA = {
 }
 _PREDICTIONS = "predictions"
 _WIDTH = 160
-"""Columns of the text of a report."""
+"""Width of a text report in characters."""
 
 
 def do(task: Task, folder: Path) -> Done:
-    """Do a job.
-
-    Args:
-        folder: folder to write in; output files go to ``out`` in it.
+    """Run a job in a folder, write its output files to the subfolder ``out``, and return its result.
 
     Raises:
-        ShoeError: where the client can fix the cause.
+        ShoeError: if the input is wrong, so that only the client can fix the cause.
     """
     (folder / "out").mkdir()
-    done = _KINDS[task.kind](_Place(task, folder))
+    done = _KINDS[task.kind](_JobFolder(task, folder))
     done.outputs = {path.name: MEDIA[path.suffix] for path in sorted((folder / "out").iterdir())}
     return done
 
 
-def told(error: ShoeError, folder: Path) -> str:
-    """Return the text of an error for a client, with the client's name of the file and without paths of the server."""
+def client_message(error: ShoeError, folder: Path) -> str:
+    """Return the message of an error without paths on the server; ``THE_FILE`` stands for the prediction file."""
     return str(error).replace(str(folder / _PREDICTIONS), THE_FILE).replace(f"{folder}/", "")
 
 
 def stage(name: str, progress: float) -> None:
-    """Report the current stage, and the progress 0 to 1."""
-    print("stage", name, progress, flush=True)  # noqa: T201  # the parent listens
+    """Report the name of the current stage, and the progress of the job (0 to 1), to the parent process."""
+    print("stage", name, progress, flush=True)  # noqa: T201  # the parent reads standard output
 
 
 def log(line: str) -> None:
-    """Write a line to the log of the run."""
-    print("log", " ".join(line.split()), flush=True)  # noqa: T201  # the parent listens
+    """Send a line for the log of the run to the parent process."""
+    print("log", " ".join(line.split()), flush=True)  # noqa: T201  # the parent reads standard output
 
 
-class _Place:
-    """Input files of a task under names that readers may see, and the place of its outputs."""
+class _JobFolder:
+    """Folder of a job: links to its input files, under names that may appear in messages, and its output files."""
 
     def __init__(self, task: Task, folder: Path) -> None:
         self.task, self._folder = task, folder
         self.out = folder / "out"
 
     def request(self, kind: type[Any]) -> Any:
-        """Return the request, as a type."""
+        """Return the request of the job, parsed as an instance of the type `kind`."""
         return msgspec.convert(self.task.request, kind)
 
     def file(self, sha256: str, name: str) -> Path:
-        """Return the path of a stored file, under a name."""
+        """Create a link with the path `name` in the folder to a stored file, and return the path of the link."""
         path = self._folder / name
         path.parent.mkdir(exist_ok=True)
         path.symlink_to(Path(self.task.files) / sha256[:2] / sha256[2:])
         return path
 
-    def predictions(self, asked: Scoring) -> Path:
-        """Read the client's file."""
-        return self.file(asked.predictions, _PREDICTIONS)
+    def predictions(self, request: ScoringRequest) -> Path:
+        """Create a link to the prediction file in the folder, and return the path of the link."""
+        return self.file(request.predictions, _PREDICTIONS)
 
-    def asked(self, of: Scoring) -> ScoringOptions:
-        """Return the request's options, as on the command line."""
+    def options(self, request: ScoringRequest) -> ScoringOptions:
+        """Return the scoring options of a request, as on the command line."""
         from shoe.scoring.file_options import ScoringOptions
 
-        def kept(folder: str, file: StoredFile | None) -> Path | None:
+        def linked(folder: str, file: StoredFile | None) -> Path | None:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
+        truth, map_folder = request.truth, request.similarity.get("folder")  # only registered maps have a folder
         return ScoringOptions(
-            ground_truth=kept("truth", of.truth.truth),
-            dataset=of.truth.dataset,
-            protocols=of.protocols,
-            similarity=self.similarity(of),
-            options=of.options,
-            boxes=of.boxes,
-            scores=of.scores,
-            format=of.format,
-            classes=kept("classes", of.truth.classes),
-            subset=of.subset,
-            images_in_predictions=of.images_in_predictions,
-            split=of.truth.split,
-            image_labels=kept("labels", of.truth.image_labels),
+            ground_truth=linked("truth", truth.truth),
+            dataset=truth.dataset,
+            protocols=request.protocols,
+            similarity=str(Path(self.task.maps) / map_folder) if map_folder else request.similarity["name"],
+            options=request.options,
+            boxes=request.boxes,
+            scores=request.scores,
+            format=request.format,
+            bad_boxes=request.bad_boxes,
+            classes=linked("classes", truth.classes),
+            subset=request.subset,
+            images_in_predictions=request.images_in_predictions,
+            split=truth.split,
+            image_labels=linked("labels", truth.image_labels),
         )
 
-    def similarity(self, of: Scoring) -> str:
-        """Return the name of a shipped map, or the folder of a registered one."""
-        folder = of.similarity.get("folder")
-        return of.similarity["name"] if folder is None else str(Path(self.task.maps) / folder)
 
-
-def _score(place: _Place) -> Done:
+def _score(job: _JobFolder) -> Done:
     from rich.console import Console
 
     from shoe.comparison.run import Run
@@ -139,154 +132,143 @@ def _score(place: _Place) -> Done:
     from shoe.scoring.evidence.collect import Evidence
     from shoe.scoring.evidence.facts import wordings
 
-    asked = place.request(Scoring)
-    report, notes = place.asked(asked).report(place.predictions(asked), _telling(0.8))
+    asked = job.request(ScoringRequest)
+    report, notes = job.options(asked).report(job.predictions(asked), _stages(0.8))
     log(f"{len(report.predictions):,} predictions, read as {notes.format}, boxes as {notes.boxes}")
-    evidence = Evidence.of(report, bounds=asked.bounds)
+    evidence = Evidence.from_report(report, bounds=asked.bounds)
     stage("writing", 0.8)
     if asked.shown:
-        write_wordings(wordings(report), notes.examples("unparsed"), place.out / "words.csv")
-    else:  # a wording that occurs once tells the label that it was matched with
+        write_wordings(wordings(report), notes.examples("unparsed"), job.out / "words.csv")
+    else:  # a wording that occurs once would reveal the ground-truth label that it was matched with
         evidence = replace(evidence, wordings=())
-    (place.out / "result.json").write_bytes(as_json(report, evidence))
-    with (place.out / "report.txt").open("w", encoding="utf-8") as stream:
+    (job.out / "result.json").write_bytes(as_json(report, evidence))
+    with (job.out / "report.txt").open("w", encoding="utf-8") as stream:
         print_report(report, Console(file=stream, width=_WIDTH), evidence)
-    write_classes(report, place.out / "classes.csv")
-    run = Run.of(report, asked.name, evidence.spread, evidence.interval)
-    write_run(run, place.out / "run.shoe")
-    return Done({}, _known(run), str(report.signature))
+    write_classes(report, job.out / "classes.csv")
+    run = Run.from_report(report, asked.name, evidence.spread, evidence.interval)
+    write_run(run, job.out / "run.shoe")
+    return Done({}, _known_metrics(run), str(report.signature))
 
 
-def _diagnose(place: _Place) -> Done:
+def _diagnose(job: _JobFolder) -> Done:
     from shoe.diagnosis.diagnose import diagnose
     from shoe.predictions.formats.qpic import read_action_scores
     from shoe.report.diagnosis import document
 
-    wanted = place.request(Scoring)
-    asked, path = place.asked(wanted), place.predictions(wanted)
+    wanted = job.request(ScoringRequest)
+    asked, path = job.options(wanted), job.predictions(wanted)
     stage("reading", 0)
     truth = asked.truth()
     table, notes = asked.read(path, truth)
     truth = asked.part(truth, [table])
     stage("diagnosing", 0.3)
-    found = diagnose(
-        table,
-        truth,
-        similarity=asked.similarity,
-        action_scores=read_action_scores(path, dataset=asked.dataset),
-        notes=notes,
-    )
+    actions = read_action_scores(path, dataset=asked.dataset, kept=notes.kept)
+    found = diagnose(table, truth, similarity=asked.similarity, action_scores=actions, notes=notes)
     content = document({wanted.name: found}, truth).to_dict()
     stage("writing", 0.9)
     content = content if wanted.shown else _without_single(content)
-    (place.out / "diagnosis.json").write_bytes(encode(content, readable=True))
+    (job.out / "diagnosis.json").write_bytes(encode(content, readable=True))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items()}
     return Done({}, {name: value for name, value in costs.items() if value is not None}, str(found.signature))
 
 
-def _page(place: _Place) -> Done:
-    from shoe.comparison.compare import alone
+def _page(job: _JobFolder) -> Done:
+    from shoe.comparison.compare import single_run
     from shoe.comparison.run import Run
     from shoe.report.comparison import as_latex, as_markdown
     from shoe.report.page.build import write_page
     from shoe.scoring import evidence
 
-    wanted = place.request(Scoring)
-    report, _ = place.asked(wanted).report(place.predictions(wanted), _telling(0.5))
-    run = Run.of(report, wanted.name, evidence.spread(report), evidence.interval(report) if wanted.bounds else None)
-    stage("resampling", 0.5)
-    found = alone(run)
-    stage("writing", 0.7)
-    (place.out / "table.tex").write_text(as_latex(found), "utf-8")
-    (place.out / "table.md").write_text(as_markdown(found), "utf-8")
-    write_page(
-        place.out / "report.html", found, {run.name: report}, command("page", place.task.request), shown=wanted.shown
+    wanted = job.request(ScoringRequest)
+    report, _ = job.options(wanted).report(job.predictions(wanted), _stages(0.5))
+    run = Run.from_report(
+        report, wanted.name, evidence.spread(report), evidence.interval(report) if wanted.bounds else None
     )
-    return Done({}, _known(run), str(report.signature))
+    stage("resampling", 0.5)
+    found = single_run(run)
+    stage("writing", 0.7)
+    (job.out / "table.tex").write_text(as_latex(found), "utf-8")
+    (job.out / "table.md").write_text(as_markdown(found), "utf-8")
+    write_page(
+        job.out / "report.html", found, {run.name: report}, command("page", job.task.request), shown=wanted.shown
+    )
+    return Done({}, _known_metrics(run), str(report.signature))
 
 
-def _board(place: _Place) -> Done:
-    """Compute what a run needs for a leaderboard: its figures, also under the draws of images that all runs share."""
+def _board(job: _JobFolder) -> Done:
+    """Write draws.npz: the metrics of a run on bootstrap samples of images, which are the same for all runs."""
     import numpy as np
 
     from shoe.comparison.resampling import Resampler, drawn_images
     from shoe.comparison.run_file import read_run
 
-    asked = place.request(Ranking)
-    run = read_run(place.file(asked.run, "run.shoe"))
+    asked = job.request(RankingRequest)
+    run = read_run(job.file(asked.run, "run.shoe"))
     stage("resampling", 0.1)
     weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
-    np.savez_compressed(place.out / "draws.npz", **drawn)
-    return Done({}, _known(run))
+    np.savez_compressed(job.out / "draws.npz", **drawn)
+    return Done({}, _known_metrics(run))
 
 
-def _compare(place: _Place) -> Done:
-    from shoe.comparison.classes import apart
+def _compare(job: _JobFolder) -> Done:
+    from shoe.comparison.classes import class_differences
     from shoe.comparison.compare import compare
     from shoe.comparison.run_file import read_run
     from shoe.report.comparison import Compare, as_latex, as_markdown, comparison_csv
     from shoe.report.page.build import write_page
 
-    asked = place.request(Comparing)
+    asked = job.request(ComparisonRequest)
     stage("reading", 0)
     runs = [
-        replace(read_run(place.file(of.sha256, f"runs/{number}.shoe")), name=of.name)
+        replace(read_run(job.file(of.sha256, f"runs/{number}.shoe")), name=of.name)
         for number, of in enumerate(asked.runs, 1)
     ]
     stage("resampling", 0.1)
     found = compare(runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different)
     stage("writing", 0.8)
-    content = Compare.from_comparison(found, apart(found))
-    (place.out / "comparison.json").write_bytes(encode(content, readable=True))
-    (place.out / "comparison.csv").write_bytes(comparison_csv(found))
-    (place.out / "comparison.tex").write_text(as_latex(found), "utf-8")
-    (place.out / "comparison.md").write_text(as_markdown(found), "utf-8")
-    write_page(place.out / "comparison.html", found, {}, command("compare", place.task.request), shown=asked.shown)
+    content = Compare.from_comparison(found, class_differences(found))
+    (job.out / "comparison.json").write_bytes(encode(content, readable=True))
+    (job.out / "comparison.csv").write_bytes(comparison_csv(found))
+    (job.out / "comparison.tex").write_text(as_latex(found), "utf-8")
+    (job.out / "comparison.md").write_text(as_markdown(found), "utf-8")
+    write_page(job.out / "comparison.html", found, {}, command("compare", job.task.request), shown=asked.shown)
     return Done({})
 
 
-def _telling(share: float) -> Callable[[str], None]:
-    """Return a function that reports the stages of reading and scoring as a share of the whole."""
-    progress: Iterator[float] = iter((0.0, 0.6 * share))
+def _stages(fraction: float) -> Callable[[str], None]:
+    """Return a callback that reports the stages of reading and scoring, which together are `fraction` of the job."""
+    progress: Iterator[float] = iter((0.0, 0.6 * fraction))
     return lambda name: stage(name, next(progress))
 
 
-def _known(run: Run) -> dict[str, float]:
+def _known_metrics(run: Run) -> dict[str, float]:
     return {key: value for key, value in run.figures().items() if value is not None}
 
 
 _OF_SINGLE = frozenset({"examples", "confusions", "commonest"})
-"""Keys of a diagnosis that tell boxes of single images, or which label each predicted word was matched with."""
+"""Keys of a diagnosis that reveal boxes of single images, or the ground-truth label matched with a predicted word."""
 
 
 def _without_single(content: Any) -> Any:
-    """Return the diagnosis without boxes and labels of single images."""
+    """Return the JSON of a diagnosis without the keys that reveal boxes and labels of single images."""
     if isinstance(content, Mapping):
         return {key: _without_single(value) for key, value in content.items() if key not in _OF_SINGLE}
     return [_without_single(value) for value in content] if isinstance(content, list | tuple) else content
 
 
-_KINDS: dict[str, Callable[[_Place], Done]] = {
-    "board": _board,
-    "compare": _compare,
-    "diagnose": _diagnose,
-    "page": _page,
-    "score": _score,
-}
-
-
+_KINDS = {"board": _board, "compare": _compare, "diagnose": _diagnose, "page": _page, "score": _score}
 _PR_SET_PDEATHSIG = 1
 _NICE = 5
-"""Niceness of jobs, so that the server's pages come at once while all cores score."""
+"""Niceness of jobs, so that the server responds quickly while all cores run jobs."""
 _GRACE = 5
-"""Seconds of processor time between the signal at the limit and the kill."""
+"""Seconds of CPU time between the signal at the CPU limit (SIGXCPU) and the kill."""
 
 
 def main() -> None:
-    """Run the job."""
+    """Run the job in the folder of the first command-line argument."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
-    _die_with(parent)
+    _exit_with(parent)
     os.nice(_NICE)
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     limits = task.limits
@@ -298,24 +280,24 @@ def main() -> None:
     try:
         found = do(task, folder)
     except MemoryError:
-        found = Failed(f"it needs more memory than the {limits.memory / 1e9:g} GB that a job may have")
+        found = Failed(f"memory limit of {limits.memory / 1e9:g} GB per job exceeded")
     except (ShoeError, OSError) as error:
         cause = error.__context__ if isinstance(error, ShoeError) else error
         if isinstance(cause, OSError) and cause.errno == errno.EFBIG:
-            found = Failed(f"it writes a file of more than the {limits.file_size / 1e9:g} GB that a job may write")
+            found = Failed(f"limit of {limits.file_size / 1e9:g} GB per output file exceeded")
         elif isinstance(error, ShoeError):
-            found = Failed(told(error, folder))
+            found = Failed(client_message(error, folder))
         else:
             raise
     for path in (folder / "out").iterdir():
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
-    with replacing(folder / DONE) as stream:
+    with atomic_write(folder / DONE) as stream:
         stream.write(msgspec.json.encode(found))
 
 
-def _die_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies; exit if the parent is dead already."""
+def _exit_with(parent: int) -> None:
+    """Let the kernel kill this process when the process `parent` dies; exit if `parent` has died already."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)

@@ -1,7 +1,7 @@
-"""The queue: a table of jobs, each claimed by one worker, never lost and never done twice.
+"""Job queue in the database: each job is claimed by one worker, is never lost, and runs to its end only once.
 
-A job's key identifies everything that its outcome depends on. Only the holder of the attempt in the table may report
-how it ended; reports of other attempts are ignored.
+The key of a job is a hash of everything that its outcome depends on. Only the current attempt may report the outcome of
+a job; reports of earlier attempts are ignored.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from shoe.service.types import File
 from shoe.version import __version__
 
 PRIORITIES = {"score": 0, "compare": 1, "board": 1, "diagnose": 2, "page": 3}
-"""Of the kinds of jobs; the lowest comes first."""
+"""Priority of each kind of job; lower numbers run first."""
 MOST_DEATHS = 3
-"""Children of one job that may die one after another, by no limit, before it has failed."""
+"""Number of crashes of a job's child process after which the job fails; exceeded resource limits do not count."""
 LEASE = 60.0
-"""Seconds for which a worker has a job without a word from it."""
+"""Seconds after the last progress report of a worker until its job is queued again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class New:
     """A job to queue.
 
     Attributes:
-        kind: one of ``PRIORITIES``.
-        request: everything that the outcome depends on, as JSON has it.
+        kind: one of the keys of ``PRIORITIES``.
+        request: everything that the outcome of the job depends on, as JSON values.
     """
 
     kind: str
@@ -42,14 +42,19 @@ class New:
 
     @property
     def key(self) -> str:
-        """64 hex digits of kind, request and version."""
+        """SHA-256 of kind, request and version of shoe, in 64 hex digits."""
         whole = {"kind": self.kind, "shoe": __version__, "request": self.request}
         return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A claimed job: its attempt, and the number of its children that died before."""
+    """A claimed job.
+
+    Attributes:
+        attempt: number of the attempt, from 1.
+        deaths: number of crashes of the job's child process in earlier attempts.
+    """
 
     key: str
     kind: str
@@ -60,7 +65,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Outcome of a job: files by name, figures by key, the signature of a scoring."""
+    """Outcome of a job: output files by name, metrics by key, and the signature of a scoring job."""
 
     outputs: Mapping[str, File]
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -68,7 +73,7 @@ class Outcome:
 
 
 def add(db: sqlite3.Connection, new: New) -> str:
-    """Queue a job unless it is there already, and return its key; a failed or cancelled job is queued again."""
+    """Queue a job, and return its key; an existing job is queued again only if it failed or was cancelled."""
     row = (new.key, new.kind, to_json(new.request), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
@@ -80,9 +85,9 @@ def add(db: sqlite3.Connection, new: New) -> str:
 
 
 def claim(folder: Folder, lease: float = LEASE) -> Job | None:
-    """Claim the first job of the queue; None if it is empty."""
+    """Claim the first queued job for `lease` seconds, and return the job; None if the queue is empty."""
     now = time.time()
-    with folder.database.read() as db:  # looking takes no lock
+    with folder.database.read() as db:  # reading takes no lock
         if db.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone() is None:
             return None
     with folder.database.write() as db:
@@ -107,10 +112,16 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
 def beat(
     folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = (), lease: float = LEASE
 ) -> bool:
-    """Renew the lease of a job, and record its progress.
+    """Renew the lease of a running job, and record its progress.
+
+    Args:
+        stage: name of the current stage.
+        progress: progress of the job, 0 to 1.
+        lines: new lines for the log.
+        lease: seconds until the job is queued again without another report.
 
     Returns:
-        False if this worker has lost the job, because it was cancelled.
+        True; False if the job no longer belongs to this attempt, and nothing is recorded.
     """
     with folder.database.write() as db:
         changed = db.execute(
@@ -130,10 +141,12 @@ def finish(
     lines: Sequence[str] = (),
     after: Callable[[sqlite3.Connection, Job], None] = lambda db, job: None,
 ) -> bool:
-    """Record the outcome of a job, whose files are stored already, and queue the jobs that follow, in one transaction.
+    """Record the outcome of a job, and call `after` with the database connection and the job, in one transaction.
+
+    The output files must be stored already. `lines` are new lines for the log.
 
     Returns:
-        False if this worker has lost the job; nothing is kept then.
+        True; False if the job no longer belongs to this attempt, and nothing is recorded.
     """
     with folder.database.write() as db:
         changed = db.execute(
@@ -149,25 +162,29 @@ def finish(
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
-    """Record why a job failed; return False if this worker has lost it."""
+    """Record that a job failed, and the reason; return False if the job no longer belongs to this attempt."""
     return _end(folder, job, "failed", reason, [*lines, f"failed: {reason}"])
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
-    """Queue a job again whose child died by no limit of its own, or fail it after too many deaths."""
+    """Queue a job again after a crash of its child process (`why`), or record a failure after MOST_DEATHS crashes.
+
+    Returns:
+        False if the job no longer belongs to this attempt.
+    """
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
         return fail(folder, job, f"{why}, {deaths} times", lines)
-    return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"], deaths)
+    return _end(folder, job, "queued", None, [*lines, f"{why}; queued again"], deaths)
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
-    """Queue a job again that ended for a reason outside of it."""
-    return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"])
+    """Queue an interrupted job again; return False if the job no longer belongs to this attempt."""
+    return _end(folder, job, "queued", None, [*lines, f"{why}; queued again"])
 
 
 def running(folder: Folder) -> list[Job]:
-    """Return claimed jobs."""
+    """Return all running jobs."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM jobs WHERE state = 'running'").fetchall()
     return [_job(row) for row in rows]
@@ -178,10 +195,10 @@ def _job(row: sqlite3.Row) -> Job:
 
 
 def requeue_lost(folder: Folder, now: float | None = None) -> int:
-    """Queue jobs again whose worker has been silent for longer than its lease, and return their number."""
+    """Queue all running jobs again whose leases have expired at the time `now`, and return the number of these jobs."""
     lost = "state = 'running' AND lease_until < ?"
     now = time.time() if now is None else now
-    with folder.database.read() as db:  # looking takes no lock
+    with folder.database.read() as db:  # reading takes no lock
         if db.execute(f"SELECT 1 FROM jobs WHERE {lost} LIMIT 1", (now,)).fetchone() is None:  # noqa: S608
             return 0
     with folder.database.write() as db:

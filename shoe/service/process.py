@@ -1,4 +1,4 @@
-"""Child processes that run one job within limits, and the interface of the executors that start them."""
+"""Child processes that each run one job with resource limits, and the interface of executors of jobs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 _VARIABLES = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
-"""Environment variables that a child gets: none holds a secret."""
+"""Environment variables that are passed to a child process; they contain no secrets."""
 _LONGEST_LINE, _LAST_WORDS = 2000, 40
 DONE = "done.json"
-"""File that a child writes last, beside its folder ``out``."""
+"""Name of the file with the result, which a child process writes last, next to its folder ``out``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +29,10 @@ class Limits:
     """Resource limits of one job.
 
     Attributes:
-        file_size: size of each file that the job writes, in bytes.
-        wall: seconds until the job is killed.
+        memory: address space in bytes.
+        cpu: CPU time in seconds.
+        file_size: size of each output file in bytes.
+        wall: elapsed time in seconds until the job is killed.
     """
 
     memory: int = 16_000_000_000
@@ -40,7 +42,7 @@ class Limits:
 
 
 class Done(msgspec.Struct, tag="done"):
-    """Result of a job: media type of each output file by name, metrics, signature."""
+    """Result of a job: media types of the output files by file name, metrics by key, and signature."""
 
     outputs: dict[str, str]
     figures: dict[str, Any] = {}
@@ -48,13 +50,13 @@ class Done(msgspec.Struct, tag="done"):
 
 
 class Failed(msgspec.Struct, tag="failed"):
-    """Result of a job that cannot be done: the reason."""
+    """Result of a job that failed because of its input or a resource limit: the reason."""
 
     reason: str
 
 
 class Task(msgspec.Struct):
-    """Task of a child: the job, the folders of stored files and similarity maps, and the limits."""
+    """Input of a child process: the job, the folders of stored files and similarity maps, and the resource limits."""
 
     kind: str
     request: dict[str, Any]
@@ -64,12 +66,13 @@ class Task(msgspec.Struct):
 
 
 class End(msgspec.Struct, frozen=True):
-    """End of an attempt that has written no result.
+    """End of an attempt at a job that has not written a result.
 
     Attributes:
-        then: "fail" if it would end so again; "retry" a few times; "requeue", without a limit, if the job is not the
-            cause.
-        last_words: last lines of the child's output that follow no known format.
+        reason: cause, shown to the user.
+        then: "fail" if a retry would end in the same way, "retry" for a limited number of retries, "requeue" for
+            unlimited retries, if the job is not the cause.
+        last_words: last lines of error output of the child process, for example a traceback.
     """
 
     reason: str
@@ -78,29 +81,29 @@ class End(msgspec.Struct, frozen=True):
 
 
 class RunningJob(Protocol):
-    """A child process that runs here or on another machine."""
+    """A job that runs in a child process on this machine or another machine."""
 
     @property
     def is_over(self) -> bool:
-        """Return whether it has ended and all its lines were returned."""
+        """Whether the child process has ended and all its lines were returned, or the time limit is exceeded."""
 
     @property
     def end(self) -> End | None:
-        """Return how it ended; None if it has written a result."""
+        """Reason why the child process ended without a result; None if there is a result. Valid when `is_over`."""
 
     def listen(self, seconds: float) -> list[str]:
-        """Return new lines of the child, as soon as there are any, or after about so many seconds."""
+        """Wait at most about `seconds` for output of the child process; return its new ``stage`` and ``log`` lines."""
 
     def close(self) -> None:
-        """End it if it still runs."""
+        """Kill the child process if it is still running."""
 
 
 class Executor(Protocol):
-    """Executor that runs jobs in child processes, here or on other machines.
+    """Executor that runs jobs in child processes, on this machine or on other machines.
 
     Attributes:
-        name: name for ``--engine``.
-        jobs: default for the number of jobs at once.
+        name: value of ``--engine``.
+        jobs: default number of jobs at a time.
     """
 
     name: Literal["processes", "ray"]
@@ -108,23 +111,23 @@ class Executor(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Return whether a job can be started now."""
+        """Whether a job can be started now."""
 
     def start(self, scratch: Path, task: Task) -> RunningJob:
-        """Start a job, whose results are in ``scratch``, a folder to create, once it has ended."""
+        """Start the job `task`, which writes its results to the new folder `scratch`, and return the running job."""
 
     def stop(self) -> None:
-        """End all processes that were started."""
+        """End all processes that the executor has started."""
 
 
 class Child:
-    """A child process of this process.
+    """A job in a child process of this process.
 
-    The thread that creates it must outlive it: the kernel takes the thread's death for the parent's.
+    The thread that creates the child process must not end before the child process, because the kernel would kill it.
     """
 
     def __init__(self, scratch: Path, task: Task, environment: Mapping[str, str] = os.environ) -> None:
-        """Start the child in a new folder, with the environment variables that hold no secret."""
+        """Start the child process in the new folder `scratch`, with the environment variables of `_VARIABLES`."""
         scratch.mkdir(mode=0o700, parents=True)
         (scratch / "job.json").write_bytes(msgspec.json.encode(task))
         self._limits = task.limits
@@ -132,13 +135,13 @@ class Child:
         self._buffer, self._open, self._late = b"", True, False
         variables = {name: environment[name] for name in _VARIABLES if name in environment}
         variables |= {"HOME": str(scratch), "TMPDIR": str(scratch), "OPENBLAS_NUM_THREADS": "1"}
-        self._pipe, theirs = os.pipe()
+        self._pipe, child_end = os.pipe()
         os.set_blocking(self._pipe, False)
         try:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
                 [sys.executable, "-P", "-m", "shoe.service.job_process", str(scratch), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
-                stdout=theirs,
+                stdout=child_end,
                 stderr=subprocess.STDOUT,
                 cwd=scratch,
                 env=variables,
@@ -148,16 +151,16 @@ class Child:
             os.close(self._pipe)
             raise
         finally:
-            os.close(theirs)
+            os.close(child_end)
         self._deadline = time.monotonic() + task.limits.wall
 
     @property
     def is_over(self) -> bool:
-        """See :class:`RunningJob`."""
+        """Whether the child process has ended and all its lines were returned, or the time limit is exceeded."""
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """See :class:`RunningJob`; lines of no known format are kept as last words."""
+        """See :meth:`RunningJob.listen`; other output lines of the child process are kept for ``End.last_words``."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []
@@ -180,7 +183,7 @@ class Child:
         return [line for line in lines if line.startswith(("stage ", "log "))]
 
     def close(self) -> None:
-        """See :class:`RunningJob`; all processes that the child started end with it."""
+        """Kill the child process, and all processes that it has started, if they are still running."""
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -190,19 +193,19 @@ class Child:
 
     @property
     def end(self) -> End | None:
-        """See :class:`RunningJob`."""
+        """Reason why the child process ended without a result; None if there is a result. Valid when `is_over`."""
         code, words = self._process.returncode, "\n".join(self._last_words)
         if self._late:
-            return End(f"it took longer than the {self._limits.wall:g} s that a job may take", "fail")
+            return End(f"time limit of {self._limits.wall:g} s per job exceeded", "fail")
         if code == 0:
             return None
         if code == -signal.SIGXCPU:
-            why = f"it needed more than the {self._limits.cpu} s of processor time that a job may have"
-            return End(why, "fail", words)
+            return End(f"CPU time limit of {self._limits.cpu} s per job exceeded", "fail", words)
         if code < 0:
-            return End(f"its process was killed by signal {-code} ({signal.Signals(-code).name})", "retry", words)
-        last = self._last_words[-1] if self._last_words else "without a word"
-        return End(f"its process ended with code {code}: {last}", "fail", words)
+            name = signal.Signals(-code).name
+            return End(f"the process of the job was killed by signal {-code} ({name})", "retry", words)
+        last = self._last_words[-1] if self._last_words else "no message"
+        return End(f"the process of the job ended with code {code}: {last}", "fail", words)
 
 
 class LocalExecutor:
@@ -212,8 +215,8 @@ class LocalExecutor:
     jobs, is_ready = 1, True
 
     def start(self, scratch: Path, task: Task) -> Child:
-        """See :class:`Executor`."""
+        """Start the job `task` in a child process with the new folder `scratch`, and return the running job."""
         return Child(scratch, task)
 
     def stop(self) -> None:
-        """Do nothing: each child is ended by the thread that watches it."""
+        """Do nothing, because the thread that watches a child process also kills this process."""

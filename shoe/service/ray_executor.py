@@ -1,7 +1,7 @@
-"""Executor for Ray clusters: a process beside the server is connected to Ray, and is restarted when it dies.
+"""Executor for Ray clusters: a separate process is connected to Ray, and is restarted when it dies.
 
-Ray takes over the signals, threads and output of its process, and ends the process when the cluster is lost; none of
-this may happen to a server.
+The server itself does not connect to Ray, because Ray takes over the signals, threads and output of its process, and
+ends the process when the cluster is lost.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from shoe.service.cluster_jobs import Finished, Progress, Ready, Refused, Start
 from shoe.service.process import End, Task
 
 _STARTING, _SILENT, _ENDING, _POLL = 180.0, 60.0, 20.0, 0.2
-"""Seconds until Ray must have started, a job must have sent a message, and Ray must have ended; and between checks."""
+"""Time limits in seconds: start of Ray, next message of a job, end of Ray; seconds between two checks."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
-"""Seconds between two attempts to connect to the cluster again."""
+"""Seconds until the first attempt to reconnect to the cluster; longest time between two attempts."""
 _LOST = End("the cluster was lost", "requeue")
 _log = logging.getLogger(__name__)
 
@@ -37,18 +37,21 @@ class RayExecutor:
     """Executor that runs jobs on a Ray cluster.
 
     Attributes:
-        name: name for ``--engine``.
-        jobs: number of cores of the cluster at the first connection.
+        name: value of ``--engine``.
+        jobs: default number of jobs at a time: number of cores of the cluster when the executor was created.
         is_ready: whether the cluster is connected.
     """
 
     name: Literal["processes", "ray"] = "ray"
 
     def __init__(self, address: str) -> None:
-        """Connect to the cluster at an address as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
+        """Connect to a cluster.
+
+        Args:
+            address: address of the cluster, as for ``ray.init``; if empty, ``RAY_ADDRESS``, or else a new cluster.
 
         Raises:
-            OptionError: if there is no cluster, or none that this version of shoe can work with.
+            OptionError: if no cluster responds, or the cluster is not compatible with this version of shoe.
         """
         self._address, self._lock, self._stopped = address, threading.Lock(), threading.Event()
         self.is_ready = False
@@ -57,51 +60,51 @@ class RayExecutor:
         self._thread.start()
 
     def start(self, scratch: Path, task: Task) -> _RayJob:
-        """See :class:`shoe.service.process.Executor`."""
-        connection, theirs = Pipe()
-        with suppress(OSError):  # a process that is gone closes the connection, which ends the job as lost
-            with theirs, self._lock:
+        """Start the job `task` on the cluster, and return the running job; see :meth:`Executor.start`."""
+        connection, job_end = Pipe()
+        with suppress(OSError):  # if the process has died, its connection is closed, which ends the job as lost
+            with job_end, self._lock:
                 if self.is_ready:
-                    send_handle(self._control, theirs.fileno(), self._process.pid)
+                    send_handle(self._control, job_end.fileno(), self._process.pid)
             connection.send_bytes(msgspec.json.encode(Start(str(scratch), task)))
         return _RayJob(self, connection)
 
     def stop(self) -> None:
-        """See :class:`shoe.service.process.Executor`."""
+        """End the process that is connected to Ray, and all jobs on the cluster."""
         self._stopped.set()
         self._thread.join()
 
     def restart(self) -> None:
-        """Restart the process, because it is silent."""
+        """Kill the process that is connected to Ray because it does not respond; the executor then restarts it."""
         self._process.kill()
 
     def _launch(self) -> int:
-        """Start the process, and wait until it is connected; return the number of cores of the cluster."""
+        """Start the process that connects to Ray, wait for the connection, and return its number of cores."""
         with self._lock:
-            self._control, theirs = Pipe()
-        with theirs:
+            self._control, process_end = Pipe()
+        with process_end:
             self._process = subprocess.Popen(  # noqa: S603  # shoe itself
-                [sys.executable, "-P", "-m", "shoe.service.cluster_jobs", str(theirs.fileno()), self._address],
-                cwd="/",  # because Ray lets workers import from here
+                [sys.executable, "-P", "-m", "shoe.service.cluster_jobs", str(process_end.fileno()), self._address],
+                cwd="/",  # Ray workers import modules from the current folder
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # signals from the keyboard are for the server
+                pass_fds=[process_end.fileno()],
+                start_new_session=True,  # Ctrl-C must reach only the server
             )
         end = time.monotonic() + _STARTING
         try:
             while not self._control.poll(_POLL):
                 if self._stopped.is_set() or time.monotonic() > end:
-                    expected = "expected a cluster that answers"
-                    raise OptionError(f"--engine ray: found no word of Ray in {_STARTING:g} s, {expected}")
+                    why = f"no response from the Ray cluster within {_STARTING:g} s"
+                    raise OptionError(f"--engine ray: {why}: check that the cluster is running")
             reply = msgspec.json.decode(self._control.recv_bytes(), type=Ready | Refused)
             if isinstance(reply, Refused):
                 raise OptionError(reply.reason)
         except (EOFError, OSError):
             self._end()
-            raise OptionError("--engine ray: the process that connects to Ray ended without a word") from None
+            raise OptionError("--engine ray: the process that connects to Ray ended without a message") from None
         except BaseException:
             self._process.kill()  # it may not notice a closed connection while Ray starts
             self._end()
@@ -110,14 +113,14 @@ class RayExecutor:
         return reply.cores
 
     def _supervise(self) -> None:
-        """Restart the process whenever it closes its connection, until the executor is stopped."""
+        """Restart the process whenever its connection is closed, until the executor is stopped."""
         while True:
             while not (self._stopped.is_set() or self._control.poll(_POLL)):
                 pass
             self._end()
             pause = _FIRST_PAUSE
             if not self._stopped.is_set():
-                _log.warning("the process that is connected to Ray ended; it is started again")
+                _log.warning("the process that is connected to Ray ended and is restarted")
             while not self.is_ready:
                 if self._stopped.wait(pause):
                     return
@@ -128,7 +131,7 @@ class RayExecutor:
                     pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _end(self) -> None:
-        """End the process by closing its connection."""
+        """End the process: close its connection, and kill it after a time limit."""
         with self._lock:
             self.is_ready = False
             self._control.close()
@@ -140,7 +143,7 @@ class RayExecutor:
 
 
 class _RayJob:
-    """A job on the cluster; closing its connection cancels it."""
+    """A running job on the cluster; closing its connection cancels the job."""
 
     is_over: bool = False
     end: End | None = None
@@ -149,7 +152,7 @@ class _RayJob:
         self._executor, self._connection, self._latest = executor, connection, time.monotonic()
 
     def listen(self, seconds: float) -> list[str]:
-        """See :class:`shoe.service.process.RunningJob`."""
+        """Wait at most `seconds` for a message of the job, and return new output lines, or an empty list."""
         try:
             if self._connection.poll(seconds):
                 message = msgspec.json.decode(self._connection.recv_bytes(), type=Progress | Finished)
@@ -167,5 +170,5 @@ class _RayJob:
         return []
 
     def close(self) -> None:
-        """See :class:`shoe.service.process.RunningJob`."""
+        """Cancel the job if it is still running."""
         self._connection.close()

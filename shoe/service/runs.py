@@ -1,4 +1,4 @@
-"""Runs that teams submitted: each a name for a job, its files of predictions, and who may see and change it."""
+"""Runs of teams: queries, changes, prediction files, and access control. Runs with the same request share one job."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from shoe.core.errors import many, printable
-from shoe.service.callers import demand
+from shoe.core.errors import pluralize, printable
+from shoe.service.callers import require_scope
 from shoe.service.contract import ConflictError, FullError, NotFoundError, Refused
 from shoe.service.database import read_row, to_json
-from shoe.service.folder import Folder, Stored
+from shoe.service.folder import Folder, StoreEntry
 from shoe.service.requests import command
 from shoe.service.tokens import Identity
-from shoe.service.truths import Reading
+from shoe.service.truths import TruthOptions
 from shoe.service.types import File, Line, Run, Visibility
 
 THE_FILE = "{file}"
-"""Placeholder in a job's log and reason for the name of the client's file, which may have come under several names."""
+"""Placeholder for the name of the prediction file in the log and in the failure reason of a job.
+
+A job may belong to runs of several teams, which uploaded the same file under different names."""
 _DAY = 86400.0
 
 
 def run(folder: Folder, id_: str) -> Run:
-    """Return a run.
-
-    Raises:
-        NotFoundError: for an unknown ID.
-    """
+    """Return the run with the ID `id_`; raise NotFoundError if there is no such run, or the run was deleted."""
     with folder.database.read() as db:
         return _runs(db, [_row(db, id_)])[0]
 
@@ -44,14 +42,13 @@ def runs(
     name: str | None = None,
     truth: str | None = None,
 ) -> list[Run]:
-    """Return runs, the latest first.
+    """Return at most `limit` runs, the latest first, without deleted runs.
 
     Args:
-        team: team whose runs are listed beside public ones; None for all runs.
-        after: ID of the last run of the list before.
-        state: only runs in this state.
-        name: only runs whose name contains this text.
-        truth: only runs scored on this ground truth.
+        team: team whose runs are listed in addition to public runs; None for all runs.
+        after: ID of the last run of the previous page; None for the first page.
+        state, truth: return only runs in this state, or only runs scored on this ground truth; None for all runs.
+        name: return only runs whose name contains this text; upper and lower case are equal.
     """
     with folder.database.read() as db:
         rows = db.execute(
@@ -67,11 +64,7 @@ def runs(
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
-    """Return at most 1,000 lines of a run's log, those whose number is greater than `after`.
-
-    Raises:
-        NotFoundError: for an unknown run.
-    """
+    """Return the log lines of a run with line numbers greater than `after`, in order, at most 1,000 lines."""
     with folder.database.read() as db:
         row = _row(db, id_)
         rows = db.execute(
@@ -83,11 +76,7 @@ def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
 
 
 def command_of(folder: Folder, id_: str) -> str:
-    """Return the command that reproduces the result of a run from its files.
-
-    Raises:
-        NotFoundError: for an unknown run.
-    """
+    """Return the command line that reproduces the result of a run from its files."""
     with folder.database.read() as db:
         row = _row(db, id_)
         file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
@@ -95,11 +84,10 @@ def command_of(folder: Folder, id_: str) -> str:
 
 
 def cancel(folder: Folder, id_: str) -> Run:
-    """Cancel a run; its job goes on if another run needs it.
+    """Cancel a queued or running run, and return the run. Its job continues if another run needs the job.
 
     Raises:
-        NotFoundError: for an unknown run.
-        ConflictError: for one that has ended.
+        ConflictError: if the run has ended.
     """
     run(folder, id_)
     with folder.database.write() as db:
@@ -111,16 +99,12 @@ def cancel(folder: Folder, id_: str) -> Run:
         _cancel_unwanted(db, [_row(db, id_)["key"]])
     found = run(folder, id_)
     if not cancelled:
-        raise ConflictError(f"run {id_}: found it {found.state}, expected one that is queued or running")
+        raise ConflictError(f"run {id_} is {found.state}: only queued or running runs can be cancelled")
     return found
 
 
 def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
-    """Change the name or the visibility of a run.
-
-    Raises:
-        NotFoundError: for an unknown run.
-    """
+    """Change the name or the visibility of a run, and return the run; None leaves a value unchanged."""
     with folder.database.write() as db:
         db.execute(
             "UPDATE runs SET name = coalesce(?, name), visibility = coalesce(?, visibility) WHERE id = ?",
@@ -130,12 +114,9 @@ def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibi
 
 
 def delete(folder: Folder, id_: str) -> None:
-    """Delete a run, and its team's file of predictions with the last run of that file.
+    """Delete a run, and remove its prediction file from the team's files if no other run of the team uses the file.
 
-    The results of its job, and the file, stay as long as another run has them.
-
-    Raises:
-        NotFoundError: for an unknown run.
+    Results and stored files are kept while a run of any team refers to them.
     """
     with folder.database.write() as db:
         row = _row(db, id_)
@@ -175,7 +156,7 @@ def _row(db: sqlite3.Connection, id_: str) -> sqlite3.Row:
 
 
 def _runs(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Run]:
-    """Return the runs of some rows. However many there are, what else belongs to them takes one query each."""
+    """Convert database rows to runs, with one query for all follow-up jobs and one query for all queue positions."""
     further: dict[str, list[sqlite3.Row]] = {row["id"]: [] for row in rows}
     for other in db.execute(
         f"SELECT run, kind, state, outputs FROM further JOIN jobs USING (key) WHERE run IN {_LISTED}",  # noqa: S608
@@ -191,7 +172,7 @@ def _runs(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Run]:
 
 
 def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row], position: int | None) -> Run:
-    done = row["state"] == "done"  # the job of a cancelled run may be done: others want it
+    done = row["state"] == "done"  # the job of a cancelled run may be done, because another run needs it
     outputs = _OUTPUTS.decode((done and row["outputs"]) or "{}")
     for other in others:
         outputs |= _OUTPUTS.decode(other["outputs"] or "{}")
@@ -211,14 +192,11 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
     )
 
 
-# Files of predictions, which teams have under names
-
-
-def add_file(folder: Folder, team: str, name: str, stored: Stored, most: int | None = None) -> None:
-    """Record that a team has a file of predictions under a name.
+def add_file(folder: Folder, team: str, name: str, stored: StoreEntry, most: int | None = None) -> None:
+    """Record a stored file as a prediction file of a team, with the file name `name`.
 
     Raises:
-        FullError: if the team's files exceed `most` bytes with it.
+        FullError: if the total size of the team's files would exceed `most` bytes; never if `most` is None.
     """
     now = time.time()
     with folder.database.write() as db:
@@ -232,27 +210,27 @@ def add_file(folder: Folder, team: str, name: str, stored: Stored, most: int | N
 
 
 def file_name(folder: Folder, team: str, sha256: str) -> str | None:
-    """Return the name under which a team has a file; None if it does not have it."""
+    """Return the name under which a team uploaded a file; None if the team has not uploaded the file."""
     with folder.database.read() as db:
         row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
     return row["name"] if row else None
 
 
 def file_of(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:
-    """Return a team's name of a file; the name of the run if it does not have the file."""
+    """Return the name under which a team uploaded a file; `name` if the team does not have the file (any more)."""
     row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
     return row["name"] if row else name
 
 
 def disk_used(db: sqlite3.Connection, team: str) -> int:
-    """Return the bytes of all files that a team has."""
+    """Return the total size of a team's prediction files, in bytes."""
     query = "SELECT coalesce(sum(size), 0) FROM given JOIN predictions USING (sha256) WHERE team = ?"
     return int(db.execute(query, (team,)).fetchone()[0])
 
 
 def no_room(left: int) -> FullError:
-    """Return the refusal of a file for which a team has too few bytes left."""
-    return FullError(f"the team has room for {many(max(left, 0), 'byte')} more: delete runs and predictions")
+    """Return the error for a file that is larger than the rest of the team's disk quota, which is `left` bytes."""
+    return FullError(f"the team has {pluralize(max(left, 0), 'byte')} of disk space left: delete runs or predictions")
 
 
 _WANTED = """
@@ -260,11 +238,11 @@ _WANTED = """
   UNION SELECT further.key FROM further JOIN runs ON runs.id = further.run
   WHERE deleted = 0 OR (board IS NOT NULL AND created > ?1)
 """
-"""Keys of the jobs of runs that exist, or that count towards a quota."""
+"""Query for the keys of jobs to keep: jobs of existing runs, and of deleted runs that count towards a daily quota."""
 
 
 def tidy(folder: Folder) -> int:
-    """Remove the rows of deleted runs and the files that nothing else refers to; return the number of files."""
+    """Remove deleted runs (unless a daily quota counts them) and unreferenced files; return the number of files."""
     with folder.database.write() as db:
         db.execute(
             f"DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND key NOT IN ({_WANTED})",  # noqa: S608
@@ -283,31 +261,34 @@ def tidy(folder: Folder) -> int:
 
 
 def referenced(db: sqlite3.Connection) -> set[str]:
-    """Return the hashes of files that something refers to."""
+    """Return the hashes of all files that the database refers to."""
     found = {row["sha256"] for row in db.execute("SELECT sha256 FROM predictions")}
     for row in db.execute("SELECT options FROM truths"):
-        found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=Reading).files}
+        found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=TruthOptions).files}
     for row in db.execute("SELECT outputs FROM jobs WHERE outputs IS NOT NULL"):
         found |= {file.sha256 for file in _OUTPUTS.decode(row["outputs"]).values()}
     return found
 
-
-# Who may see and change which run.
 
 AGGREGATES = frozenset(
     {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
     | {f"comparison.{ending}" for ending in ("json", "tex", "md", "csv", "html")}
     | {"ranking.json"}
 )
-"""Files of a run that hold nothing of single images; all others stay where the ground truth is not shown."""
+"""Names of output files that reveal nothing about single images.
+
+All other output files are withheld if boxes and labels of the ground truth must not leave the server."""
 
 
 def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """Return a run if the caller may see it: a run of the team, a public one, or any for administrators.
+    """Return a run if the caller may see it, without results that are hidden from the caller.
+
+    Callers may see the runs of their team and public runs, administrators all runs, and callers without a token only
+    public runs on leaderboards that are not hidden.
 
     Raises:
-        NotFoundError: if there is none, in the same words as for a run that the caller may not see.
-        Refused: 401 for a caller without a token, whether there is a run or not.
+        NotFoundError: if there is no such run, or the caller may not see the run; the message is the same.
+        Refused: 401 for a caller without a token, whether the run exists or not.
     """
     try:
         found = run(folder, id_)
@@ -320,35 +301,35 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     except NotFoundError:
         pass
     if identity.team is None:
-        demand(identity, "read")
+        require_scope(identity, "read")
     raise NotFoundError(f"no run {id_}")
 
 
 def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
-    """Return a run if the caller may change it: a run of the team, or any for administrators.
+    """Return a run if the caller may change it: it is a run of the caller's team, or the caller is an administrator.
 
     Raises:
-        NotFoundError: if the caller may not see one.
-        Refused: 403 if the caller may only see it.
+        NotFoundError: if the caller may not see the run.
+        Refused: 403 if the caller may see but not change the run.
     """
     run = visible_run(folder, identity, id_)
     if run.team != identity.team and not identity.allows("admin"):
-        raise Refused(403, f"run {id_} is of another team")
+        raise Refused(403, f"run {id_} belongs to another team")
     return run
 
 
 def is_hidden(folder: Folder, identity: Identity, run: Run) -> bool:
-    """Return whether a run's results are hidden from a caller, as those of its leaderboard are."""
+    """Return whether a run's results are hidden from a caller because its leaderboard is hidden."""
     return run.board is not None and not identity.allows("admin") and not _is_public_board(folder, run.board)
 
 
 def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
-    """Return a run without results that are hidden from a caller."""
-    return run if identity.allows("admin") else for_all(folder, run)
+    """Return a run; if its results are hidden from the caller, return a copy of the run without results."""
+    return run if identity.allows("admin") else public_view(folder, run)
 
 
-def for_all(folder: Folder, run: Run) -> Run:
-    """Return a run without results that are hidden from all but administrators."""
+def public_view(folder: Folder, run: Run) -> Run:
+    """Return a run as non-administrators see the run: without results if its leaderboard is hidden."""
     if run.board is None or _is_public_board(folder, run.board):
         return run
     return replace(run, figures={}, outputs={}, signature=None, further={})
@@ -357,32 +338,30 @@ def for_all(folder: Folder, run: Run) -> Run:
 def check_results(folder: Folder, identity: Identity, run: Run) -> None:
     """Raise Refused (403) if the results of a run are hidden from a caller."""
     if is_hidden(folder, identity, run):
-        raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
+        raise Refused(403, f"the results of leaderboard {run.board} are hidden for now")
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return IDs of runs whose results a caller may see.
-
-    Raises:
-        NotFoundError, Refused: as :func:`visible_run` and :func:`check_results`.
-    """
+    """Return `ids` as a list; raise NotFoundError or Refused if the results of one of the runs are hidden."""
     for id_ in ids:
         check_results(folder, identity, visible_run(folder, identity, id_))
     return list(ids)
 
 
 def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
-    """Check that a ground truth may be used outside of leaderboards: none of its leaderboards is hidden or has a quota.
+    """Check that a caller may score predictions on a ground truth without a leaderboard.
 
-    A ground truth that is not shown is scored as a whole: figures of a single image would reveal its labels.
+    Args:
+        whole: whether all images of the ground truth are scored. This is required if labels must not leave the server,
+            because metrics of a single image would reveal its labels.
 
     Raises:
-        Refused: 403, naming the leaderboards, or that it is not shown.
+        Refused: 403 if a leaderboard of the ground truth is hidden or has a quota, or if `whole` is required.
     """
     if not whole and not identity.allows("admin") and not _is_shown(folder, truth):
         raise Refused(
             403,
-            f"images_in_predictions: the ground truth {truth} is not shown, and some of its images would tell of it",
+            f"images_in_predictions: must be false, because metrics of few images would reveal labels of {truth}",
             field="images_in_predictions",
         )
     with folder.database.read() as db:
@@ -392,17 +371,17 @@ def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool)
     if closing and not identity.allows("admin"):
         names = ", ".join(row["name"] for row in closing)
         raise Refused(
-            403, f"truth: {truth} is scored on for leaderboards alone, expected a board: {names}", field="board"
+            403, f"truth: {truth} can be used only through a leaderboard: set board to one of {names}", field="board"
         )
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
-    """Raise Refused (403) if a file reveals details of a ground truth that is not shown."""
+    """Raise Refused (403) if an output file would reveal a ground truth that must not leave the server."""
     if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
         raise Refused(
             403,
-            f"{name}: the ground truth {run.truth} is not shown, and this file tells of single images",
-            hint="who runs the server can get it",
+            f"{name}: withheld, because the file contains details of single images of ground truth {run.truth}",
+            hint="ask an administrator of the server for the file",
         )
 
 

@@ -1,7 +1,8 @@
-"""Checks of every request before anything else, and headers of every answer: plain ASGI.
+"""ASGI middleware that checks every request first, and adds security headers to every response.
 
-A page of another site can send requests to a server on this machine, and by DNS rebinding even read its answers. So the
-Host header must be one of the server's own, and changes must come from the server's own pages, or from no browser.
+A page of another site can send requests to a server on this machine, and by DNS rebinding even read the responses.
+Therefore, the Host header must contain a name of this server, and requests that change something must come from the
+server's own pages, or not from a browser.
 """
 
 from __future__ import annotations
@@ -26,37 +27,37 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; form-action 'self'; frame-ancestors 'none'; frame-src 'self'; base-uri 'none'"
 )
-"""What the server's own pages may do."""
+"""Content security policy of the server's own pages."""
 REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads allow-popups; default-src 'none'; script-src 'unsafe-inline' blob:; "
     "worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""What a report may do, whose scripts are inside: nothing with the server, as it has another origin."""
+"""Content security policy of reports with inline scripts; because of the sandbox, reports have their own origin."""
 FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
-"""What any other file of a run may do: nothing."""
+"""Content security policy of all other output files of a run, which may load and execute nothing."""
 _ALWAYS = [
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with none at all, browsers send forms with the Origin "null"
+    (b"referrer-policy", b"same-origin"),  # with "no-referrer", browsers would send forms with the Origin "null"
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cache-control", b"no-store"),
 ]
-"""Headers of every answer that has not its own."""
+"""Default headers of every response."""
 UPLOADS = ("/v1/predictions", "/v1/uploads/")
-"""Paths that take whole prediction files."""
+"""Path prefixes with the size limit of prediction files instead of JSON."""
 _GRACE = 5.0
-"""Seconds before the speed of a body is measured."""
+"""Seconds after the start of a request until the minimum speed applies to its body."""
 _say = logging.getLogger(__name__)
 
 
 class Guard:
-    """Refuses requests with a foreign Host header and changes from foreign pages; adds headers to answers.
+    """Middleware that refuses wrong Host headers and write requests from other sites, and adds security headers.
 
-    Errors of the server itself are answered here, too, so that the answer gets its headers: the log has all of the
-    error, the client learns only that there was one.
+    Internal errors are handled here, too, so that error responses also get the headers. The log contains the error; the
+    client gets no details.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
@@ -65,7 +66,7 @@ class Guard:
         self._names = {"localhost", *own, *settings.names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Check a request, and pass it on to the application or refuse it."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -92,7 +93,7 @@ class Guard:
             if started:
                 raise
             _say.exception("%s %s", scope["method"], printable(scope["path"]))
-            fault = Refused(500, "the server made a mistake; who runs it finds it in its log")
+            fault = Refused(500, "internal server error", hint="the log of the server contains the cause")
             await fault.response()(scope, receive, send_guarded)
 
     def _check(self, method: str, headers: Headers) -> None:
@@ -100,15 +101,15 @@ class Guard:
         if len(hosts) != 1 or not self._is_own(host_name(hosts[0])):
             raise Refused(
                 421,
-                "Host: this server does not go by this name",
+                "Host: not a name of this server",
                 field="Host",
-                hint="who runs it adds names with shoe serve --name",
+                hint="an administrator can add names with `shoe serve --name`",
             )
         if method not in READS:
             check_same_origin(headers, hosts[0])
 
     def _is_own(self, name: str) -> bool:
-        # A literal address cannot be rebound; names can.
+        # Any literal IP address is accepted, because DNS rebinding needs a host name.
         if name in self._names:
             return True
         try:
@@ -118,7 +119,7 @@ class Guard:
 
 
 def host_name(header: str) -> str:
-    """Return the host in a Host header, without port and brackets of IPv6; "" for an invalid header."""
+    """Return the host name or address in a Host header, without port and IPv6 brackets; "" for an invalid header."""
     before, _, port = header.rpartition(":")
     name = before if port.isdigit() else header
     if name.startswith("[") and name.endswith("]"):
@@ -127,28 +128,28 @@ def host_name(header: str) -> str:
 
 
 def check_same_origin(headers: Headers, host: str) -> None:
-    """See that a change is asked for by the server's own pages or by no browser.
+    """Raise Refused (403) if a page of another site sent the request, according to the request headers.
 
-    Raises:
-        Refused: 403, naming the header that tells.
+    Requests with neither of the headers Sec-Fetch-Site and Origin are not from a browser, and pass unless they have a
+    session cookie. `host` is the value of the Host header.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site not in ("same-origin", "none"):
-        raise Refused(403, "Sec-Fetch-Site: a page of another site asked for this", field="Sec-Fetch-Site")
+        raise Refused(403, "Sec-Fetch-Site: requests from pages of other sites are refused", field="Sec-Fetch-Site")
     if origin is not None and origin.partition("://")[2].lower() != host.lower():
-        raise Refused(403, "Origin: a page of another site asked for this", field="Origin")
+        raise Refused(403, "Origin: requests from pages of other sites are refused", field="Origin")
     if site is None and origin is None and f"{COOKIE}=" in headers.get("cookie", ""):
-        raise Refused(403, "Origin: found none, expected the server's own beside a login's cookie", field="Origin")
+        raise Refused(403, "Origin: required in a request with a session cookie", field="Origin")
 
 
 class BodyLimit:
-    """Middleware that refuses bodies that are too large, announced or not, or that come too slowly."""
+    """Middleware that refuses request bodies that are too large or sent too slowly."""
 
     def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._settings, self._clock = app, settings, clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with a ``receive`` that counts bytes."""
+        """Handle a request, and check size and speed of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -181,11 +182,8 @@ class BodyLimit:
 
 
 def _too_large(most: int) -> Refused:
-    """Refuse a body above the limit."""
-    return Refused(
-        413, f"body: found more than {most:,} bytes, expected at most those", headers={"Connection": "close"}
-    )
+    return Refused(413, f"body: exceeds the limit of {most:,} bytes", headers={"Connection": "close"})
 
 
 def _too_slow() -> Refused:
-    return Refused(408, "body: it comes too slowly", headers={"Connection": "close"})
+    return Refused(408, "body: sent too slowly", headers={"Connection": "close"})

@@ -1,4 +1,4 @@
-"""The server: one process that listens, with a worker beside it that does the jobs."""
+"""HTTP server of ``shoe serve``: one process that handles requests, with worker threads that run jobs."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from shoe.service.tokens import new_token, tokens
 from shoe.service.worker import Limits, Worker
 
 ADMIN = "admin"
-"""Team and scope of the token that the first start makes."""
+"""Team and permission of the token that is created at the first start."""
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
 _FILES = 512
-"""Open files beside connections: uploads, results, the database, pipes of jobs."""
+"""Number of open files besides connections: uploads, results, the database, pipes of jobs."""
 _LINGER = 2.0
-"""Seconds in which the rest of a body may still come that nobody wants, so that its sender reads the answer."""
+"""Seconds for which the rest of a refused request is received, so that the client can read the response."""
 _LONGEST_HEADERS = 32_768
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -48,46 +48,46 @@ def serve(
     children: int | None = None,
     limits: Limits | None = None,
     cluster: str | None = None,
-    tell: Callable[[str], None] = print,
+    progress: Callable[[str], None] = print,
 ) -> None:
-    """Serve a folder until a signal ends it; jobs under way are done again by the next server.
+    """Serve a data folder until the signal SIGINT or SIGTERM; interrupted jobs are repeated at the next start.
 
     Args:
-        settings: where it listens and what it takes.
-        children: jobs at once; one unless given, on a cluster one for each core.
-        cluster: address of the one of Ray that does the jobs, as ``ray.init`` has it; None for this machine.
-        tell: hears where the server is, and the first token.
+        settings: addresses and limits of the server.
+        children: number of jobs at a time (default: 1, or the number of cores of the cluster).
+        limits: resource limits of each job.
+        cluster: address of the Ray cluster that runs the jobs, as for ``ray.init``; None to run jobs on this machine.
+        progress: callback for lines of text: the address of the server, and at the first start an admin token.
 
     Raises:
-        OptionError: where another server has the folder, the address is taken or not of this machine, or there is no
-            such cluster.
-        InputError: where the folder's database is damaged.
+        OptionError: if another server uses the folder, the address is not available, or the cluster does not respond.
+        InputError: if the database of the folder is damaged.
     """
     folder.lock()
     folder.database.check()
     _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
-    place: Executor = LocalExecutor()
+    executor: Executor = LocalExecutor()
     try:
         if cluster is not None:
             from shoe.service.ray_executor import RayExecutor
 
-            place = RayExecutor(cluster)
-        worker = Worker(folder, children or place.jobs, limits, place)
+            executor = RayExecutor(cluster)
+        worker = Worker(folder, children or executor.jobs, limits, executor)
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
-        app = make_app(folder, settings, place)
+        app = make_app(folder, settings, executor)
         server = _Server(_config(app, settings), app.state.shared)
-        gc.freeze()  # what is there stays: looking through it again and again would stop all for 60 ms
+        gc.freeze()  # otherwise each full garbage collection would visit all modules and stop the server for 60 ms
         worker.start()
         try:
             for line in _greeting(listening, settings, first):
-                tell(line)
+                progress(line)
             server.run(sockets=[listening])
         finally:
             worker.stop()
     finally:
-        place.stop()
+        executor.stop()
         listening.close()
         folder.close()
 
@@ -96,13 +96,13 @@ def _greeting(listening: socket.socket, settings: Settings, token: str | None) -
     host, port = listening.getsockname()[:2]
     yield f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}"
     if settings.open_to == "tokens":
-        yield "every caller needs a token: shoe serve token makes one"
+        yield "every client needs a token: create one with `shoe serve token`"
     if token is not None:
-        yield f"admin token, shown this once: {token}"
+        yield f"admin token, shown only once: {token}"
 
 
 def _allow_files(wanted: int) -> None:
-    """Raise the limit of open files, so that connections leave enough for work; few systems allow more by default."""
+    """Raise the limit of open files of this process, because the default of most systems is too low."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -111,7 +111,7 @@ def _allow_files(wanted: int) -> None:
 
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # With its protocol named, as asyncio turns Nagle's algorithm off only then: 40 ms an answer otherwise.
+    # asyncio turns Nagle's algorithm off only for an explicit IPPROTO_TCP; otherwise each response takes 40 ms longer.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -119,15 +119,18 @@ def _listen(settings: Settings) -> socket.socket:
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
-        why = error.strerror or str(error)
-        raise OptionError(f"{settings.host}:{settings.port}: found {why}, expected a free address") from None
+        where, why = f"{settings.host}:{settings.port}", error.strerror or str(error)
+        raise OptionError(f"{where}: cannot listen here ({why}): use another --host or --port") from None
     return listening
 
 
 def _config(app: Any, settings: Settings) -> uvicorn.Config:
+    limits = {"patience": settings.patience, "slowest": settings.slowest, "most": settings.connections}
+    # One address gets at most half of all connections, except a proxy, through which all clients come.
+    limits["most_per_address"] = settings.connections if settings.names else settings.connections // 2
     return uvicorn.Config(
         app,
-        http=type("Protocol", (_Patient,), _limits(settings)),
+        http=type("Protocol", (_LimitedProtocol,), limits),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -135,7 +138,7 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
         log_level=logging.WARNING,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(settings.names),  # of a proxy on this machine alone
+        proxy_headers=bool(settings.names),  # only from a proxy on this machine
         forwarded_allow_ips="127.0.0.1,::1",
         limit_concurrency=settings.connections,
         timeout_keep_alive=_KEEP_ALIVE,
@@ -144,15 +147,8 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
     )
 
 
-def _limits(settings: Settings) -> dict[str, Any]:
-    """Return the limits of a connection and of their number: half of them from one address, unless it is a proxy."""
-    most = settings.connections
-    own = {"patience": settings.patience, "slowest": settings.slowest}
-    return {**own, "most": most, "of_one": most if settings.names else most // 2}
-
-
 class _Server(uvicorn.Server):
-    """Server that closes everything on a signal, and ends streams of events."""
+    """Server that shuts down on a signal, and ends open event streams."""
 
     def __init__(self, config: uvicorn.Config, app: AppState) -> None:
         super().__init__(config)
@@ -160,42 +156,42 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the server and nothing else: the surrounding code must end well, too."""
-        before = {of: signal.signal(of, self.handle_exit) for of in _SIGNALS}
+        """Handle signals while the server runs; unlike uvicorn, do not raise the signals again after the shutdown."""
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
         finally:
-            for of, handler in before.items():
-                signal.signal(of, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """End, open streams of events first."""
+        """Shut down, and end open event streams."""
         self._app.changes.stopping = True
-        self.should_exit = True  # and not by force where it is asked again: it is a matter of seconds
+        self.should_exit = True  # unlike uvicorn, a second signal does not force the exit, which takes only seconds
 
 
-class _Patient(H11Protocol):
-    """HTTP/1.1 with time limits for the headers of a request and for reading an answer."""
+class _LimitedProtocol(H11Protocol):
+    """HTTP/1.1 protocol with time limits for clients that send headers, or read responses, too slowly."""
 
-    # uvicorn has a time limit only between requests (timeout_keep_alive): a client that never ends its headers, or
-    # never reads its answer, would keep its connection for good. A proxy stops such clients, but none is required.
+    # uvicorn has a time limit only between requests (timeout_keep_alive). A client that never completes its headers, or
+    # never reads its response, would keep its connection forever. A proxy would stop such clients, but is not required.
 
-    patience, slowest, most, of_one = 20.0, 1024.0, 1000, 500
+    patience, slowest, most, most_per_address = 20.0, 1024.0, 1000, 500
     _deadline: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept a connection, unless there are too many; a request must follow in time."""
+        """Accept a connection unless there are too many connections, and start the time limit for request headers."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # what the kernel does not take at once has to be waited for
+        transport.set_write_buffer_limits(high=0)  # call pause_writing as soon as the kernel does not take all data
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]
-        if len(hosts) > self.most or hosts.count((self.client or ("",))[0]) > self.of_one:
+        if len(hosts) > self.most or hosts.count((self.client or ("",))[0]) > self.most_per_address:
             transport.close()
         else:
             self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request; its headers must be complete in time."""
+        """Process received data, and start or stop the time limit for request headers."""
         super().data_received(data)
         self._wait()
 
@@ -206,48 +202,48 @@ class _Patient(H11Protocol):
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Start the time limit of a client that does not read."""
+        """Start the time limit for a client that does not read the response."""
         super().pause_writing()
-        self._look_again()
+        self._start_reading_limit()
 
     def resume_writing(self) -> None:
-        """Stop that time limit: the client has read everything."""
+        """Stop the time limit for reading the response."""
         super().resume_writing()
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
 
     def on_response_complete(self) -> None:
-        """After an answer, read the rest of its request for a moment only."""
+        """Close the connection soon after a response if the client has not finished its request."""
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
-            self.loop.call_later(_LINGER, self._end_with, self.cycle)
+            self.loop.call_later(_LINGER, self._close_unfinished, self.cycle)
 
-    def _end_with(self, cycle: object) -> None:
+    def _close_unfinished(self, cycle: object) -> None:
         if self.cycle is cycle and not self.transport.is_closing() and self.conn.their_state is h11.SEND_BODY:
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not HTTP, in the form of all refusals."""
+        """Respond to data that is not HTTP with the message `msg`, in the JSON format of all errors."""
         body = msgspec.json.encode({"error": msg})
         headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
         for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    def _look_again(self) -> None:
-        self._unread = self.loop.call_later(self.patience, self._see_progress, self._left())
+    def _start_reading_limit(self) -> None:
+        self._unread = self.loop.call_later(self.patience, self._check_reading, self._left())
 
     def _left(self) -> int:
-        """Return the bytes that the client has not taken; the kernel may hold megabytes of them."""
+        """Return the number of bytes that the client has not received, including bytes in the kernel's buffer."""
         held = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
         return self.transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)
 
-    def _see_progress(self, before: int) -> None:
+    def _check_reading(self, before: int) -> None:
         if self._left() > before - self.patience * self.slowest:
-            self.transport.abort()  # what is left would keep a mere close waiting for good
+            self.transport.abort()  # close() would wait forever for the client to read the rest
         else:
-            self._look_again()
+            self._start_reading_limit()
 
     def _wait(self) -> None:
         if self.conn.their_state is not h11.IDLE:

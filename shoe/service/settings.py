@@ -11,7 +11,7 @@ _MIB, _GIB = 2**20, 2**30
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A rate: average per second, and most at once."""
+    """Rate limit: average number of requests per second, and size of a burst."""
 
     per_second: float
     at_once: int
@@ -19,25 +19,28 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where a server listens and what it takes; bytes, seconds and counts.
+    """Addresses and limits of a server; sizes in bytes, times in seconds.
 
     Attributes:
-        port: 0 takes a free one.
-        names: host names under which browsers and programs reach the server, as behind a proxy. A server with a name
-            demands tokens, as whoever reaches the proxy reaches it.
-        always_tokens: whether to demand tokens on the loopback address, too.
-        largest_upload: of one prediction file, as sent and as decoded.
-        free_below: disk space that no upload may touch.
-        disk_per_team: sum of a team's prediction files.
-        queue_per_team: runs that wait or are running.
-        reads: requests of one token; of one address where none is needed.
-        submissions: requests that make or change something, likewise.
-        guesses: wrong tokens from one address.
-        events_per_caller: streams of events open at once.
-        patience: seconds for the next piece of a request.
-        slowest: bytes a second that a long request must keep up.
-        session: seconds that a login lasts.
-        upload_kept: seconds that an unfinished upload is kept without a new piece.
+        port: port number; 0 for any free port.
+        names: host names of the server, for example behind a proxy. If names are given, all clients need tokens,
+            because everybody who can reach the proxy can reach the server.
+        always_tokens: whether clients on the loopback address need tokens, too.
+        largest_upload: maximum size of a prediction file, compressed and decompressed.
+        largest_json: maximum size of the JSON body of a request.
+        free_below: disk space that must stay free.
+        disk_per_team: maximum total size of a team's prediction files.
+        uploads_per_team: maximum number of unfinished uploads of a team.
+        queue_per_team: maximum number of queued and running runs of a team.
+        reads: rate limit of read requests per token, or per address without a token.
+        submissions: rate limit of other requests per token, or per address without a token.
+        guesses: rate limit of invalid tokens per address.
+        events_per_caller: maximum number of open event streams per caller.
+        patience: time limit for the next data of a request, and for reading a part of the response.
+        slowest: minimum speed of a long request or response, in bytes per second.
+        connections: maximum number of connections.
+        session: duration of a browser session after a login.
+        upload_kept: time after which an unfinished upload without a new part is removed.
     """
 
     host: str = "127.0.0.1"
@@ -62,7 +65,7 @@ class Settings:
 
     @property
     def open_to(self) -> Literal["local", "tokens"]:
-        """Who may read and submit: everybody on this machine, or only callers with a token."""
+        """Clients that may read and submit: "local" (all clients on this machine) or "tokens" (only with a token)."""
         return "local" if is_loopback(self.host) and not self.names and not self.always_tokens else "tokens"
 
 

@@ -1,4 +1,4 @@
-"""Studies that people are invited to: questions to raters, and their answers."""
+"""Rating studies: questions for invited raters, and the answers of the raters."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
 from shoe.service.contract import ConflictError, NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.types import Answer, Asked, Question
+from shoe.service.types import Answer, Question, RaterQuestions
 
 _MOST = 20
-"""Answers that are kept for each question to a rater, on average: people put some right."""
-
+"""Limit of stored answers per question, on average over the questions for a rater; corrections are answers, too."""
 _TEAM = "study "
-"""Prefix of the study's ID in the team of its raters' tokens."""
+"""Prefix of the team of raters' tokens; the ID of the study follows."""
 
 
 class Returned(msgspec.Struct):
-    """A rater's answers to a study: the file that a page saves."""
+    """Answers of a rater to a study, in the file format in which the rating page saves them."""
 
     study: str
     rater: str
@@ -31,7 +30,7 @@ class Returned(msgspec.Struct):
 
 
 class Rater(msgspec.Struct):
-    """Questions of one rater in order, and the files of pictures shown with them."""
+    """Questions for one rater in the order of presentation, and names of the image files shown with the questions."""
 
     order: Sequence[Question]
     pictures: Sequence[str]
@@ -45,33 +44,33 @@ def publish(
     raters: Mapping[str, Rater],
     pictures: Mapping[str, str],
 ) -> None:
-    """Put a study into a service; of one that is there, texts are taken over, and what raters are asked stays.
+    """Publish a study; if the study is published already, update only `shown`, and add new raters and images.
 
     Args:
-        shown: what the page shows every rater.
-        levels: how many ratings there are, from 0.
-        raters: what each is asked, by name.
-        pictures: by the names of their files, ``data:`` addresses.
+        shown: content of the page for all raters.
+        levels: number of rating levels; ratings range from 0 to `levels` - 1.
+        raters: questions by name of the rater.
+        pictures: images as ``data:`` URLs, by file name.
     """
     with folder.database.write() as db:
         db.execute(
             "INSERT INTO studies VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET shown = excluded.shown",
             (id_, msgspec.json.encode(shown).decode(), levels, time.time()),
         )
-        rows = [(id_, name, msgspec.json.encode(of).decode()) for name, of in raters.items()]
+        rows = [(id_, name, msgspec.json.encode(rater).decode()) for name, rater in raters.items()]
         db.executemany("INSERT INTO raters VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
-        of_study = [(id_, file, address) for file, address in pictures.items()]
-        db.executemany("INSERT INTO pictures VALUES (?, ?, ?) ON CONFLICT DO NOTHING", of_study)
+        images = [(id_, file, address) for file, address in pictures.items()]
+        db.executemany("INSERT INTO pictures VALUES (?, ?, ?) ON CONFLICT DO NOTHING", images)
 
 
 def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str]:
-    """Make tokens for raters of a study who have none, and new ones for the raters `names`, whose old ones end.
+    """Create tokens for raters of a study who have no valid token, and replace the tokens of the raters `names`.
 
     Returns:
-        Tokens by rater: they cannot be shown again.
+        New tokens by name of the rater; they cannot be shown again.
 
     Raises:
-        OptionError: for a name that is no rater's.
+        OptionError: if a name is not a rater of the study.
     """
     with folder.database.read() as db:
         known = _raters(db, id_)
@@ -86,54 +85,52 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
     return {name: tokens.new_token(folder, name, team, [tokens.RATE]) for name in known if name not in have}
 
 
-def asked(folder: Folder, identity: tokens.Identity) -> Asked:
-    """What a rater is asked.
+def questions_of(folder: Folder, identity: tokens.Identity) -> RaterQuestions:
+    """Return the questions for the rater whose token identifies the caller.
 
     Raises:
-        NotFoundError: where the token is for no rater of a study that is here.
+        NotFoundError: if the study of the token is not published on this server.
     """
-    id_, name = _who(identity)
+    id_, name = _study_and_rater(identity)
     with folder.database.read() as db:
-        rater, _ = _asked(db, identity)
+        rater, _ = _read_questions(db, identity)
         shown = db.execute("SELECT shown FROM studies WHERE id = ?", (id_,)).fetchone()["shown"]
         rows = db.execute(
             "SELECT file, address FROM pictures JOIN json_each(?) ON file = value WHERE study = ?",
             (msgspec.json.encode(rater.pictures).decode(), id_),
         ).fetchall()
     raw: Any = msgspec.Raw(shown.encode())  # the study's JSON, sent as it is
-    return Asked(shown=raw, rater=name, order=list(map(list, rater.order)), pictures=dict(map(tuple, rows)))
+    return RaterQuestions(shown=raw, rater=name, order=list(map(list, rater.order)), pictures=dict(map(tuple, rows)))
 
 
-def _asked(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[Rater, int]:
-    """Return a rater's questions, and the number of ratings."""
+def _read_questions(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[Rater, int]:
+    """Return the questions for a rater, and the number of rating levels of the study."""
     row = db.execute(
-        "SELECT asked, levels FROM raters JOIN studies ON id = study WHERE study = ? AND name = ?", _who(identity)
+        "SELECT asked, levels FROM raters JOIN studies ON id = study WHERE study = ? AND name = ?",
+        _study_and_rater(identity),
     ).fetchone()
     if row is None:
-        raise NotFoundError("the study that this token is for is not here")
+        raise NotFoundError("the study of this token is not published on this server")
     return msgspec.json.decode(row["asked"], type=Rater), row["levels"]
 
 
-def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
-    """Add a rater's answers to those that are kept; one that is there is not kept twice.
-
-    Returns:
-        How many of the rater's answers are kept.
+def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
+    """Store answers of a rater, without duplicates, and return the number of all stored answers of the rater.
 
     Raises:
-        NotFoundError: where the token is for no rater of a study that is here.
-        InputError: for an answer to what the rater is not asked.
-        ConflictError: for more answers than a person gives.
+        NotFoundError: if the study of the token is not published on this server.
+        InputError: if an answer does not belong to a question for this rater, or its rating is out of range.
+        ConflictError: if the rater has more than 20 answers per question, on average.
     """
     with folder.database.read() as db:
-        rater, levels = _asked(db, identity)
+        rater, levels = _read_questions(db, identity)
     questions = set(rater.order)
     for number, answer in enumerate(answers):
         if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= levels:
             found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
-            expected = f"a question to {identity.name}, and a rating 0 to {levels - 1}"
+            expected = f"a question for {identity.name}, and a rating from 0 to {levels - 1}"
             raise InputError("request", record=f"answer {number}", found=found, expected=expected)
-    who = _who(identity)
+    who = _study_and_rater(identity)
     with folder.database.write() if answers else folder.database.read() as db:
         db.executemany(
             "INSERT INTO answers (study, rater, item, occasion, phase, rating, shown, answered, received) "
@@ -142,30 +139,30 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
         )
         kept: int = db.execute("SELECT count(*) FROM answers WHERE study = ? AND rater = ?", who).fetchone()[0]
         if answers and kept > _MOST * len(questions):
-            raise ConflictError(f"found more than {_MOST} answers for each question, expected fewer")
+            raise ConflictError(f"answers: limit of {_MOST} answers per question (on average) exceeded")
     return kept
 
 
-def given(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """Return a rater's answers, the earliest first."""
+def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
+    """Return all answers of a rater, the earliest first."""
     with folder.database.read() as db:
-        return _given(db, *_who(identity))
+        return _read_answers(db, *_study_and_rater(identity))
 
 
 def returned(folder: Folder, id_: str) -> list[Returned]:
-    """What all raters of a study have answered, each as the file that a page saves.
+    """Return the answers of all raters of a study, one item per rater.
 
     Raises:
-        NotFoundError: for a study that is not here.
+        NotFoundError: if the study is not published on this server.
     """
     with folder.database.read() as db:
         names = _raters(db, id_)
         if not names:
-            raise NotFoundError(f"no study {id_}")
-        return [Returned(id_, name, _given(db, id_, name)) for name in names]
+            raise NotFoundError(f"no study {id_} on this server")
+        return [Returned(id_, name, _read_answers(db, id_, name)) for name in names]
 
 
-def _given(db: sqlite3.Connection, id_: str, rater: str) -> list[Answer]:
+def _read_answers(db: sqlite3.Connection, id_: str, rater: str) -> list[Answer]:
     rows = db.execute(
         "SELECT item, occasion, phase, rating, shown, answered FROM answers WHERE study = ? AND rater = ? "
         "ORDER BY answered, number",
@@ -178,6 +175,6 @@ def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
     return [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
 
 
-def _who(identity: tokens.Identity) -> tuple[str, str]:
-    """Return study and rater of a token."""
+def _study_and_rater(identity: tokens.Identity) -> tuple[str, str]:
+    """Return (ID of the study, name of the rater) for the token of a rater."""
     return str(identity.team).removeprefix(_TEAM), identity.name

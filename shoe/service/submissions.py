@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import msgspec
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
 from shoe.service.contract import BusyError, ConflictError, NotFoundError, QuotaError
+from shoe.service.database import to_json
 from shoe.service.folder import Folder
 from shoe.service.jobs import New
 from shoe.service.runs import file_name, file_of, run
@@ -23,7 +24,7 @@ from shoe.service.types import File, Request, Run, Visibility
 _MOST_COMPARED = 20
 _DAY = 86400.0
 _DRAWN = {"resamples": 1000, "seed": 0}
-"""How images are drawn for all leaderboards, so that runs of all can stand beside each other."""
+"""Bootstrap samples of images for all leaderboards: every run gets the same samples, so that runs are comparable."""
 
 
 def submit(
@@ -36,59 +37,61 @@ def submit(
     board: str | None = None,
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit predictions to be scored; an equal submission returns the same run.
+    """Submit predictions for scoring, and return the run.
+
+    If the team has submitted the same predictions with the same request before, the earlier run is returned.
 
     Args:
-        name: name of the run; that of the file unless given.
-        request: how to score; a leaderboard's own request replaces all of it but how the file is read.
-        most_waiting: limit on the team's waiting and running runs; None for no limit.
+        name: name of the run; None for the name of the file.
+        request: scoring request; with a leaderboard, only its file format, box convention and score scale are used.
+        board: name of the leaderboard; None for a run without a leaderboard.
+        most_waiting: limit of the team's queued and running runs; None for no limit.
 
     Raises:
-        NotFoundError: for predictions that the team did not upload, or an unknown leaderboard.
-        OptionError: for an unknown truth, protocol, option, similarity or subset, or a way to read predictions that
-            does not exist.
-        QuotaError: if the team has no submission to the leaderboard left for today.
-        BusyError: if too many of its runs wait.
+        NotFoundError: if the team did not upload the predictions, or the leaderboard is unknown.
+        OptionError: for an unknown ground truth, protocol, option, similarity, subset, format, box convention or score
+            scale.
+        QuotaError: if the team has reached the limit of submissions in 24 hours.
+        BusyError: if too many runs of the team are queued or running.
     """
     if board is not None:
         request = _request_of_board(folder, board, request)
-    of = truth(folder, request.truth)
-    new = _scoring(folder, of, prediction_sha256, request)
+    target = truth(folder, request.truth)
+    new = _scoring(folder, target, prediction_sha256, request)
     file = file_name(folder, team, prediction_sha256)
-    if file is None:  # checked last, so that clients learn of all other mistakes before they send a file
-        raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
-    row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
+    if file is None:  # checked last, so that a client learns of all other errors before it uploads a large file
+        raise NotFoundError(f"no prediction file {prediction_sha256}: upload the file first")
+    columns = {"team": team, "truth": target.name, "visibility": visibility, "board": board}
     with folder.database.write() as db:
-        known = _same(db, team, new.key, of.name, board)
+        known = _same(db, team, new.key, target.name, board)
         if known is None:
             _check_quota(db, team, board)
             _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
-            known = _insert(db, new.key, row)
+            known = _insert(db, new.key, name or file, request, prediction_sha256=prediction_sha256, **columns)
             _follow_done(db, known)
     folder.work.set()
     return run(folder, known)
 
 
 def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
-    """Repeat a failed or cancelled run; for quota and queue it is a submission like any other.
+    """Repeat a failed or cancelled run, and return the run; quota and queue limits apply as for a new submission.
 
     Raises:
-        NotFoundError: for an unknown run.
-        ConflictError: for a run that has neither failed nor was cancelled, or that was submitted again since.
-        QuotaError, BusyError: as :func:`submit`.
+        ConflictError: if the run is neither failed nor cancelled, or the team has submitted an equal run since.
+        QuotaError, BusyError: as for :func:`submit`.
     """
-    of = run(folder, id_)
-    if of.state not in ("failed", "cancelled"):
-        raise ConflictError(f"run {id_}: found it {of.state}, expected one that failed or was cancelled")
+    old = run(folder, id_)
+    if old.state not in ("failed", "cancelled"):
+        raise ConflictError(f"run {id_} is {old.state}: only failed or cancelled runs can be repeated")
     with folder.database.write() as db:
-        _check_quota(db, of.team, of.board)
-        _check_waiting(db, of.team, most_waiting)
+        _check_quota(db, old.team, old.board)
+        _check_waiting(db, old.team, most_waiting)
         now = time.time()
         try:
             db.execute("UPDATE runs SET cancelled = 0, created = ? WHERE id = ?", (now, id_))
         except sqlite3.IntegrityError:
-            raise ConflictError(f"run {id_}: found another run of the same work") from None
+            raise ConflictError(f"run {id_}: the team has submitted an equal run since: use the later run") from None
         db.execute(
             "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
             "WHERE key = (SELECT key FROM runs WHERE id = ?) AND state IN ('failed', 'cancelled')",
@@ -110,27 +113,29 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs.
+    """Submit a comparison of finished runs, and return the run of the comparison.
 
     Args:
-        ids: IDs of 2 to 20 runs of one ground truth.
-        resamples: number of draws of images.
-        most_waiting: as of :func:`submit`.
+        ids: IDs of 2 to 20 runs on one ground truth.
+        resamples: number of bootstrap samples of images; None for the default of ``shoe compare``.
+        seed: random seed for bootstrap and randomisation test.
+        allow_different: whether runs with different signatures are accepted.
+        most_waiting: limit of the team's queued and running runs; None for no limit.
 
     Raises:
         NotFoundError: for an unknown run.
-        ConflictError: for a run that is not done.
-        BusyError: if too many of the team's runs wait.
-        OptionError: for too few or too many runs, or one twice.
+        ConflictError: if a run is not done.
+        BusyError: if too many runs of the team are queued or running.
+        OptionError: for too few or too many runs, or duplicate runs.
     """
     if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
-        raise OptionError(f"compare: found {len(ids)} runs, expected 2 to {_MOST_COMPARED}, each once")
+        raise OptionError(f"compare: found {len(ids)} runs, expected 2 to {_MOST_COMPARED} different runs")
     found = [run(folder, id_) for id_ in ids]
     for one in found:
         if "run.shoe" not in one.outputs:
-            raise ConflictError(f"run {one.id}: found it {one.state}, expected one that is done")
+            raise ConflictError(f"run {one.id} is {one.state}: only runs that are done can be compared")
     names = [one.name for one in found]
-    shown = {of.name: of.shown for of in truths(folder)}
+    shown = {each.name: each.shown for each in truths(folder)}
     request = {
         "shown": all(shown.get(one.truth, False) for one in found),
         "runs": [
@@ -140,32 +145,30 @@ def compare(
             }
             for n, one in enumerate(found, 1)
         ],
-        "resamples": resamples,
-        "seed": seed,
-        "allow_different": allow_different,
     }
-    new = New("compare", request)
-    asked = {"runs": list(ids), "resamples": resamples, "seed": seed, "allow_different": allow_different}
-    row = _row(team, ", ".join(names)[:200], found[0].truth, asked, None, visibility, None)
+    options = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
+    new = New("compare", request | options)
+    asked = {"runs": list(ids)} | options
+    columns = {"team": team, "truth": found[0].truth, "visibility": visibility}
     with folder.database.write() as db:
         known = _same(db, team, new.key, found[0].truth, None)
         if known is None:
             _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
-            known = _insert(db, new.key, row)
+            known = _insert(db, new.key, ", ".join(names)[:200], asked, **columns)
     folder.work.set()
     return run(folder, known)
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
-    """Queue page and diagnosis of every run whose job is done."""
-    rows = db.execute("SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0", (job.key,)).fetchall()
-    for row in rows:
+    """Queue the follow-up jobs (page, diagnosis, leaderboard) of all runs of a finished job."""
+    query = "SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0"
+    for row in db.execute(query, (job.key,)).fetchall():
         _follow_done(db, row["id"])
 
 
 def _follow_done(db: sqlite3.Connection, id_: str) -> None:
-    """Queue page and diagnosis of a run, and its leaderboard's job, if its own job is done."""
+    """Queue the follow-up jobs of a run (page, diagnosis, leaderboard) if its scoring job is done."""
     row = db.execute(
         "SELECT runs.*, jobs.outputs, jobs.request AS asked FROM runs JOIN jobs USING (key) "
         "WHERE id = ? AND kind = 'score' AND state = 'done'",
@@ -184,21 +187,21 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
         db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
 
 
-def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
-    """Return the job of a request: names of truth and map are replaced by their contents."""
+def _scoring(folder: Folder, target: Truth, sha256: str, request: Request) -> New:
+    """Return the job of a scoring request; in the job, hashes replace the names of ground truth and similarity map."""
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.protocols import shortest
-    from shoe.predictions import check_names
+    from shoe.predictions import validate_names
 
-    check_names(request.format, request.boxes, request.scores)
-    own, labels = benchmark(of.dataset), of.reading.image_labels is not None
+    validate_names(request.format, request.boxes, request.scores)
+    own, labels = benchmark(target.dataset), target.reading.image_labels is not None
     if request.subset is not None and request.subset not in own.subsets:
         raise unknown_name("subset", request.subset, own.subsets)
     names = request.protocols or own.usual_protocols
     protocols, options = shortest(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
     asked = msgspec.to_builtins(request) | {"protocols": protocols, "options": options}
-    asked |= {"truth": msgspec.to_builtins(of.reading), "shown": of.shown}
-    asked |= {"similarity": similarity(folder, request.similarity, of.dataset)}
+    asked |= {"truth": msgspec.to_builtins(target.reading), "shown": target.shown}
+    asked |= {"similarity": similarity(folder, request.similarity, target.dataset)}
     return New("score", {"predictions": sha256, **asked})
 
 
@@ -208,12 +211,15 @@ def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
     if row is None:
         raise NotFoundError(f"no leaderboard {printable(board)}")
     own = msgspec.json.decode(row["request"], type=Request)
-    read = {name: getattr(request, name) for name in ("boxes", "scores", "format")}
+    read = {name: getattr(request, name) for name in ("boxes", "scores", "format", "bad_boxes")}
     return msgspec.structs.replace(own, truth=row["truth"], **read)
 
 
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
-    """Raise QuotaError if a team has used its quota; failed and cancelled runs do not count."""
+    """Raise QuotaError if a team has reached its limit of submissions to a leaderboard in 24 hours.
+
+    Failed and cancelled runs do not count; without a leaderboard (``board`` is None), there is no limit.
+    """
     if board is None:
         return
     quota = db.execute(
@@ -227,7 +233,7 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
         (team, board, time.time() - _DAY),
     ).fetchone()[0]
     if quota is not None and used >= quota:
-        raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {quota}")
+        raise QuotaError(f"{board}: {team} has reached its limit of {quota} submissions in 24 hours ({used} used)")
 
 
 def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
@@ -237,34 +243,27 @@ def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
         (team,),
     ).fetchone()[0]
     if most is not None and waiting >= most:
-        raise BusyError(f"found {waiting} runs of {team} that wait or are under way, expected at most {most}")
+        raise BusyError(f"{team} has reached its limit of {most} queued or running runs ({waiting} used)")
 
 
-def _row(
-    team: str, name: str, of: str, request: Any, sha256: str | None, visibility: str, board: str | None
-) -> dict[str, Any]:
-    return {
-        "team": team,
+def _insert(db: sqlite3.Connection, key: str, name: str, request: Any, **columns: str | None) -> str:
+    """Insert a run, and return its ID."""
+    row: dict[str, Any] = {
+        "id": f"r_{secrets.token_hex(10)}",
+        "key": key,
         "name": printable(name, longest=200),
-        "prediction_sha256": sha256,
-        "truth": of,
-        "visibility": visibility,
-        "board": board,
-        "request": msgspec.json.encode(request).decode(),
-        "created": time.time(),
+        **columns,
     }
+    row |= {"request": to_json(request), "created": time.time()}
+    names, marks = ", ".join(row), ", ".join(f":{column}" for column in row)
+    db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row)  # noqa: S608  # names of this file
+    return str(row["id"])
 
 
-def _insert(db: sqlite3.Connection, key: str, row: Mapping[str, Any]) -> str:
-    whole = {"id": f"r_{secrets.token_hex(10)}", "key": key, **row}
-    columns, marks = ", ".join(whole), ", ".join(f":{name}" for name in whole)
-    db.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", whole)  # noqa: S608  # names of this file
-    return str(whole["id"])
-
-
-def _same(db: sqlite3.Connection, team: str, key: str, of: str, board: str | None) -> str | None:
+def _same(db: sqlite3.Connection, team: str, key: str, truth: str, board: str | None) -> str | None:
+    """Return the ID of the team's run with the same job, ground truth and leaderboard; None if there is no such run."""
     row = db.execute(
         "SELECT id FROM runs WHERE team = ? AND key = ? AND truth = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
-        (team, key, of, board),
+        (team, key, truth, board),
     ).fetchone()
     return row["id"] if row else None

@@ -1,4 +1,4 @@
-"""Tokens of callers: team and permissions. Only hashes are kept; a token is shown once."""
+"""Access tokens, browser sessions, and the audit log. Only hashes of tokens are stored; a token is shown once."""
 
 from __future__ import annotations
 
@@ -17,21 +17,19 @@ from shoe.service.database import read_row
 from shoe.service.folder import Folder
 from shoe.service.types import Entry, Token
 
-# Who did what, and when.
-
 COMMAND_LINE = "command line"
-"""The actor of what is done on the service's own machine."""
+"""Name of the actor in the audit log for commands on the server's own machine."""
 
 
 def record(
     folder: Folder,
     actor: str,
     action: str,
-    object: str | None = None,  # noqa: A002 - what it was done to
+    object: str | None = None,  # noqa: A002 - column of the audit log
     detail: str | None = None,
     address: str | None = None,
 ) -> None:
-    """Add an entry to the audit log; texts of clients are shortened to one line."""
+    """Add an entry to the audit log: `actor` at a network address has changed `object`; texts become one line each."""
     texts = [None if text is None else printable(text, 300) for text in (actor, address, action, object, detail)]
     with folder.database.write() as db:
         db.execute(
@@ -41,7 +39,7 @@ def record(
 
 
 def entries(folder: Folder, before: int | None = None, limit: int = 100) -> list[Entry]:
-    """Return the last entries, or the last ones before an ID, the newest first."""
+    """Return at most `limit` entries of the audit log, the newest first, only with IDs below `before` if given."""
     with folder.database.read() as db:
         rows = db.execute(
             "SELECT * FROM audit WHERE id < coalesce(?, 1 << 62) ORDER BY id DESC LIMIT ?", (before, limit)
@@ -51,22 +49,24 @@ def entries(folder: Folder, before: int | None = None, limit: int = 100) -> list
 
 Scope = Literal["read", "submit", "admin", "rate"]
 SCOPES: tuple[Scope, ...] = ("read", "submit", "admin")
-"""Each allows what those before it allow."""
+"""Permissions in ascending order; each permission includes all earlier permissions."""
 RATE: Scope = "rate"
-"""Allows one rater of a study to answer, and nothing else."""
+"""Permission of one rater to answer the questions of a study; it includes no other permission."""
 LOCAL = "local"
-"""The team of who needs no token."""
+"""Team of callers on this machine, who need no token."""
 _PREFIX, _SHOWN, _LONGEST_NAME = "shoe_", 10, 80
 _DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller.
+    """A caller of the API.
 
     Attributes:
-        team: None for a caller without a token.
-        key: key under which requests are counted; None where they are not counted.
+        team: team of the token; None without a token.
+        scopes: permissions of the token.
+        name: name of the token.
+        key: token hash or network address, by which requests are counted for rate limits; None for no limit.
     """
 
     team: str | None
@@ -75,35 +75,34 @@ class Identity:
     key: str | None
 
     def allows(self, scope: Scope) -> bool:
-        """Return whether the caller has a permission."""
+        """Return whether the caller has a permission, or a higher permission that includes it."""
         return any(each in self.scopes for each in (SCOPES[SCOPES.index(scope) :] if scope in SCOPES else (scope,)))
 
 
 def new_token(
     folder: Folder, name: str, team: str, scopes: Collection[str] = ("read", "submit"), days: float | None = None
 ) -> str:
-    """Make a token of 256 random bits.
+    """Create a token of 256 random bits, and return it; only its hash is stored.
 
     Args:
-        team: its team, made if absent.
-        days: days until it expires; None for never.
-
-    Returns:
-        The token, which cannot be shown again.
+        name: name of the user or program that gets the token.
+        team: team of the token, which is created if absent.
+        scopes: permissions of the token.
+        days: days until the token expires; None for no expiry.
 
     Raises:
-        OptionError: for an unknown scope, an empty or long name, or days that are not positive.
+        OptionError: for an unknown permission, an empty or too long name, or days not between 0 and 36500.
     """
     for what, given in (("name", name), ("team", team)):
         if not given.strip() or len(given) > _LONGEST_NAME or not given.isprintable():
             raise OptionError(f"{what}: found {quote(given)}, expected 1 to {_LONGEST_NAME} printable characters")
     if not scopes:
-        raise OptionError(f"scopes: found none, expected some of {', '.join(SCOPES)}")
+        raise OptionError(f"scopes: found none, expected at least one of {', '.join(SCOPES)}")
     for scope in scopes:
         if scope not in (*SCOPES, RATE):
             raise unknown_name("scope", scope, SCOPES)
     if days is not None and not 0 < days <= 36500:
-        raise OptionError(f"days: found {days:g}, expected more than 0, at most 36500")
+        raise OptionError(f"days: found {days:g}, expected more than 0 and at most 36500")
     sorted_scopes = " ".join(scope for scope in (*SCOPES, RATE) if scope in scopes)
     token, now = _PREFIX + secrets.token_urlsafe(32), time.time()
     with folder.database.write() as db:
@@ -116,7 +115,7 @@ def new_token(
 
 
 def check(folder: Folder, token: str) -> Identity | None:
-    """Return the owner of a token; None if it is not valid."""
+    """Return the caller that a token belongs to; None if the token is not valid."""
     hashed = _hash(token)
     with folder.database.read() as db:
         row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
@@ -131,7 +130,7 @@ def tokens(folder: Folder) -> list[Token]:
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Revoke the token with a prefix, as lists show it, and the logins made with the token.
+    """Revoke the token with a prefix (its first characters, as listed) and its sessions, and return the token.
 
     Raises:
         NotFoundError: if no valid token has the prefix.
@@ -145,17 +144,14 @@ def revoke(folder: Folder, prefix: str) -> Token:
 
 
 def note_use(folder: Folder, used: Mapping[str, float]) -> None:
-    """Record when tokens were last used, by their hashes."""
+    """Record when tokens were last used; `used` maps token hashes to times in seconds since 1970."""
     with folder.database.write() as db:
-        db.executemany("UPDATE tokens SET last_used = ? WHERE hash = ?", [(at, of) for of, at in used.items()])
+        rows = [(at, hashed) for hashed, at in used.items()]
+        db.executemany("UPDATE tokens SET last_used = ? WHERE hash = ?", rows)
 
 
 def log_in(folder: Folder, token: str, seconds: float) -> str | None:
-    """Begin a browser's session, which lasts at most so many seconds.
-
-    Returns:
-        The session's secret, for a cookie; None if the token is not valid.
-    """
+    """Start a browser session of `seconds` at most, and return the session secret; None if the token is not valid."""
     if check(folder, token) is None:
         return None
     secret, now = secrets.token_urlsafe(32), time.time()
@@ -166,7 +162,7 @@ def log_in(folder: Folder, token: str, seconds: float) -> str | None:
 
 
 def check_session(folder: Folder, secret: str) -> Identity | None:
-    """Return the caller of a session; None if it, or its token, has ended."""
+    """Return the caller of the session with a secret; None if the session or its token has expired or was revoked."""
     with folder.database.read() as db:
         row = db.execute(
             "SELECT tokens.hash, name, team, scopes, revoked, "
@@ -179,13 +175,13 @@ def check_session(folder: Folder, secret: str) -> Identity | None:
 
 
 def log_out(folder: Folder, secret: str) -> None:
-    """End a session."""
+    """End the browser session with the given secret."""
     with folder.database.write() as db:
         db.execute("DELETE FROM sessions WHERE hash = ?", (_hash(secret),))
 
 
 def _hash(secret: str) -> str:
-    # A secret has 256 random bits, so that a slow hash, as for passwords, would add nothing.
+    # A slow password hash is not needed, because a secret has 256 random bits and cannot be guessed.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Registered ground truths and similarity maps, by names that an administrator gave."""
+"""Ground truths and similarity maps that an administrator has registered under names."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A file of the store, and its original name, which may tell the split."""
+    """A stored file: SHA-256, and original file name, from which the split of the dataset may be inferred."""
 
     sha256: str
     file: str
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a ground truth is read: its files, and the options of ``shoe score`` for it."""
+class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Files of a ground truth, and the options of ``shoe score`` for reading them."""
 
     dataset: str
     truth: StoredFile
@@ -39,37 +39,39 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def files(self) -> tuple[StoredFile, ...]:
         """Files of the ground truth."""
-        return tuple(of for of in (self.truth, self.classes, self.image_labels) if of is not None)
+        return tuple(file for file in (self.truth, self.classes, self.image_labels) if file is not None)
 
 
 class Truth(msgspec.Struct, frozen=True):
     """A registered ground truth.
 
     Attributes:
-        name: name by which runs refer to it.
-        shown: whether its boxes and labels may leave the server.
-        created: seconds since 1970.
+        name: name by which runs refer to the ground truth.
+        reading: files, and options for reading them.
+        facts: metadata, as in signatures.
+        shown: whether boxes and labels may leave the server.
+        created: time of the registration, in seconds since 1970.
     """
 
     name: str
-    reading: Reading
+    reading: TruthOptions
     facts: dict[str, str]
     shown: bool
     created: float
 
     @property
     def dataset(self) -> str:
-        """Dataset of its classes."""
+        """Name of the dataset."""
         return self.reading.dataset
 
     @property
     def split(self) -> str | None:
-        """Name of its split."""
+        """Split given at registration (a class split, or a split of the file); None if none was given."""
         return self.reading.split
 
     @property
     def sha256(self) -> str:
-        """Hash of its file."""
+        """SHA-256 of the ground-truth file."""
         return self.reading.truth.sha256
 
 
@@ -84,79 +86,77 @@ def add_truth(
     classes: str | Path | None = None,
     image_labels: str | Path | None = None,
 ) -> Truth:
-    """Register a ground truth; its files are copied.
+    """Register a ground truth, store copies of its files, and return the ground truth.
 
     Args:
-        name: that requests name it by.
-        shown: whether its boxes and labels may leave the server, in reports with examples.
-        split: which one of a file that holds several, or the name of a split of the classes.
-        classes: class table that replaces the packaged one.
+        name: name by which requests refer to the ground truth.
+        shown: whether boxes and labels may leave the server, for example in reports with examples.
+        split: name of a class split, or of one of the splits in a file with several splits.
+        classes: file of a class table that replaces the packaged class table.
+        image_labels: file of image-level labels.
 
     Raises:
-        InputError: for a file that cannot be read.
-        OptionError: for a name that is taken or no name, or an unknown benchmark or split.
+        InputError: if a file cannot be read.
+        OptionError: if the name is taken or not valid, or the dataset or split is unknown.
     """
     from shoe.benchmarks.classes import read_classes
     from shoe.predictions.truth import read_ground_truth
 
     check_name("truth", name)
-    of = benchmark(dataset)
-    if split is not None and split not in (*of.splits, *of.class_splits):  # a file would have to be copied, too
-        raise unknown_name("split", split, (*of.splits, *of.class_splits))
-    table = read_classes(Path(classes), benchmark(dataset).classes) if classes else None
+    own = benchmark(dataset)
+    splits = (*own.splits, *own.class_splits)
+    if split is not None and split not in splits:  # a split file is not supported, because it is not copied
+        raise unknown_name("split", split, splits)
+    table = read_classes(Path(classes), own.classes) if classes else None
     read = read_ground_truth(path, dataset, classes=table, image_labels=image_labels, split=split)
 
-    def kept(file: str | Path) -> StoredFile:
+    def stored(file: str | Path) -> StoredFile:
         return StoredFile(folder.files.put(Path(file)).sha256, Path(file).name)
 
-    reading = Reading(
+    reading = TruthOptions(
         dataset=dataset,
-        truth=kept(path),
-        classes=kept(classes) if classes else None,
-        image_labels=kept(image_labels) if image_labels else None,
+        truth=stored(path),
+        classes=stored(classes) if classes else None,
+        image_labels=stored(image_labels) if image_labels else None,
         split=split,
     )
-    made = Truth(name, reading, read.facts(), shown, time.time())
+    made = Truth(name, reading, read.signature_fields(), shown, time.time())
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
     _insert(folder, "truths", "truth", name, row)
     return made
 
 
 def truths(folder: Folder) -> list[Truth]:
-    """Return all ground truths, by name."""
+    """Return all ground truths, sorted by name."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM truths ORDER BY name")
-        return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=Reading)) for row in rows]
+        return [read_row(row, Truth, reading=msgspec.json.decode(row["options"], type=TruthOptions)) for row in rows]
 
 
 def truth(folder: Folder, name: str) -> Truth:
-    """A ground truth by its name.
-
-    Raises:
-        OptionError: for an unknown one.
-    """
-    known = {of.name: of for of in truths(folder)}
+    """Return the ground truth with the name `name`, or raise OptionError if there is none."""
+    known = {each.name: each for each in truths(folder)}
     if name not in known:
         raise unknown_name("truth", name, known)
     return known[name]
 
 
 def add_map(folder: Folder, name: str, path: str | Path) -> Map:
-    """Register a similarity map; its folder is copied.
+    """Register the similarity map in the folder `path`, store a copy of the folder, and return the map.
 
     Raises:
-        InputError: for a map that is broken.
-        OptionError: for a name that is taken, is one of shoe's own, or is no name.
+        InputError: if the map cannot be read.
+        OptionError: if the name is taken, not valid, or the name of a built-in similarity.
     """
     from shoe.similarity import load_similarity
 
     check_name("map", name)
     if name in own_similarities():
-        raise OptionError(f"map {quote(name)}: found a name that shoe has itself, expected another one")
+        raise OptionError(f"map {quote(name)}: this is the name of a built-in similarity: choose another name")
     if not Path(path).is_dir():
-        raise InputError(path, found="no folder", expected="the folder of a map")
+        raise InputError(path, found="no folder at this path", expected="the folder of a similarity map")
     digest = load_similarity(str(path)).digest
-    # The copy's folder is of its content, so that it is whole before a row names it.
+    # The copy is complete before a database row refers to it; its name contains the digest of its content.
     copy = f"{name}-{digest}"
     shutil.copytree(path, folder.maps / copy, dirs_exist_ok=True)
     about = msgspec.json.decode((folder.maps / copy / "map.json").read_bytes())
@@ -167,20 +167,20 @@ def add_map(folder: Folder, name: str, path: str | Path) -> Map:
 
 
 def maps(folder: Folder) -> list[Map]:
-    """Return all registered maps, by name."""
+    """Return all registered similarity maps, sorted by name."""
     with folder.database.read() as db:
         return [read_row(row, Map) for row in db.execute("SELECT * FROM maps ORDER BY name")]
 
 
 def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
-    """What a job has to know of a similarity: its name, and of a registered map its folder and hash.
+    """Return the description of a similarity for a job: "name", and for a registered map also "folder" and "digest".
 
-    "dataset" stands for the map that a dataset is scored by.
+    The name "dataset" stands for the default similarity of the dataset.
 
     Raises:
-        OptionError: for an unknown one; a path is none.
+        OptionError: if there is no similarity of this name; a path is not accepted.
     """
-    registered = {of.name: of for of in maps(folder)}
+    registered = {each.name: each for each in maps(folder)}
     if name == "dataset":
         name = benchmark(dataset).similarity
     if name in registered:
@@ -192,28 +192,27 @@ def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, s
     return {"name": name}
 
 
-def check_name(what: str, name: str) -> None:
-    """Refuse what is no name: of letters, digits, dots, dashes, at most 64.
+def check_name(noun: str, name: str) -> None:
+    """Raise OptionError unless a name has 1 to 64 letters, digits, dots, dashes and underscores.
 
-    Raises:
-        OptionError: for it.
+    The first character must be a letter or digit. In the message, `what` names the kind of object, for example "board".
     """
     if not _NAME.fullmatch(name):
-        raise OptionError(f"{what}: found the name {quote(name)}, expected letters, digits, '.', '_' and '-'")
+        raise OptionError(f"{noun}: found the name {quote(name)}, expected at most 64 letters, digits, '.', '_', '-'")
 
 
 def own_similarities() -> list[str]:
-    """Return names of the similarities that are shipped."""
+    """Return the names of similarities that need no registration: computed from WordNet, then shipped maps."""
     from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
 
     return [*COMPUTED, *shipped_maps()]
 
 
-def _insert(folder: Folder, table: str, what: str, name: str, row: tuple[Any, ...]) -> None:
+def _insert(folder: Folder, table: str, noun: str, name: str, row: tuple[Any, ...]) -> None:
     marks = ", ".join("?" * len(row))
     try:
         with folder.database.write() as db:
             db.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608  # names of this file
     except sqlite3.IntegrityError:
-        raise OptionError(f"{what} {quote(name)}: found one of this name already, expected another name") from None
+        raise OptionError(f"{noun} {quote(name)}: this name is already in use: choose another name") from None

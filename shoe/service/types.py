@@ -1,7 +1,7 @@
-"""JSON of requests and answers, declared once: the store reads it from rows, the API sends it, the client reads it.
+"""JSON of API requests and responses, shared by the database, the server and the client.
 
 Times are seconds since 1970. Fields that do not apply are left out; fields that a newer server adds are ignored. The
-docstrings of structs are part of the OpenAPI schema, so that notes on single fields are comments.
+docstrings of structs are part of the OpenAPI schema; notes on single fields are therefore comments.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from msgspec import Meta
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", extra={"expected": "64 hex digits, a SHA-256"})]
 Text = Annotated[str, Meta(min_length=1, max_length=200, extra={"expected": "1 to 200 characters"})]
-Id = Annotated[str, Meta(pattern="^r_[0-9a-f]{20}$", extra={"expected": "the id of a run, as r_..."})]
+Id = Annotated[str, Meta(pattern="^r_[0-9a-f]{20}$", extra={"expected": "the ID of a run, as r_..."})]
 Word = Annotated[str, Meta(max_length=80, extra={"expected": "at most 80 characters"})]
 Option = Annotated[str, Meta(max_length=200, extra={"expected": "NAME=VALUE"})]
 Visibility = Literal["team", "public"]
 State = Literal["queued", "running", "done", "failed", "cancelled"]
 ENDED = ("done", "failed", "cancelled")
-"""States after which a run no longer changes by itself."""
+"""Final states of a run."""
 Phase = Literal["words", "picture", "sides"]
 Question = tuple[int, int, Phase]
-"""Item, occasion and phase of a question to a rater."""
-_Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number from 0 on"})]
+"""Question to a rater: index of the item, occasion (1 for the first rating, 2 for a repeat), and phase."""
+_Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number, 0 or more"})]
 _Milliseconds = Annotated[float, Meta(ge=0, le=2**53, extra={"expected": "milliseconds since 1970"})]
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to be measured: the name of a ground truth, and the options of ``shoe score``."""
+    """Scoring request: name of the ground truth, and options of ``shoe score``."""
 
     truth: str
     protocols: tuple[str, ...] = ()
@@ -40,20 +40,20 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     subset: str | None = None
     images_in_predictions: bool = False
     bounds: bool = False
+    bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
 
 
 class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A leaderboard.
 
     Attributes:
-        name: by which submissions name it.
-        title: what people read.
-        truth: name of its ground truth.
-        request: how its runs are scored.
-        figure: key of the figure that ranks.
-        quota: submissions of a team in a day, but for failed ones; None for any number.
-        hidden: whether only who runs the service sees its results.
-        created: seconds since 1970.
+        name: name used in submissions.
+        title: title on web pages.
+        truth: name of the ground truth.
+        request: scoring options of all runs of the leaderboard.
+        figure: key of the metric that ranks the runs.
+        quota: maximum number of submissions per team and day, not counting failed submissions; None for no limit.
+        hidden: whether only administrators see the results.
     """
 
     name: str
@@ -67,16 +67,14 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run in a table.
+    """A run in the table of a leaderboard.
 
     Attributes:
-        lowest, highest: ranks that it may have, from 1: equal where its place is sure.
-        run: its id.
-        team, name: whose it is, and what it is called.
-        created: seconds since 1970.
-        figures: fractions by their keys.
-        intervals: 95 % over images, of those figures that have one.
-        why: error types by what they cost, the costliest first, as fractions of mAP.
+        lowest, highest: lowest and highest number of the rank interval, from 1; equal if the rank is certain.
+        run: run ID.
+        figures: metric values (0 to 1) by key.
+        intervals: 95 % confidence intervals over images, by metric key.
+        why: mAP lost (0 to 1) by error type, the largest loss first.
     """
 
     lowest: int
@@ -91,7 +89,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not stand in the table, and why."""
+    """A run that is left out of the table; ``why`` is the reason."""
 
     run: str
     team: str
@@ -100,13 +98,12 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A leaderboard as it stands.
+    """A leaderboard with its current table.
 
     Attributes:
-        board: what it is.
-        rows: the best first.
-        left_out: runs that cannot stand beside them, or not yet.
-        signature: of all in the table, but for how predictions were read.
+        rows: ranked runs, the best first.
+        left_out: runs that are not comparable with the ranked runs, or not ranked yet.
+        signature: signature shared by the ranked runs, without the fields about how predictions were read.
     """
 
     board: Board
@@ -116,7 +113,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
-    """One answer, as a file that a page saves has it; times are a browser's milliseconds since 1970."""
+    """Answer of a rater to one question; times are milliseconds since 1970 by the clock of the browser."""
 
     item: _Index
     occasion: _Index
@@ -126,16 +123,16 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
     answered: _Milliseconds
 
 
-class Asks(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A request."""
+class RequestBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base class of request bodies."""
 
 
-class Says(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer."""
+class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Base class of response bodies."""
 
 
-class NewRun(Asks):
-    """Predictions to be scored; the options are those of ``shoe score``."""
+class NewRun(RequestBody):
+    """Request to score an uploaded prediction file, given by its SHA-256, with the options of ``shoe score``."""
 
     prediction: Hash
     truth: Word | None = None
@@ -151,44 +148,48 @@ class NewRun(Asks):
     subset: Word | None = None
     images_in_predictions: bool = False
     bounds: bool = False
+    bad_boxes: Literal["refuse", "drop", "count"] = "refuse"
 
 
-class NewComparison(Asks):
-    """Finished runs to be compared."""
+class NewComparison(RequestBody):
+    """Request to compare finished runs."""
 
-    runs: Annotated[list[Id], Meta(min_length=2, max_length=20, extra={"expected": "2 to 20 ids of runs"})]
+    runs: Annotated[list[Id], Meta(min_length=2, max_length=20, extra={"expected": "2 to 20 IDs of runs"})]
     resamples: Annotated[int, Meta(ge=100, le=100_000, extra={"expected": "100 to 100,000"})] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1, extra={"expected": "a whole number, 0 to 4,294,967,295"})] = 0
     allow_different: bool = False
     visibility: Visibility = "team"
 
 
-class Change(Asks):
-    """What a run is to be called, and who may see it."""
+class Change(RequestBody):
+    """New name and visibility of a run; an absent field is not changed."""
 
     name: Text | None = None
     visibility: Visibility | None = None
 
 
-class NewUpload(Asks):
-    """A file that comes in parts: its size in bytes, and what else is known of it."""
+class NewUpload(RequestBody):
+    """Announcement of a file to upload in parts: size in bytes, name, and expected SHA-256."""
 
-    size: Annotated[int, Meta(ge=0, le=1 << 40, extra={"expected": "a number of bytes"})]
+    size: Annotated[int, Meta(ge=0, le=1 << 40, extra={"expected": "a size in bytes, at most 2**40"})]
     name: Text = "predictions"
     sha256: Hash | None = None
 
 
-class NewToken(Asks):
-    """A token to be made."""
+class NewToken(RequestBody):
+    """Request to create a token."""
 
     name: Word
     team: Word
     scopes: Annotated[list[Literal["read", "submit", "admin"]], Meta(min_length=1, max_length=3)]
-    days: Annotated[float, Meta(gt=0, le=36500, extra={"expected": "a number of days"})] | None = None
+    days: Annotated[float, Meta(gt=0, le=36500, extra={"expected": "up to 36500 days"})] | None = None
 
 
-class Asked(Says, frozen=True):
-    """What a rater is asked: item, occasion and phase of each question, what the page shows, and pictures by file."""
+class RaterQuestions(ResponseBody, frozen=True):
+    """Questions for a rater: ``shown`` is the study content for the page, ``pictures`` has the images by file name.
+
+    ``order`` has the questions in the order for this rater, each as item, occasion and phase.
+    """
 
     shown: dict[str, Any]
     rater: str
@@ -196,7 +197,7 @@ class Asked(Says, frozen=True):
     pictures: dict[str, str]
 
 
-class Answers(Asks):
+class Answers(RequestBody):
     """Answers of a rater."""
 
     answers: Annotated[
@@ -204,35 +205,38 @@ class Answers(Asks):
     ]
 
 
-class KeptAnswers(Says, frozen=True):
-    """How many answers of the rater are kept."""
+class AnswerCount(ResponseBody, frozen=True):
+    """Number of stored answers of the rater."""
 
     kept: int
 
 
-class Login(Asks):
-    """A token, shown by a person in a browser."""
+class Login(RequestBody):
+    """Token with which a browser logs in."""
 
     token: Annotated[str, Meta(max_length=200)]
 
 
-class Error(Says, frozen=True):
-    """How every refusal looks: one line, the field that it is about, and what may help."""
+class Error(ResponseBody, frozen=True):
+    """Error response: a message of one line, the wrong field, and a hint for how to proceed."""
 
     error: str
     field: str | None = None
     hint: str | None = None
 
 
-class Version(Says, frozen=True):
-    """Versions of shoe and of the interface."""
+class Version(ResponseBody, frozen=True):
+    """Version of shoe, and supported versions of the API."""
 
     shoe: str
     api: list[int]
 
 
-class Health(Says, frozen=True):
-    """Whether the service works, what is before it, and who does it: while Ray is lost, jobs wait."""
+class Health(ResponseBody, frozen=True):
+    """State of the server ("full": the disk is full), numbers of jobs, and engine.
+
+    While ``engine_state`` is "lost", because the Ray cluster does not respond, jobs stay in the queue.
+    """
 
     state: Literal["working", "full"]
     queued: int
@@ -241,15 +245,15 @@ class Health(Says, frozen=True):
     engine_state: Literal["working", "lost"]
 
 
-class StoredFile(Says, frozen=True):
-    """A prediction file that the service has: its hash, and its size in bytes."""
+class StoredFile(ResponseBody, frozen=True):
+    """Stored prediction file: SHA-256, and size in bytes."""
 
     sha256: Hash
     size: int
 
 
-class Upload(Says, frozen=True):
-    """A file that comes in parts, and how many bytes of it are there; its hash once it is whole."""
+class Upload(ResponseBody, frozen=True):
+    """Upload in parts: number of bytes received (offset), total size, and the SHA-256 once the file is complete."""
 
     id: str
     offset: int
@@ -258,15 +262,15 @@ class Upload(Says, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file that a run has made."""
+    """Output file of a run: SHA-256, size in bytes, and media type."""
 
     sha256: Hash
     size: int
     media: str
 
 
-class Run(Says, frozen=True):
-    """A run as it stands."""
+class Run(ResponseBody, frozen=True):
+    """Current state of a run."""
 
     id: Id
     kind: str  # score, compare
@@ -274,17 +278,17 @@ class Run(Says, frozen=True):
     name: str
     state: State
     created: float
-    attempt: int  # how often its job was started
+    attempt: int  # number of times that its job was started
     truth: str
     visibility: Visibility
     request: dict[str, Any]
-    figures: dict[str, Any]  # fractions, by key
-    outputs: dict[str, File]  # by name, those of the jobs that follow included
-    further: dict[str, str]  # states of the jobs that follow, by kind
-    reason: str | None = None  # why it failed, one line
-    position: int | None = None  # in the queue, from 1
+    figures: dict[str, Any]  # metric values (0 to 1) by key
+    outputs: dict[str, File]  # output files by name, including those of the follow-up jobs
+    further: dict[str, str]  # states of the follow-up jobs (page, diagnose, board), by kind
+    reason: str | None = None  # cause of the failure, one line
+    position: int | None = None  # position in the queue, from 1
     stage: str | None = None
-    progress: float | None = None  # of the stage, 0 to 1
+    progress: float | None = None  # progress of the job, 0 to 1
     started: float | None = None
     ended: float | None = None
     signature: str | None = None
@@ -292,15 +296,15 @@ class Run(Says, frozen=True):
     board: str | None = None
 
 
-class RunList(Says, frozen=True):
-    """Runs, the latest first; ``after`` asks for those that follow."""
+class RunList(ResponseBody, frozen=True):
+    """Page of a list of runs, the latest first; ``after`` is the query parameter for the next page, if any."""
 
     runs: list[Run]
     after: Id | None = None
 
 
-class Line(Says, frozen=True):
-    """A line of a run's log: its number, when it was written, and in which attempt."""
+class Line(ResponseBody, frozen=True):
+    """A line of a run's log: number, time, attempt, and text."""
 
     number: int
     at: float
@@ -308,15 +312,15 @@ class Line(Says, frozen=True):
     line: str
 
 
-class Log(Says, frozen=True):
-    """Lines of a run's log; ``after`` asks for those that follow."""
+class Log(ResponseBody, frozen=True):
+    """Lines of a run's log; ``after`` is the query parameter for the next lines."""
 
     lines: list[Line]
     after: int
 
 
-class Truth(Says, frozen=True):
-    """A ground truth, as much as may be known of it."""
+class Truth(ResponseBody, frozen=True):
+    """Metadata of a ground truth, without boxes and labels; ``shown`` is true if reports may contain examples."""
 
     name: str
     dataset: str
@@ -326,14 +330,14 @@ class Truth(Says, frozen=True):
     split: str | None = None
 
 
-class Truths(Says, frozen=True):
-    """Ground truths that runs can name."""
+class Truths(ResponseBody, frozen=True):
+    """Registered ground truths."""
 
     truths: list[Truth]
 
 
-class Map(Says, frozen=True):
-    """A similarity that runs can name; shoe's own have no date."""
+class Map(ResponseBody, frozen=True):
+    """A similarity map that a run can refer to by name; built-in maps have no ``created``."""
 
     name: str
     digest: str | None = None
@@ -341,20 +345,20 @@ class Map(Says, frozen=True):
     created: float | None = None
 
 
-class Maps(Says, frozen=True):
-    """Similarities that runs can name."""
+class Maps(ResponseBody, frozen=True):
+    """Similarity maps that a run can refer to."""
 
     maps: list[Map]
 
 
-class Boards(Says, frozen=True):
+class Boards(ResponseBody, frozen=True):
     """Leaderboards."""
 
     boards: list[Board]
 
 
-class Token(Says, frozen=True):
-    """A token, but for itself."""
+class Token(ResponseBody, frozen=True):
+    """A token without its secret: the first characters, name, team, permissions and dates."""
 
     prefix: str
     name: str
@@ -366,14 +370,14 @@ class Token(Says, frozen=True):
     revoked: float | None = None
 
 
-class Tokens(Says, frozen=True):
+class Tokens(ResponseBody, frozen=True):
     """All tokens, the newest first."""
 
     tokens: list[Token]
 
 
-class MadeToken(Says, frozen=True):
-    """A new token: nobody can show it again."""
+class NewTokenSecret(ResponseBody, frozen=True):
+    """A new token with its secret, which cannot be shown again."""
 
     token: str
     name: str
@@ -381,8 +385,8 @@ class MadeToken(Says, frozen=True):
     scopes: list[str]
 
 
-class Entry(Says, frozen=True):
-    """Something that was done."""
+class Entry(ResponseBody, frozen=True):
+    """An entry of the audit log: time, actor, action, network address, changed object, and detail."""
 
     id: int
     at: float
@@ -393,36 +397,36 @@ class Entry(Says, frozen=True):
     detail: str | None = None
 
 
-class Audit(Says, frozen=True):
-    """What was done, the latest first."""
+class Audit(ResponseBody, frozen=True):
+    """Entries of the audit log, the latest first."""
 
     entries: list[Entry]
 
 
-class Candidate(Says, frozen=True):
-    """A sense that a word may have."""
+class Candidate(ResponseBody, frozen=True):
+    """A WordNet sense of a word: synset name, lemma, and reason why the sense is a candidate."""
 
     name: str
     lemma: str
     reason: str
 
 
-class Resolution(Says, frozen=True):
-    """The senses of a word, those that count first."""
+class Resolution(ResponseBody, frozen=True):
+    """Candidate senses of a word as one part of speech, the senses used for scoring first."""
 
     word: str
     part: Literal["verb", "object"]
     candidates: list[Candidate]
 
 
-class Resolutions(Says, frozen=True):
-    """The senses of a word as each part of speech."""
+class Resolutions(ResponseBody, frozen=True):
+    """Candidate senses of a word, one entry per part of speech."""
 
     resolutions: list[Resolution]
 
 
-class Session(Says, frozen=True):
-    """Who is logged in."""
+class Session(ResponseBody, frozen=True):
+    """The caller: team, name of the token, and permissions."""
 
     team: str
     name: str

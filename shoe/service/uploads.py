@@ -1,4 +1,4 @@
-"""Uploads in parts: after a broken connection, the received part stays and the upload continues there."""
+"""Uploads in parts: after an interruption, an upload continues at the last received byte."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from threading import Lock
 
 import msgspec
 
-from shoe.core.errors import ShoeError, many
+from shoe.core.errors import ShoeError, pluralize
 from shoe.service.contract import BusyError, ConflictError, FullError, NotFoundError
-from shoe.service.folder import Encoding, Folder, Receiver, Stored
+from shoe.service.folder import Encoding, Folder, Receiver, StoreEntry
 from shoe.service.settings import Settings
 
 _READ_AT_ONCE = 1 << 20
 
 
 class Upload(msgspec.Struct, frozen=True):
-    """A file that comes in parts.
+    """A file uploaded in parts.
 
     Attributes:
-        id: by which parts are sent.
-        size: of the whole, in bytes.
-        sha256: that the whole has to have; None where nobody said.
+        id: upload ID, given with each part.
+        team: team that uploads the file.
+        name: name of the file.
+        size: total size in bytes.
+        sha256: expected SHA-256 of the complete file; None if not given.
     """
 
     id: str
@@ -37,7 +39,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 
 class Uploads:
-    """The unfinished uploads of a folder: for each a file of the received bytes, and one of its description."""
+    """Unfinished uploads of a data folder; each upload has a file with the received bytes, and a JSON file about it."""
 
     def __init__(self, folder: Folder, settings: Settings) -> None:
         self._folder, self._settings = folder, settings
@@ -45,22 +47,28 @@ class Uploads:
         self._lock = Lock()
 
     def begin(self, team: str, name: str, size: int, sha256: str | None, room: int) -> Upload:
-        """Return the upload of a file that a team announces; the team has `room` bytes left.
+        """Start an upload, and return it.
+
+        If the team has an unfinished upload with the same name, size and SHA-256, this upload is returned.
+
+        Args:
+            room: rest of the team's disk quota, in bytes.
 
         Raises:
-            BusyError: where the team has too many unfinished.
-            FullError: where the file does not fit.
+            BusyError: if the team has too many unfinished uploads.
+            FullError: if the file exceeds the team's disk quota.
         """
         with self._lock:
-            mine = self._of(team)
+            mine = self._uploads_of(team)
             same = next((u for u in mine if (u.name, u.size, u.sha256) == (name, size, sha256) and sha256), None)
             if same is not None:
                 return same
             if len(mine) >= self._settings.uploads_per_team:
-                raise BusyError(f"found {len(mine)} unfinished uploads, expected at most that many: finish or end some")
+                raise BusyError(f"limit of {len(mine)} unfinished uploads reached: finish or cancel an upload")
             room -= sum(upload.size for upload in mine)
             if size > room:
-                raise FullError(f"the team has room for {many(max(room, 0), 'byte')} more, found {size:,}")
+                left = pluralize(max(room, 0), "byte")
+                raise FullError(f"the team has {left} of disk space left, but the file needs {size:,}")
             made = Upload(secrets.token_hex(16), team, name, size, sha256)
             self._part(made.id).touch(mode=0o600)
             about = self._about(made.id)
@@ -69,34 +77,32 @@ class Uploads:
         return made
 
     def announced(self, team: str) -> int:
-        """Return the bytes of all unfinished uploads of a team."""
-        return sum(upload.size for upload in self._of(team))
+        """Return the total size of all unfinished uploads of a team, in bytes."""
+        return sum(upload.size for upload in self._uploads_of(team))
 
     def find(self, team: str, id_: str) -> Upload:
-        """An upload of a team.
-
-        Raises:
-            NotFoundError: where it has none of this id.
-        """
-        found = next((upload for upload in self._of(team) if upload.id == id_), None)
+        """Return the unfinished upload with an ID, or raise NotFoundError if the team has no such upload."""
+        found = next((upload for upload in self._uploads_of(team) if upload.id == id_), None)
         if found is None:
-            raise NotFoundError("no unfinished upload of this id")
+            raise NotFoundError("no unfinished upload with this ID")
         return found
 
     def offset(self, upload: Upload) -> int:
-        """Return the number of received bytes."""
+        """Return the number of received bytes of an upload, which is the offset of the next part."""
         return self._part(upload.id).stat().st_size
 
     @contextmanager
     def receiving(self, upload: Upload, offset: int, encoding: Encoding | None) -> Iterator[Receiver]:
-        """Take the next part in: ``write`` its pieces; what came is kept however it ends, unless it is damaged.
+        """Yield a receiver, to which the caller writes the pieces of the next part, which begins at `offset`.
+
+        If the connection breaks, the received bytes are kept. If the part is damaged, its bytes are removed.
 
         Raises:
-            ConflictError: if it does not begin where the last one ended, or another part is coming.
+            ConflictError: if `offset` is not the number of received bytes, or another part is just being received.
         """
         with self._lock:
             if upload.id in self._busy:
-                raise ConflictError("another part of this upload is coming in")
+                raise ConflictError("another part of this upload is being received: try again later")
             if offset != self.offset(upload):
                 raise ConflictError(f"Upload-Offset: found {offset:,}, expected {self.offset(upload):,}")
             self._busy.add(upload.id)
@@ -116,11 +122,11 @@ class Uploads:
         finally:
             self._busy.discard(upload.id)
 
-    def finish(self, upload: Upload) -> Stored:
-        """Put a whole file in its place.
+    def finish(self, upload: Upload) -> StoreEntry:
+        """Move a complete file into the store, and return its entry.
 
         Raises:
-            DamagedError: if it has another hash than was announced; it has to be sent again.
+            DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.
         """
         with self._part(upload.id).open("rb") as stream, self._folder.files.receiving(limit=upload.size) as receiver:
             for piece in iter(lambda: stream.read(_READ_AT_ONCE), b""):
@@ -131,19 +137,19 @@ class Uploads:
                 self.end(upload)
 
     def end(self, upload: Upload) -> None:
-        """Remove an upload."""
+        """Remove an upload and its received bytes."""
         self._about(upload.id).unlink(missing_ok=True)
         self._part(upload.id).unlink(missing_ok=True)
 
     def end_old(self, now: float | None = None) -> int:
-        """Remove uploads that have received nothing for long, and return their number."""
+        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds; return their number."""
         before = (time.time() if now is None else now) - self._settings.upload_kept
         old = [upload for upload in self._all() if self._part(upload.id).stat().st_mtime < before]
         for upload in old:
             self.end(upload)
         return len(old)
 
-    def _of(self, team: str) -> list[Upload]:
+    def _uploads_of(self, team: str) -> list[Upload]:
         return [upload for upload in self._all() if upload.team == team]
 
     def _all(self) -> list[Upload]:
@@ -152,7 +158,7 @@ class Uploads:
             try:
                 found.append(msgspec.json.decode(path.read_bytes(), type=Upload))
                 os.stat(self._part(found[-1].id))
-            except (OSError, msgspec.MsgspecError):  # it is just being made or ended
+            except (OSError, msgspec.MsgspecError):  # another thread is creating or removing the upload
                 continue
         return found
 

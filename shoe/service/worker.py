@@ -1,4 +1,4 @@
-"""Workers of the queue: one child process for each job, watched from start to end."""
+"""Worker threads that claim jobs from the queue and run each in a child process."""
 
 from __future__ import annotations
 
@@ -23,38 +23,45 @@ from shoe.service.types import File
 __all__ = ["Limits", "Worker"]
 
 _IDLE = 1.0
-"""Seconds between two looks at an empty queue; who submits in this process is noticed at once."""
+"""Seconds between two checks of an empty queue; a submission in this process wakes the worker at once."""
 _TIDY = 3600.0
-"""Seconds between two looks for what nobody has any more."""
+"""Seconds between two removals of deleted runs and unused files."""
 _BEAT, _NEWS, _LOOK = 5.0, 0.5, 0.2
-"""Seconds between two updates of the job's row without news and with some, and between two looks at a child."""
+"""Seconds between two progress reports without changes, and with changes; seconds between two checks of a child."""
 _LONGEST_LINE, _MOST_LINES = 2000, 1000
-_say = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Threads that claim jobs, each watching one child at a time."""
+    """Threads that claim queued jobs and run them; each thread watches one child process at a time."""
 
     def __init__(
-        self, folder: Folder, children: int = 1, limits: Limits | None = None, place: Executor | None = None
+        self, folder: Folder, children: int = 1, limits: Limits | None = None, executor: Executor | None = None
     ) -> None:
-        """Make a worker for the folder that this process has locked; `children` run at once, in `place` or here."""
-        self._folder, self._limits, self._place = folder, limits or Limits(), place or LocalExecutor()
+        """Create a worker.
+
+        Args:
+            folder: data folder, which this process must have locked.
+            children: number of jobs at a time.
+            limits: resource limits of each job.
+            executor: executor that runs the jobs (default: on this machine).
+        """
+        self._folder, self._limits, self._executor = folder, limits or Limits(), executor or LocalExecutor()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
-        """Queue jobs of a dead server again, and start."""
+        """Record the results of jobs that a dead server left running, or queue these jobs again; start the threads."""
         for job in jobs.running(self._folder):
-            if not self._take_in(job, []):
-                jobs.release(self._folder, job)  # the children of a dead server died with it
+            if not self._store_results(job, []):
+                jobs.release(self._folder, job)  # the kernel killed the children of the dead server
         for left in self._folder.jobs.iterdir():
             shutil.rmtree(left, ignore_errors=True)
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Kill the children, queue their jobs again, and wait until all of this is done."""
+        """Kill the child processes, queue their jobs again, and wait for the threads to end."""
         self._stopped.set()
         self._folder.work.set()
         for thread in self._threads:
@@ -64,14 +71,14 @@ class Worker:
         while not self._stopped.is_set():
             try:
                 self._turn()
-            except Exception:  # a full disk, say: the queue goes on, and the job is queued again when its lease ends
-                _say.exception("a turn of the queue")
+            except Exception:  # for example a full disk; the job is queued again when its lease expires
+                _log.exception("worker thread")
                 self._stopped.wait(_IDLE)
 
     def _turn(self) -> None:
-        """Do the next job, or check the folder and wait for one."""
+        """Run the next job; if the queue is empty, remove unused data now and then, and wait for a job."""
         self._folder.work.clear()
-        job = jobs.claim(self._folder) if self._place.is_ready else None
+        job = jobs.claim(self._folder) if self._executor.is_ready else None
         if job is None:
             jobs.requeue_lost(self._folder)
             with self._tidying:
@@ -81,18 +88,18 @@ class Worker:
             self._folder.work.wait(_IDLE)
             return
         try:
-            self._end(job, _Attempt(self._folder, self._place, self._limits, job, self._stopped))
+            self._end(job, _Attempt(self._folder, self._executor, self._limits, job, self._stopped))
         except Exception as error:
-            _say.exception("job %s", job.key)
-            jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
+            _log.exception("job %s", job.key)
+            jobs.give_up(self._folder, job, f"internal server error ({type(error).__name__})")
         finally:
             scratch = _scratch(self._folder, job)
             shutil.rmtree(scratch, ignore_errors=True)
-            with suppress(OSError):  # another attempt's may be there
+            with suppress(OSError):  # the folder of another attempt may exist
                 scratch.parent.rmdir()
 
     def _end(self, job: Job, attempt: _Attempt) -> None:
-        """Watch an attempt to its end, and return its result."""
+        """Run an attempt at a job to its end, and record the outcome."""
         why = attempt.watch()
         if self._stopped.is_set():
             jobs.release(self._folder, job)
@@ -100,11 +107,12 @@ class Worker:
             jobs.fail(self._folder, job, why.reason, attempt.lines)
         elif why is not None and why.then == "requeue":
             jobs.release(self._folder, job, why.reason, attempt.lines)
-        elif not self._take_in(job, attempt.lines):
-            jobs.give_up(self._folder, job, why.reason if why else "its process ended without a word", attempt.lines)
+        elif not self._store_results(job, attempt.lines):
+            reason = why.reason if why else "the process of the job ended without a result"
+            jobs.give_up(self._folder, job, reason, attempt.lines)
 
-    def _take_in(self, job: Job, lines: Sequence[str]) -> bool:
-        """Store the results of a child; False if it did not finish."""
+    def _store_results(self, job: Job, lines: Sequence[str]) -> bool:
+        """Store the results of a job, and record the outcome; return False if the child process left no results."""
         scratch = _scratch(self._folder, job)
         try:
             found = msgspec.json.decode((scratch / DONE).read_bytes(), type=Done | Failed)
@@ -127,44 +135,43 @@ def _scratch(folder: Folder, job: Job) -> Path:
 
 
 class _Attempt:
-    """A running child."""
+    """One attempt to run a job; the event `stopped` cancels the attempt."""
 
-    def __init__(self, folder: Folder, place: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
-        """Prepare to do a job within limits; it is cancelled when ``stopped`` is set."""
-        self._folder, self._place, self._limits, self._job = folder, place, limits, job
+    def __init__(self, folder: Folder, executor: Executor, limits: Limits, job: Job, stopped: threading.Event) -> None:
+        self._folder, self._executor, self._limits, self._job = folder, executor, limits, job
         self._stopped = stopped
         self._stage, self._progress, self._news = "starting", 0.0, False
         self.lines: list[str] = []
-        self._said = 0
+        self._line_count = 0
 
     def watch(self) -> End | None:
-        """Start the child and watch it; None if it ended by itself, well or with a reason of its own."""
+        """Run the child process; return why there is no result, or None if there is a result or the job was stopped."""
         files, maps = str(self._folder.files.folder), str(self._folder.maps)
         task = Task(self._job.kind, self._job.request, files, maps, self._limits)
-        child, told = self._place.start(_scratch(self._folder, self._job), task), 0.0
+        child, reported = self._executor.start(_scratch(self._folder, self._job), task), 0.0
         try:
             while not child.is_over:
                 for line in child.listen(_LOOK):
-                    self._hear(line)
+                    self._process(line)
                 if self._stopped.is_set():
                     return None
                 now = time.monotonic()
-                if now > told + (_NEWS if self._news else _BEAT):
+                if now > reported + (_NEWS if self._news else _BEAT):
                     if not jobs.beat(self._folder, self._job, self._stage, self._progress, self.lines):
                         return None
-                    self.lines, self._news, told = [], False, now
+                    self.lines, self._news, reported = [], False, now
         finally:
             child.close()
         end = child.end
         if end is not None and end.last_words:
-            _say.warning("job %s: %s:\n%s", self._job.key, end.reason, end.last_words)
+            _log.warning("job %s: %s:\n%s", self._job.key, end.reason, end.last_words)
         return end
 
-    def _hear(self, line: str) -> None:
+    def _process(self, line: str) -> None:
         kind, _, rest = line.partition(" ")
         if kind == "stage":
             name, _, progress = rest.partition(" ")
             self._stage, self._progress, self._news = name, float(progress), True
-        elif kind == "log" and self._said < _MOST_LINES:
+        elif kind == "log" and self._line_count < _MOST_LINES:
             self.lines.append(printable(rest, longest=_LONGEST_LINE))
-            self._said, self._news = self._said + 1, True
+            self._line_count, self._news = self._line_count + 1, True

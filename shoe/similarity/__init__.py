@@ -1,4 +1,4 @@
-"""Similarity of a class and a predicted word: from maps rated by LLMs, WordNet measures, or both."""
+"""Similarity of a class and a predicted word: from maps rated by LLMs, from WordNet measures, or from both."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import check_ensemble, combine
-from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps, write_map
+from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map_error, shipped_maps, write_map
 from shoe.similarity.neighbourhood import NAME as NEIGHBOURHOOD
 from shoe.similarity.neighbourhood import Neighbourhood
 from shoe.similarity.pairs import RatedPairs
@@ -36,11 +36,10 @@ __all__ = [
     "write_map",
 ]
 
-
 COMPUTED = (*MEASURES, NEIGHBOURHOOD)
-"""Names of what has no folder, as it is computed from WordNet when it is asked for."""
+"""Names of the similarities that are computed from WordNet and have no map folder."""
 OF_DATASET = "dataset"
-"""Stands for the map that a benchmark names as its own."""
+"""Name that selects the benchmark's own map."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +54,26 @@ class WordNetSimilarity(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits that identify the measure and its WordNet."""
+        """8 hex digits of a hash of the measure's name and the lexicon."""
         graph = lexicon().concepts
         whole = graph.title if graph.is_wordnet else f"{graph.title} {graph.digest}"
         return hashlib.sha256(f"{self.name} of {whole}".encode()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Compare C class senses with S senses; NaN only where a class has no sense."""
+        """Return (C, S) similarities 0..1 of class senses and senses; NaN only for a class without a sense."""
         return wordnet_values(self.name, part, class_senses, senses)
 
 
 def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Similarity:
-    """Load a map or a WordNet measure.
+    """Load a similarity map, or create a similarity that is computed from WordNet.
 
     Args:
-        name_or_folder: the name of a shipped map ("hico-det"), one of ``COMPUTED``, or the folder of a map.
+        name_or_folder: shipped map ("hico-det"), folder of a map, "identity", "path", "wup" or "neighbourhood".
         ensemble: how a map's raters are combined: "mean", "median", "majority" or "majority-mean".
 
     Raises:
-        OptionError: for a name that is none of these, or an unknown ensemble.
-        InputError: for a map that is broken.
+        OptionError: for an unknown name or ensemble.
+        InputError: for an invalid map.
     """
     if name_or_folder in MEASURES:
         check_ensemble(ensemble)
@@ -82,17 +81,20 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     if name_or_folder == NEIGHBOURHOOD:
         return Neighbourhood(_load_once("hico-det", ensemble))
     if name_or_folder == "none":
-        strict = "strict figures alone: -p hico-det (Python: protocols=['hico-det'])"
-        raise OptionError(f"similarity: found 'none', expected a map or measure ({strict})")
+        strict = "strict scores only: -p hico-det (Python: protocols=['hico-det'])"
+        raise OptionError(f"similarity: found 'none', expected the name of a similarity map or measure ({strict})")
     if not is_map(name_or_folder):
-        raise no_map(name_or_folder, "similarity", [*COMPUTED, *shipped_maps()])
+        raise no_map_error(name_or_folder, "similarity", [*COMPUTED, *shipped_maps()])
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
 
 
 def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity, ensemble: str) -> Similarity:
-    """Load a benchmark's similarity: its own map for the name "dataset", else as :func:`load_similarity`.
+    """Return the similarity to use for a benchmark.
 
-    A similarity that is loaded already is returned with the ensemble, if it has raters.
+    Args:
+        name_or_folder: "dataset" for the benchmark's own map, or an argument of :func:`load_similarity`. A loaded
+            similarity is returned unchanged, except that a map is returned with the given ensemble.
+        ensemble: how a map's raters are combined; see :func:`load_similarity`.
     """
     if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:
         return replace(name_or_folder, ensemble=check_ensemble(ensemble))

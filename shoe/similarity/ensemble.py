@@ -1,8 +1,8 @@
-"""One value from several: raters' ratings of a pair of senses, and the similarities of verb and object.
+"""Combination of several raters' ratings (ensemble), and combination of verb and object similarity.
 
-An ensemble looks only at the raters that rated the pair: a missing rating is neither a zero nor a vote. The paper
-describes a mean once and a majority once (protocols, A15); the mean is the default. A map may say that a rater counts
-less than others, or that its zeros may be omissions (:class:`Voices`).
+An ensemble ignores missing ratings of a pair. SHOE's paper describes the ensemble once as a mean and once as a majority
+(protocols, A15); the mean is the default. A map can set the weight of a rater, and declare that a rater's zeros may be
+omissions (:class:`RaterWeights`).
 """
 
 from __future__ import annotations
@@ -18,38 +18,40 @@ from shoe.core.errors import OptionError, unknown_name
 
 HIGHEST = 4
 MISSING = -1
-RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
-"""Ratings by the text that tables have for each."""
-
+RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}  # by their text in tables
 ENSEMBLE = "mean"
-"""How raters are combined wherever maps are compared: as protocol ``shoe`` does, whatever the map's own default is."""
+"""Ensemble of protocol ``shoe``; also used to compare maps, whatever default ensemble each map declares."""
 
 Ratings = NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
-class Voices:
-    """Weights of R raters, and how their zeros count.
+class RaterWeights:
+    """Weights of R raters, and whether a rater's zeros may be omissions.
 
     Attributes:
-        weights: weight of each rater in a mean and in a vote; above 0.
-        omits: whether a 0 of each rater may be an omission. Such a 0 counts only where no other rating says more.
+        weights: weight of each rater in means and in majority votes; above 0.
+        omits: whether a 0 of each rater may be an omission, which is ignored; see :meth:`mask_omissions`.
     """
 
     weights: tuple[float, ...]
     omits: tuple[bool, ...]
 
     @classmethod
-    def equal(cls, raters: int) -> Voices:
-        """Return voices of raters with equal weights whose zeros all count."""
+    def equal(cls, raters: int) -> RaterWeights:
+        """Return equal weights for ``raters`` raters whose zeros all count as ratings."""
         return cls((1.0,) * raters, (False,) * raters)
 
-    def of(self, columns: Sequence[int]) -> Voices:
-        """Return the voices of some of the raters."""
-        return Voices(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
+    def select(self, columns: Sequence[int]) -> RaterWeights:
+        """Return the weights and ``omits`` of the raters with the indices ``columns``."""
+        return RaterWeights(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
 
-    def heard(self, ratings: Ratings) -> Ratings:
-        """Return (n, R) ratings, -1 for zeros that are omissions: another rater looked, or gave more than 0."""
+    def mask_omissions(self, ratings: Ratings) -> Ratings:
+        """Return (n, R) ratings in which zeros that count as omissions are replaced by -1.
+
+        A 0 of a rater with ``omits`` is an omission if another rater rated the pair: with any rating, or above 0 if the
+        other rater also has ``omits``.
+        """
         if not any(self.omits):
             return ratings
         columns = list(zip(ratings.T, self.omits, strict=True))
@@ -58,35 +60,32 @@ class Voices:
         return np.stack(of_raters, axis=1)
 
 
-def ensemble_values(ratings: Ratings, how: str, voices: Voices | None = None) -> Floats:
-    """Combine the ratings of each pair into one value.
+def ensemble_values(ratings: Ratings, how: str, rater_weights: RaterWeights | None = None) -> Floats:
+    """Return the ensemble value of each of n pairs from the ratings of R raters.
 
     Args:
-        ratings: (n, R) 0..4, -1 where a rater has not rated the pair; raters in the map's order.
-        how: "mean"; "median"; "majority", the most frequent rating (of equally frequent ones, that of the first
-            rater); or "majority-mean" (of equally frequent ones, their mean).
-        voices: weights of the raters; equal if absent. The median ignores weights.
+        ratings: (n, R) ratings 0..4, -1 if a rater has not rated the pair; raters in the map's order.
+        how: "mean"; "median"; "majority", the most frequent rating (on a tie, the first rater's rating among the most
+            frequent ratings); or "majority-mean" (on a tie, the mean of the most frequent ratings).
+        rater_weights: weights of the raters; equal weights if None. The median ignores weights.
 
     Returns:
-        (n,) values 0..1, the rating divided by 4; NaN where nobody rated.
+        (n,) values 0..1: the combined rating divided by 4; NaN for an unrated pair.
     """
-    voices = voices or Voices.equal(ratings.shape[1])
-    value = ENSEMBLES[check_ensemble(how)](voices.heard(ratings), voices.weights)
+    rater_weights = rater_weights or RaterWeights.equal(ratings.shape[1])
+    value = ENSEMBLES[check_ensemble(how)](rater_weights.mask_omissions(ratings), rater_weights.weights)
     value[(ratings == MISSING).all(axis=1)] = np.nan
     return value / HIGHEST
 
 
 def check_ensemble(how: str) -> str:
-    """Return the name of an ensemble, or raise OptionError with the nearest name if it does not exist."""
+    """Return ``how`` if it is the name of an ensemble; else raise OptionError, which suggests the closest name."""
     if how not in ENSEMBLES:
         raise unknown_name("ensemble", how, ENSEMBLES)
     return how
 
 
-Weights = tuple[float, ...]
-
-
-def _mean(ratings: Ratings, weights: Weights) -> Floats:
+def _mean(ratings: Ratings, weights: tuple[float, ...]) -> Floats:
     # Column by column: numpy's sums along a short last axis are several times slower.
     total, counted = np.zeros(len(ratings)), np.zeros(len(ratings))
     for column, weight in zip(ratings.T, weights, strict=True):
@@ -96,64 +95,59 @@ def _mean(ratings: Ratings, weights: Weights) -> Floats:
     return np.divide(total, counted, out=total, where=counted > 0)
 
 
-def _median(ratings: Ratings, _weights: Weights) -> Floats:
+def _median(ratings: Ratings, _weights: tuple[float, ...]) -> Floats:
     missing, rows = ratings == MISSING, np.arange(len(ratings))
     ordered = np.sort(np.where(missing, HIGHEST + 1, ratings), axis=1)
     present = np.maximum((~missing).sum(axis=1), 1)
-    median: Floats = (ordered[rows, (present - 1) // 2] + ordered[rows, present // 2]) / 2
-    return median
+    return np.asarray((ordered[rows, (present - 1) // 2] + ordered[rows, present // 2]) / 2)
 
 
-def _majority(ratings: Ratings, weights: Weights) -> Floats:
-    winners = _most_frequent(ratings, weights)
-    value = np.zeros(len(ratings))
+def _majority(ratings: Ratings, weights: tuple[float, ...]) -> Floats:
+    winners, value = _most_frequent(ratings, weights), np.zeros(len(ratings))
     for column in ratings.T[::-1]:
         won = (column != MISSING) & winners[np.arange(len(ratings)), column]
         value[won] = column[won]
     return value
 
 
-def _majority_mean(ratings: Ratings, weights: Weights) -> Floats:
+def _majority_mean(ratings: Ratings, weights: tuple[float, ...]) -> Floats:
     winners = _most_frequent(ratings, weights)
-    mean: Floats = winners @ np.arange(HIGHEST + 1.0) / winners.sum(axis=1)
-    return mean
+    return np.asarray(winners @ np.arange(HIGHEST + 1.0) / winners.sum(axis=1))
 
 
-def _most_frequent(ratings: Ratings, weights: Weights) -> NDArray[np.bool_]:
-    """Return (n, 5) whether no other rating of the pair is more frequent than this one."""
+def _most_frequent(ratings: Ratings, weights: tuple[float, ...]) -> NDArray[np.bool_]:
+    """Return the (n, 5) mask of the most frequent ratings 0..4 of each pair."""
     votes = np.stack([(ratings == rating) @ np.array(weights) for rating in range(HIGHEST + 1)], axis=1)
-    most: NDArray[np.bool_] = votes == votes.max(axis=1, keepdims=True)
-    return most
+    return np.asarray(votes == votes.max(axis=1, keepdims=True))
 
 
 ENSEMBLES = {"mean": _mean, "median": _median, "majority": _majority, "majority-mean": _majority_mean}
 
 COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "arithmetic": lambda verb, object_, weight: weight * verb + (1 - weight) * object_,
-    # Rounded, or two halves would be more than a half.
+    # Rounded, because the geometric mean of 0.5 and 0.5 would exceed 0.5.
     "geometric": lambda verb, object_, weight: np.round(verb**weight * object_ ** (1 - weight), 12),
     "minimum": lambda verb, object_, _weight: np.minimum(verb, object_),
 }
 
 
 def combine(verb: Floats, object: Floats, how: str, weight: float) -> Floats:  # noqa: A002 - the field's word
-    """Combine similarities of parts; the arrays broadcast.
+    """Return the similarity of interactions from the similarities of verbs and objects; the arrays broadcast.
 
     Human ratings of whole interactions agree with the arithmetic mean in 85.73 %, with the geometric mean in 84.29 %
     and with the minimum in 84.01 % (SHOE; protocols, section 10.1).
 
     Args:
-        verb: similarity of the verbs, 0..1.
-        object: similarity of the objects, 0..1.
+        verb, object: similarity of the verbs and of the objects, 0..1.
         how: "arithmetic", weight * verb + (1 - weight) * object; "geometric", verb**weight * object**(1 - weight);
-            or "minimum", which knows no weight.
-        weight: of the verb, 0..1; the paper's is 0.5.
+            or "minimum", which ignores the weight.
+        weight: weight of the verb, 0..1; 0.5 in the paper.
 
     Returns:
         Similarity of the interactions, 0..1.
 
     Raises:
-        OptionError: for another ``how``, or a weight outside 0..1.
+        OptionError: for an unknown ``how``, or a weight outside 0..1.
 
     Example:
         >>> combine(np.array([1.0, 0.5]), np.array([0.5, 0.5]), "arithmetic", 0.5).tolist()
@@ -162,5 +156,5 @@ def combine(verb: Floats, object: Floats, how: str, weight: float) -> Floats:  #
     if how not in COMBINATIONS:
         raise unknown_name("way to combine verb and object", how, COMBINATIONS)
     if not 0 <= weight <= 1:
-        raise OptionError(f"weight is {weight:g}, expected 0 to 1")
+        raise OptionError(f"weight: found {weight:g}, expected 0 to 1")
     return COMBINATIONS[how](np.asarray(verb, np.float64), np.asarray(object, np.float64), weight)

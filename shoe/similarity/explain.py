@@ -1,4 +1,4 @@
-"""Explanation of the value of a class and a word: every sense of the word, rated or not."""
+"""Explanation of the similarity of a class and a word, with every sense of the word, rated or not."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
 from shoe.lexicon.phrases.parse import best_reading
-from shoe.lexicon.resolve import Candidate, match_labels, resolve
+from shoe.lexicon.resolve import Candidate, match_labels
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity.maps import SimilarityMap
-from shoe.similarity.table import USING, Basis, Similarity, similarity_table
+from shoe.similarity.table import USING, Basis, Similarity, counted_senses, similarity_table
 
 _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
 
 class _ClassSense(NamedTuple):
-    """A class's sense ("" for no_interaction) and its word."""
+    """Verb or object of a class: the name of its sense ("" for no_interaction) and its word."""
 
     part: Part
     synset: str
@@ -33,10 +33,12 @@ class CandidateSense(Document, frozen=True):
     """A possible sense of a word, and its similarity to the class.
 
     Attributes:
-        synset, lemma, reason: the sense, the lemma that led to it, and how.
-        value: 0..1; None if the pair was never rated.
-        predicted: 0..1 for an unrated pair; None where the map predicts none.
-        ratings: ratings by rater; None if nobody rated the pair.
+        synset: name of the sense.
+        lemma: lemma of the word by which the sense was found.
+        reason: rule by which the word leads to the sense.
+        value: similarity 0..1; None for an unrated pair.
+        predicted: predicted similarity 0..1 of an unrated pair; None without a prediction.
+        ratings: rating 0..4 of each rater; None for an unrated pair.
     """
 
     synset: str
@@ -48,15 +50,16 @@ class CandidateSense(Document, frozen=True):
 
 
 class Explanation(Document, frozen=True, kw_only=True):
-    """A value of a class and a word, with all senses behind it.
+    """Similarity of a class and a word, with all senses of the word.
 
     Attributes:
         part: "verb" or "object".
-        class_word, class_synset: the class's word and its sense; "" for no_interaction.
-        word: the predicted word.
-        value: 0..1.
-        basis: what the value rests on; see :class:`~shoe.similarity.Basis`.
-        sense: the sense of the word that gave the value; None if none did.
+        class_word: word of the class.
+        class_synset: name of the class's sense; "" for no_interaction.
+        word: predicted word.
+        value: similarity 0..1 of the class and the word.
+        basis: basis of the value; see :class:`~shoe.similarity.Basis`.
+        sense: name of the word's sense that gave the value, or None.
         candidates: senses of the word in order of preference.
     """
 
@@ -73,33 +76,34 @@ class Explanation(Document, frozen=True, kw_only=True):
 def explanations(
     similarity: Similarity, classes: HoiClasses, a: str, b: str, part: str | None = None
 ) -> tuple[list[Explanation], bool]:
-    """Explain the values of a class and a prediction as a user writes them.
+    """Return explanations of the similarity of a class and a prediction, both given as text.
 
     Args:
-        similarity: a map, or a WordNet measure.
-        a: a class: a sense (ride.v.01), a class's word (ride), or an interaction (ride horse).
-        b: a prediction: a word (straddling), or an interaction (straddle pony).
-        part: "verb" or "object", for a word that is both; then neither is an interaction.
+        a: class: name of a sense (ride.v.01), word of a class (ride), or interaction (ride horse).
+        b: prediction: word (straddling) or interaction (straddle pony).
+        part: "verb" or "object": what the word ``a`` is, if it can be both. ``a`` and ``b`` are then single words, not
+            interactions.
 
     Returns:
-        One explanation for each class sense that ``a`` may mean. For two interactions, one of the verbs and one of the
-        objects, and True.
+        If ``a`` and ``b`` are interactions: the explanation of the verbs and the explanation of the objects, and True.
+        Otherwise: one explanation per class sense that ``a`` may mean, and False.
 
     Raises:
-        OptionError: if the dataset has no such class, or ``a`` needs ``part``.
+        OptionError: if the dataset has no such class, or ``a`` is both a verb and an object and ``part`` is None.
     """
     of, predicted = (best_reading(text) if part is None and " " in text.strip() else None for text in (a, b))
     if of is None or predicted is None:
-        return [_explain(similarity, sense, b) for sense in _class_senses(classes, a, part)], False
+        return [_explain(similarity, classes, sense, b) for sense in _class_senses(classes, a, part)], False
     senses = _interaction_senses(classes, of.verb, of.object)
-    return [_explain(similarity, sense, word) for sense, word in zip(senses, predicted, strict=True)], True
+    return [_explain(similarity, classes, sense, word) for sense, word in zip(senses, predicted, strict=True)], True
 
 
-def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
-    """Explain the value that scoring uses for a class sense and a word under the default options."""
-    class_sense = ids_of([of.synset])
-    table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
-    found = resolve(word, of.part).candidates
+def _explain(similarity: Similarity, classes: HoiClasses, of: _ClassSense, word: str) -> Explanation:
+    """Return the explanation of the similarity of a class sense and a word, with the default semantic options."""
+    class_sense, options = ids_of([of.synset]), SemanticOptions()
+    labels = classes.verbs if of.part == "verb" else classes.objects
+    table = similarity_table(similarity, of.part, class_sense, [of.word], [word], options, labels)
+    (found,) = counted_senses(of.part, [word], options, labels)
     senses = np.array([c.synset for c in found], np.int32)
     values = similarity.values(of.part, class_sense, senses)[0]
     expected = similarity.predicted(of.part, class_sense, senses)
@@ -109,9 +113,9 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
     for of_word, *figures in zip(found, values.tolist(), expected.tolist(), strict=True):
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
-            reason += f", in another place: counts {place:g}"
+            reason += f", other relation: counts {place:g}"
         if of_word.name == USING and of.part == "verb" and done_with([of.word])[0]:
-            reason += f", of what it is done with: counts {KIND:g}"
+            reason += f", as the class uses its object as a tool: counts {KIND:g}"
         if is_rare(of_word.lemma, of_word.synset):
             reason += f", rarely meant: counts {RARE:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
@@ -132,29 +136,35 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
 
 
 def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
-    """Describe how a word leads to a sense, and the sense's weight where it is below 1.
+    """Return the rule by which a word leads to a sense, with the reasons for a weight of the sense below 1.
 
-    ``of`` is the class's word and sense, which the predicted word is compared with.
+    Args:
+        candidate: possible sense of the word.
+        of: word of the class, and name of its sense.
+        word: predicted word.
+        options: semantic options; ``partial`` and ``sense`` determine which weights apply.
     """
     reason, (class_word, synset) = candidate.reason, of
     if part == "verb" and candidate.name == synset and options.partial == "weighed":
         place = float(preposition_weights([class_word], [word])[0, 0])
-        reason += f", in another place: counts {place:g}" if place < 1 else ""
+        reason += f", other relation: counts {place:g}" if place < 1 else ""
     if options.sense == "likely" and is_rare(candidate.lemma, candidate.synset):
         reason += f", rarely meant: counts {RARE:g}"
     return reason
 
 
 def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_ClassSense]:
-    """Return the class senses for a text: a synset's name, or a class's word, which may have several senses."""
+    """Return the class senses that a text names: a synset by its name, or all senses of a class's word.
+
+    ``part`` is "verb" or "object", or None for either. Raises OptionError if the text names no class.
+    """
     if part is not None and part not in _A:
         raise unknown_name("part of speech", part, get_args(Part))
-    synset = lexicon().synset(text)
-    if synset >= 0:
+    if (synset := lexicon().synset(text)) >= 0:
         of_synset: Part = "verb" if lexicon().pos(synset) == "v" else "object"
         if part not in (None, of_synset):
             other: Part = "object" if of_synset == "verb" else "verb"
-            raise OptionError(f"{quote(text)} is the sense of {_A[of_synset]}, expected {_A[other]}")
+            raise OptionError(f"{quote(text)} is the sense of {_A[of_synset]}, expected the sense of {_A[other]}")
         name = lexicon().name(synset)
         known = (of for of in _senses(classes, of_synset) if of.synset == name)
         return [next(known, _ClassSense(of_synset, name, name))]
@@ -165,7 +175,9 @@ def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_Cla
         known_words = {word for words in asked.values() for word in words}
         raise unknown_name(f"{part or 'verb or object'} of {classes.name}", text, known_words)
     if len(fitting) > 1:
-        raise OptionError(f"{quote(text)} is a verb and an object of {classes.name}: say --pos verb or --pos object")
+        raise OptionError(
+            f"{quote(text)} is both a verb and an object of {classes.name}: add `--pos verb` or `--pos object`"
+        )
     ((only, word),) = fitting
     return [of for of in _senses(classes, only) if of.word == word]
 
@@ -178,13 +190,12 @@ def _senses(classes: HoiClasses, part: Part) -> list[_ClassSense]:
 
 
 def _interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[_ClassSense, _ClassSense]:
-    """Return the class of an interaction given as ("riding", "horse"), in any inflection."""
     v = int(match_labels([verb], classes.verbs, "verb")[0])
     o = int(match_labels([object_], classes.objects, "object")[0])
     hoi = int(classes.of[v, o]) if v >= 0 and o >= 0 else -1
     if hoi < 0:
         near = [label for label, of in zip(classes.labels, classes.object, strict=True) if of == o]
-        hint = f"; it has {', '.join(near)}" if o >= 0 else ""
+        hint = f"; its classes with this object: {', '.join(near)}" if o >= 0 else ""
         raise OptionError(f"{classes.name} has no class {quote(f'{verb} {object_}')}{hint}")
     of_object = _ClassSense("object", classes.object_synsets[hoi], classes.objects[o])
     return _ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]), of_object

@@ -1,8 +1,8 @@
-"""Similarity maps: how raters rated pairs of senses, where it came from, and how maps are written.
+"""Similarity maps: ratings of pairs of senses with their provenance, and how maps are read and written.
 
-A map is a folder: ``map.json`` (name, raters, provenance, content hashes), ``verbs.tsv`` and ``objects.tsv``. It keeps
-every rater's raw ratings; ensembles are computed when it is used, so that a new rater is one new column. A map may
-extend a shipped one: its files hold the raters and ratings that it adds, and the rest is read from there.
+A map is a folder: ``map.json`` (name, raters, provenance, content hashes), ``verbs.tsv`` and ``objects.tsv``. The
+tables contain every rater's raw ratings, one column per rater. Ensembles are computed when the map is used. A map may
+extend a shipped map: its files then contain only the added raters and ratings.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from msgspec import Meta
 
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, OptionError, ShoeError, quote, unknown_name
-from shoe.core.io.files import replacing, shipped
-from shoe.core.io.json import encode, explained, parse_json
+from shoe.core.io.files import atomic_write, data_folder
+from shoe.core.io.json import encode, explain_error, parse_json
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import Lexicon, ids_of, lexicon, wordnet
-from shoe.similarity.ensemble import HIGHEST, MISSING, Voices, check_ensemble, ensemble_values
+from shoe.similarity.ensemble import HIGHEST, MISSING, RaterWeights, check_ensemble, ensemble_values
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, format_table, read_table
@@ -38,61 +38,61 @@ from shoe.similarity.table import Similarity
 from shoe.similarity.whole_interactions import FILE as WHOLE
 from shoe.similarity.whole_interactions import WholeFile, WholeRatings, format_whole
 
-# What map.json says of a similarity map: the fields that every map has, checked; all else is prose.
+# map.json: the fields of every map, which are checked; other fields are free text.
 
 VERSION = 1
 ABOUT = "map.json"
 
 
-def _meant(expected: str, least: int | None = None, **more: str) -> Meta:
+def _described(expected: str, least: int | None = None, **more: str) -> Meta:
     return Meta(min_length=least, extra={"expected": expected, **more})
 
 
-_RATERS = "one or more raters, each with a name of its own and a model"
-_Name = Annotated[str, _meant("a name", 1)]
+_RATERS = "one or more raters, each with a unique name and a model"
+_Name = Annotated[str, _described("a name", 1)]
 
 
 class _Table(msgspec.Struct, frozen=True):
-    sha256: Annotated[str | None, _meant("the SHA-256 of the table")] = None
+    sha256: Annotated[str | None, _described("the SHA-256 of the table")] = None
 
 
 class _File(msgspec.Struct, frozen=True):
-    sha256: Annotated[str, _meant("the SHA-256 of the file")]
+    sha256: Annotated[str, _described("the SHA-256 of the file")]
 
 
 class Extended(msgspec.Struct, frozen=True):
-    """A shipped map that another map adds ratings to, and the digest of its content then."""
+    """Name and content digest of the shipped map that a map extends."""
 
     name: _Name
-    digest: Annotated[str, _meant("8 hex digits of that map's content")]
+    digest: Annotated[str, _described("the digest of the extended map, 8 hex digits")]
 
 
 class UsedLexicon(msgspec.Struct, frozen=True):
-    """The lexicon of the rated senses, if it is not WordNet 3.0."""
+    """Name and digest of the lexicon that defines the rated senses; WordNet 3.0 has no such entry."""
 
     name: _Name
-    digest: Annotated[str, _meant("8 hex digits of that lexicon's content")]
+    digest: Annotated[str, _described("the digest of the lexicon, 8 hex digits")]
 
 
 class RaterEntry(msgspec.Struct, frozen=True):
-    """Entry of a rater in map.json."""
+    """Entry of one rater in map.json; see :class:`Rater`."""
 
     name: _Name
-    model: Annotated[str, _meant("who or what is behind the rater", 1)]
+    model: Annotated[str, _described("the model, person or tool behind the rater", 1)]
     note: str = ""
     weight: Annotated[float, Meta(gt=0, le=1e6, extra={"expected": "a number above 0"})] = 1.0
     omits: bool = False
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Fields that every map.json has; ``format`` is for people."""
+    """Fields of every map.json; ``format`` is informative only."""
 
-    version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
+    version: Annotated[Literal[1], _described(f"{VERSION}, the version supported by this release of shoe")]
     name: _Name
-    dataset: Annotated[str, _meant("a dataset's name", 1)]
-    scale: Annotated[tuple[Literal[0], Literal[4]], _meant(f"[0, {HIGHEST}]")]
-    ensemble: Annotated[str, _meant("an ensemble's name", 1)]
-    raters: Annotated[list[RaterEntry], _meant(_RATERS, 1, item="rater")]
+    dataset: Annotated[str, _described("a dataset's name", 1)]
+    scale: Annotated[tuple[Literal[0], Literal[4]], _described(f"[0, {HIGHEST}]")]
+    ensemble: Annotated[str, _described("an ensemble's name", 1)]
+    raters: Annotated[list[RaterEntry], _described(_RATERS, 1, item="rater")]
     verbs: _Table
     objects: _Table
     learned: _File | None = None
@@ -103,16 +103,16 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
-    """Read a map.json: its header, and all of its content.
+    """Read a map.json and return its checked header, and its whole content as a dict.
 
     Raises:
-        InputError: naming the field that is missing or wrong.
+        InputError: for a missing or invalid field, with its name.
     """
     try:
         about = parse_json(path, path.read_bytes())
-        msgspec.json.encode([[[[about]]]])  # as deep as it stands in anything that is made of it
+        msgspec.json.encode([[[[about]]]])  # nested as deeply as in any document that contains it
     except RecursionError:
-        raise InputError(path, found="values nested hundreds deep", expected="prose, numbers and lists") from None
+        raise InputError(path, found="values nested too deeply", expected="text, numbers and lists") from None
     except OSError as error:
         raise InputError(path, found=str(error.strerror), expected="a JSON object") from None
     if not isinstance(about, dict):
@@ -120,30 +120,30 @@ def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
     try:
         header = msgspec.convert(about, Header)
     except msgspec.ValidationError as error:
-        raise explained(path, error, about, Header, lambda number, _: f"rater {number + 1}") from None
+        raise explain_error(path, error, about, Header, lambda number, _: f"rater {number + 1}") from None
     texts = [("name", header.name), ("dataset", header.dataset), ("ensemble", header.ensemble)]
     texts += [("raters", text) for rater in header.raters for text in (rater.name, rater.model)]
     for field_, text in texts:
         if not text.isprintable():
-            raise InputError(path, field=field_, found=quote(text), expected="a name that can be printed")
+            raise InputError(path, field=field_, found=quote(text), expected="a printable name")
     names = [rater.name for rater in header.raters]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="a name of its own for each")
+            raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="unique names")
     return header, about
 
 
 def check_lexicon(path: Path, header: Header) -> None:
-    """Raise InputError, naming both lexicons, if a map's senses are not those of the lexicon in use."""
+    """Raise InputError unless the lexicon in a map's ``header`` is the active lexicon; ``path`` is its map.json."""
     used, rated = lexicon().concepts, header.lexicon or UsedLexicon(wordnet().label, wordnet().digest)
     if rated.digest != used.digest:
-        hint = "shoe --lexicon FILE uses another one, shoe lexicon carry takes a map from one to another"
+        hint = "use `shoe --lexicon FILE`, or convert the map with `shoe lexicon carry`"
         expected = f"{used.label} ({used.digest}), which is in use"
         raise InputError(path, field="lexicon", found=f"{rated.name} ({rated.digest})", expected=expected, hint=hint)
 
 
 def lexicon_entry() -> dict[str, Any]:
-    """Return the entry of map.json for the lexicon in use; empty for WordNet 3.0."""
+    """Return {"lexicon": {name, digest}} of the active lexicon for map.json; {} for WordNet 3.0."""
     used = lexicon().concepts
     return {} if used is wordnet() else {"lexicon": {"name": used.label, "digest": used.digest}}
 
@@ -153,10 +153,14 @@ FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """A rater: name of its column, the model (or person, or tool) behind it, and remarks for readers.
+    """A rater of a map.
 
-    ``details`` is the rest of its entry in map.json, for example its prompt and its number of refusals. ``weight`` and
-    ``omits`` say how it counts in an ensemble (:class:`~shoe.similarity.ensemble.Voices`).
+    Attributes:
+        model: model, person or tool behind the rater.
+        note: free text.
+        details: other fields of the entry in map.json, such as the prompt and the number of refusals.
+        weight: weight in an ensemble, above 0.
+        omits: whether a rating of 0 may be an omission; see :class:`~shoe.similarity.ensemble.RaterWeights`.
     """
 
     name: str
@@ -167,25 +171,24 @@ class Rater:
     omits: bool = False
 
     def entry(self) -> dict[str, Any]:
-        """Return the rater's entry for map.json."""
-        counts = {"weight": self.weight} if self.weight != 1 else {}
-        zeros = {"omits": True} if self.omits else {}
-        return {"name": self.name, "model": self.model, "note": self.note, **counts, **zeros, **self.details}
+        """Return the rater's entry for map.json, with the details; a weight of 1 and a false ``omits`` are left out."""
+        counts = ({"weight": self.weight} if self.weight != 1 else {}) | ({"omits": True} if self.omits else {})
+        return {"name": self.name, "model": self.model, "note": self.note, **counts, **self.details}
 
 
 @dataclass(frozen=True, eq=False)
 class SimilarityMap(Similarity):
-    """Ratings of one dataset's class senses against other senses.
+    """Ratings of the similarity between one dataset's class senses and other senses.
 
     Attributes:
-        raters: in the order of the columns.
+        raters: raters, in the order of the rating columns.
         tables: rated pairs per part of speech, sorted by name.
-        digests: SHA-256 of each table.
+        digests: SHA-256 of the table of each part of speech.
         ensemble: how raters are combined: "mean", "median", "majority" or "majority-mean".
-        about: all of map.json, with provenance and licence.
-        learned_file: predictions for pairs that nobody rated; None where there are none.
-        whole_file: ratings of whole interactions; None where there are none.
-        concepts: the lexicon whose senses were rated.
+        about: content of map.json, with provenance and licence.
+        learned_file: file of predicted ratings, or None.
+        whole_file: file of rated whole interactions, or None.
+        concepts: lexicon whose senses were rated.
     """
 
     name: str
@@ -204,17 +207,17 @@ class SimilarityMap(Similarity):
         """Load a shipped map by name, or any map by its folder.
 
         Args:
-            name_or_folder: "hico-det", or a folder that holds map.json; "./hico-det" is a folder of a shipped name.
-            ensemble: how to combine raters; what map.json says if absent.
+            name_or_folder: name of a shipped map ("hico-det"), or folder with a map.json ("./hico-det").
+            ensemble: name of the ensemble; the ensemble named in map.json if None.
 
         Raises:
-            OptionError: for a name that is neither, or an unknown ensemble.
-            InputError: naming file, line and field of a map that is broken.
+            OptionError: for an unknown map or ensemble.
+            InputError: for an invalid map, with file, line and field.
         """
         if not is_map(name_or_folder):
-            raise no_map(name_or_folder, "similarity map", shipped_maps())
+            raise no_map_error(name_or_folder, "similarity map", shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
-        folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
+        folder = data_folder("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = read_about(folder / ABOUT)
         check_lexicon(folder / ABOUT, header)
         known = RaterEntry.__struct_fields__
@@ -225,21 +228,15 @@ class SimilarityMap(Similarity):
         names = tuple(rater.name for rater in raters)
         files, wholes = {"verb": header.verbs, "object": header.objects}, header.interactions
         read = {part: read_table(folder / file, names, files[part].sha256) for part, file in FILES.items()}
-        made = cls(
-            name=header.name,
-            dataset=header.dataset,
-            raters=tuple(raters),
-            tables={part: pairs for part, (pairs, _) in read.items()},
-            digests={part: digest for part, (_, digest) in read.items()},
-            ensemble=check_ensemble(ensemble or header.ensemble),
-            about=about,
-            learned_file=LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None,
-            whole_file=WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None,
-        )
+        tables, digests = {p: pairs for p, (pairs, _) in read.items()}, {p: digest for p, (_, digest) in read.items()}
+        how = check_ensemble(ensemble or header.ensemble)
+        learned = LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None
+        whole = WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None
+        made = cls(header.name, header.dataset, tuple(raters), tables, digests, how, about, learned, whole)
         return made._extending(folder / ABOUT, header.extends) if header.extends else made
 
     def _extending(self, path: Path, of: Extended) -> SimilarityMap:
-        """Return the shipped map that the map at ``path`` extends, joined with the ratings of this map."""
+        """Return the map with the raters of the extended shipped map first; ``of`` is the map.json entry "extends"."""
         base = self.load(of.name) if of.name in shipped_maps() else None
         if base is None or base.digest != of.digest:
             found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
@@ -248,16 +245,17 @@ class SimilarityMap(Similarity):
         return replace(
             self,
             raters=base.raters + self.raters,
-            tables={part: base.tables[part].beside(table) for part, table in self.tables.items()},
+            tables={part: base.tables[part].join_raters(table) for part, table in self.tables.items()},
             digests={part: hashlib.sha256(joined.encode()).hexdigest() for part, joined in digests.items()},
             learned_file=self.learned_file or base.learned_file,
         )
 
     @property
     def digest(self) -> str:
-        """8 hex digits of ratings, raters' names, voices and predictions; nothing else changes it."""
-        voices = self.voices
-        counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
+        """8 hex digits of a hash of all ratings, the raters' names and weights, and the predictions."""
+        own, equal = self.rater_weights, RaterWeights.equal(len(self.raters))
+        # This spelling, an earlier name of the class, is part of the digests of published maps and signatures.
+        counts = "" if own == equal else f"Voices(weights={own.weights}, omits={own.omits})"
         learned = self.learned_file.sha256 if self.learned_file else ""
         whole = self.whole_file.sha256 if self.whole_file else ""
         content = "".join(self.digests[part] for part in FILES) + counts + learned + whole
@@ -265,51 +263,52 @@ class SimilarityMap(Similarity):
 
     @property
     def learned(self) -> Learned | None:
-        """Predicted ratings of pairs that nobody rated, read when first asked for; None where there are none.
+        """Predicted ratings of unrated pairs, read on first access; None if the map has no predictions.
 
         Raises:
-            InputError: if the file is not what map.json describes.
+            InputError: if the file does not match its SHA-256 in map.json.
         """
         return self.learned_file.learned if self.learned_file else None
 
     @cached_property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Whole interactions that raters compared, read on first use; see :attr:`Similarity.whole`."""
-        rated = self.wholes
-        return (rated, ensemble_values(rated.ratings, self.ensemble, self.voices)) if rated else None
+        """Rated whole interactions and their (m,) ensemble values 0..1, read on first access; None without ratings."""
+        rated = self.whole_ratings
+        return (rated, ensemble_values(rated.ratings, self.ensemble, self.rater_weights)) if rated else None
 
     @property
-    def wholes(self) -> WholeRatings | None:
-        """The ratings behind :attr:`whole`."""
+    def whole_ratings(self) -> WholeRatings | None:
+        """Each rater's ratings of whole interactions; None if the map has no such ratings."""
         return self.whole_file.ratings if self.whole_file else None
 
     @property
-    def lesson(self) -> tuple[bytes, dict[str, Any]] | None:
-        """Return the file of predictions and its description in map.json, for a map that is derived from this one."""
+    def predictions_file(self) -> tuple[bytes, dict[str, Any]] | None:
+        """Content of the predictions file and its entry in map.json; None without predictions."""
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Predict pairs of senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return (C, S) predicted similarities; see :meth:`shoe.similarity.Similarity.predicted`."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
-    def voices(self) -> Voices:
-        """Weights of the raters."""
-        return Voices(tuple(rater.weight for rater in self.raters), tuple(rater.omits for rater in self.raters))
+    def rater_weights(self) -> RaterWeights:
+        """Weights and ``omits`` flags of the raters."""
+        return RaterWeights(tuple(rater.weight for rater in self.raters), tuple(rater.omits for rater in self.raters))
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return what map.json holds beside names, raters and tables: sources of the ratings and their licence."""
+        """Fields of map.json other than the header, such as sources and licence of the ratings."""
         return {name: value for name, value in self.about.items() if name not in Header.__struct_fields__}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up C class senses against S senses by id; see :class:`~shoe.similarity.Similarity`."""
+        """Return (C, S) ensemble values of pairs of senses; see :meth:`shoe.similarity.Similarity.values`."""
         if lexicon().concepts is not self.concepts:
             used = lexicon().concepts.title
-            raise OptionError(f"map {quote(self.name)} rates senses of {self.concepts.title}, and {used} is in use")
-        table = self.tables[part]
-        found = np.full((len(class_senses), len(senses)), np.nan)
-        index = np.full(len(lexicon()), -1, np.int32)  # of each sense among those that are looked up
+            raise OptionError(
+                f"map {quote(self.name)} rates senses of {self.concepts.title}, but the active lexicon is {used}"
+            )
+        table, found = self.tables[part], np.full((len(class_senses), len(senses)), np.nan)
+        index = np.full(len(lexicon()), -1, np.int32)  # column of each sense
         index[senses] = np.arange(len(senses))
         blocks = [(c, table.classes[s]) for c, s in enumerate(class_senses.tolist()) if s in table.classes]
         if blocks and len(senses):
@@ -317,17 +316,18 @@ class SimilarityMap(Similarity):
             row = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
             column = index[table.sense[rows]]
             hits = column >= 0
-            found[row[hits], column[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble, self.voices)
-            found = found[:, index[senses]]  # a sense that is asked for twice
+            ratings = table.ratings[rows[hits]]
+            found[row[hits], column[hits]] = ensemble_values(ratings, self.ensemble, self.rater_weights)
+            found = found[:, index[senses]]  # restore repeated senses
         found[class_senses[:, None] == senses] = 1
         return found
 
     def pair_values(self, part: Part) -> Floats:
-        """(m,) value 0..1 of each pair of a table; NaN where nobody rated it."""
-        return ensemble_values(self.tables[part].ratings, self.ensemble, self.voices)
+        """Return the (m,) ensemble values 0..1 of the m pairs in ``tables[part]``; NaN for a pair without ratings."""
+        return ensemble_values(self.tables[part].ratings, self.ensemble, self.rater_weights)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
-        """Return each rater's rating of one pair, None for a rater without one; None if the map lacks the pair."""
+        """Return {rater: rating 0..4} of a pair, None for a missing rating; None if the pair is not in the map."""
         class_sense, sense = ids_of([class_synset, synset])[:, None]
         (row,) = self.tables[part].rows_of(class_sense, sense).tolist()
         if row < 0:
@@ -336,43 +336,41 @@ class SimilarityMap(Similarity):
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
     def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
-        """Return the map with only some of its raters, in this order: the same pairs, without predictions."""
+        """Return the map with only the raters at the indices ``columns``, in that order, and without predictions."""
         raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
-        kept = "\n".join(rater.name for rater in raters)
         for part, table in self.tables.items():
             tables[part] = replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
-            digests[part] = hashlib.sha256(f"{self.digests[part]}\n{kept}".encode()).hexdigest()
+            kept = "\n".join([self.digests[part], *(rater.name for rater in raters)])
+            digests[part] = hashlib.sha256(kept.encode()).hexdigest()
         whole = self.whole_file.with_raters(columns) if self.whole_file else None
         return replace(self, raters=raters, tables=tables, digests=digests, learned_file=None, whole_file=whole)
 
 
 @cache
 def shipped_maps() -> tuple[str, ...]:
-    """Return the names of the maps that come with shoe."""
-    return tuple(sorted(path.parent.name for path in shipped("similarity_maps").glob(f"*/{ABOUT}")))
+    """Return the sorted names of the maps that come with shoe."""
+    return tuple(sorted(path.parent.name for path in data_folder("similarity_maps").glob(f"*/{ABOUT}")))
 
 
 def is_map(name_or_folder: str | Path) -> bool:
-    """Return whether a name or folder is that of a map."""
+    """Return whether ``name_or_folder`` is the name of a shipped map, or a folder that contains map.json."""
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
-def no_map(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
-    """Return the error for something given as a map that is none; ``known`` are the names of shipped maps."""
+def no_map_error(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
+    """Return the error for a name or path that is no ``what``, with the closest of the ``known`` names."""
     if not os.path.exists(name_or_folder):
         return unknown_name(what, str(name_or_folder), known)
     found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
-    hint = "shoe map build makes a map, shoe map import makes one of tables of ratings"
-    return InputError(name_or_folder, found=found, expected="a similarity map's name or folder", hint=hint)
+    hint = "make a map with `shoe map build`, or import tables of ratings with `shoe map import`"
+    return InputError(name_or_folder, found=found, expected="the name or folder of a similarity map", hint=hint)
 
 
-# Maps written: whole or not at all, beside their place and then moved there.
+# Maps are written atomically: to a temporary folder next to their place, then moved.
 #
-# Beside a map ``NAME`` there is ``.NAME.<random>.tmp/`` while it is written: in it ``new`` grows, and is ``map`` once
-# it
-# is whole; what was there before is ``old`` until nothing of it is needed. Whoever writes holds a lock in that folder,
-# so
-# that what a killed process left is told from what another one is at.
+# While a map ``NAME`` is written, there is a folder ``.NAME.<random>.tmp/`` next to it. In it, ``new`` is an incomplete
+# map, ``map`` a complete one, and ``old`` the earlier map. The writer holds a lock in the folder, which distinguishes
+# folders in use from folders of killed processes.
 
 
 def write_map(
@@ -388,24 +386,24 @@ def write_map(
     whole: WholeRatings | None = None,
     extends: SimilarityMap | None = None,
 ) -> None:
-    """Write a map beside its place and move it there, so that a reader never finds half of it.
-
-    Other files in the folder of an earlier map stay there.
+    """Write a map atomically. An earlier map in the folder is replaced; other files in the folder are kept.
 
     Args:
-        folder: folder of the map; made if absent, with its parents.
-        raters: R raters, in the order of the ratings.
+        folder: folder of the map; created with its parents if needed.
+        dataset: name of the dataset whose class senses are rated.
+        raters: raters, in the order of the rating columns.
         pairs: rated pairs in any order, per part of speech.
         ensemble: default ensemble of :meth:`SimilarityMap.load`.
         prose: further content of map.json: provenance, sources, licence.
-        name: name of the map; the folder's if absent.
+        name: name of the map; the folder name if None.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and their description
             for map.json.
-        extends: a shipped map whose raters and ratings the new map includes without writing them again.
+        whole: rated whole interactions.
+        extends: shipped map that the new map extends; its raters and ratings are not written again.
 
     Raises:
         InputError: if the folder cannot be written.
-        OptionError: for an ensemble that does not exist.
+        OptionError: for an unknown ensemble.
     """
     columns = [rater.name for rater in raters]
     about: dict[str, Any] = {
@@ -420,9 +418,8 @@ def write_map(
     if extends is not None:
         about["extends"] = {"name": extends.name, "digest": extends.digest}
     about |= lexicon_entry()
-    files: dict[str, bytes] = {}
+    files = {file: format_table(pairs[part].by_name(), columns) for part, file in FILES.items()}
     for part, file in FILES.items():
-        files[file] = format_table(pairs[part].by_name(), columns)
         about[f"{part}s"] = {
             "class_synsets": len(np.unique(pairs[part].class_sense)),
             "pairs": len(pairs[part]),
@@ -443,7 +440,7 @@ def write_map(
             made = beside / "new"  # inside, as temporary folders are private and maps are not
             made.mkdir()
             for file, content in files.items():
-                with replacing(made / file) as stream:
+                with atomic_write(made / file) as stream:
                     stream.write(content)
             made.rename(beside / "map")
             if folder.is_dir():
@@ -454,16 +451,18 @@ def write_map(
 
 
 def clear_leftovers(folder: Path) -> None:
-    """Finish or remove what killed processes left beside a map, and check that a map can be written.
+    """Check that a map can be written to ``folder``, and clean up after killed processes that wrote this map.
+
+    A complete map in their temporary folders is moved to its place; an incomplete map is deleted.
 
     Raises:
-        InputError: if no map can be written.
+        InputError: if no map can be written to the folder.
     """
     folder = Path(os.path.realpath(folder))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for beside in folder.parent.glob(f"{glob.escape(_prefix(folder))}*.tmp"):
-            with suppress(BlockingIOError, FileNotFoundError):  # another process is at it
+            with suppress(BlockingIOError, FileNotFoundError):  # another process is using it
                 handle = _lock(beside)
                 _put_in_place(beside, folder)
                 shutil.rmtree(beside)
@@ -478,10 +477,10 @@ def clear_leftovers(folder: Path) -> None:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """Make a locked temporary folder beside a map; it is removed at the end of the block."""
+    """Yield a locked temporary folder next to the map ``folder``; it is deleted at the end of the block."""
     while True:
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
-        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
+        with suppress(BlockingIOError, FileNotFoundError):  # another process deleted it as left over
             handle = _lock(beside)
             break
     try:
@@ -492,11 +491,7 @@ def _beside(folder: Path) -> Iterator[Path]:
 
 
 def _lock(beside: Path) -> int:
-    """Lock a folder until this process ends or the returned handle is closed.
-
-    Raises:
-        BlockingIOError: if another process holds the lock.
-    """
+    """Lock a folder and return a handle that ends the lock when closed; BlockingIOError if it is locked already."""
     from filelock import lock_descriptor  # here: scoring imports this module and locks nothing
 
     handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT)
@@ -510,7 +505,10 @@ def _lock(beside: Path) -> int:
 
 
 def _put_in_place(beside: Path, folder: Path) -> None:
-    """Move a finished map to its place, and move other files of the old folder back into it."""
+    """Move a complete map from the temporary folder ``beside`` to ``folder``.
+
+    Files of the old folder that do not belong to a map are moved back into ``folder``.
+    """
     if (beside / "map").is_dir() and not folder.exists():
         (beside / "map").rename(folder)
     if (beside / "old").is_dir() and folder.is_dir():
@@ -525,13 +523,13 @@ def _prefix(folder: Path) -> str:
 
 def _unwritable(folder: Path, error: OSError) -> InputError:
     found = error.strerror or str(error)
-    return InputError(folder, found=found, expected="a folder that can be written to, and its parent")
+    return InputError(folder, found=found, expected="a writable folder with a writable parent folder")
 
 
 def check_is_new(folder: Path) -> None:
-    """Raise InputError if a file or folder exists where a new map is to be written, or its name is not valid."""
+    """Raise InputError if the folder of a new map exists and is not empty, is a file, or has unprintable characters."""
     if not Path(os.path.realpath(folder)).name.isprintable():
-        raise InputError(quote(str(folder)), found="characters that cannot be printed", expected="a map's name")
+        raise InputError(quote(str(folder)), found="unprintable characters", expected="a printable folder name")
     clear_leftovers(folder)
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError(folder, found="something that is there already", expected="the name of a new folder")
+        raise InputError(folder, found="an existing file or folder", expected="the name of a new folder")

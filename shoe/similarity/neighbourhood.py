@@ -1,9 +1,10 @@
-"""Similarity for senses that nobody rated as classes: a map's ratings where it has them, else those of like neighbours.
+"""Similarity for classes that are not in a map: the rating if the pair is rated, else a prediction by WordNet relation.
 
-How many steps up and how many down WordNet's hypernyms lead from a class's sense to another is the pair's relation: a
-hyponym is (0, 1), a sibling (1, 1). ``neighbourhood.tsv`` has the mean rating that the pairs of each relation, up to
-four steps, have in the shipped map ``hico-det``; a pair of such a relation is predicted to be as similar, any other to
-be nothing alike. ``scripts/fit-neighbourhood`` writes the table, and says how well it predicts (docs/swig.md).
+The relation of a pair is the number of steps up and of steps down WordNet's hypernyms on the path from the class sense
+to the other sense: a hyponym is (0, 1), a sibling (1, 1). ``neighbourhood.tsv`` contains, for each relation of up to
+four steps, the mean rating in the shipped map ``hico-det``, which is the predicted similarity of such pairs. All other
+pairs have predicted similarity 0. ``scripts/fit-neighbourhood`` writes the table and measures its accuracy
+(docs/swig.md).
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ _FILE = Path(__file__).with_name("neighbourhood.tsv")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood(Similarity):
-    """A map, and predictions by relation for what it does not rate.
+    """Similarity map with predictions by WordNet relation for unrated pairs.
 
     Attributes:
-        source: the map. What it rates of a pair holds the other way round where nothing else is rated.
+        source: the map. If a pair is unrated, the rating of the reversed pair is used.
     """
 
     source: Similarity
@@ -39,11 +40,11 @@ class Neighbourhood(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits that stand for the map and the table of relations."""
+        """8 hex digits of a hash of the map's digest and the table of relations."""
         return hashlib.sha256(f"{self.source.digest} {NAME}\n".encode() + _FILE.read_bytes()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return the (C, S) values of the pairs in the map, or else of the reversed pairs; NaN if both are unrated."""
         found = self.source.values(part, class_senses, senses)
         known = np.flatnonzero(class_senses >= 0)
         back = self.source.values(part, senses, class_senses[known]).T
@@ -51,20 +52,21 @@ class Neighbourhood(Similarity):
         return found
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Predict C class senses against S senses by their relation; NaN only where the class has no sense."""
+        """Return the (C, S) similarities predicted from the WordNet relations; NaN only for a class without a sense."""
         found = np.where(class_senses >= 0, 0.0, np.nan)[:, None].repeat(len(senses), axis=1)
-        by_relation = _table()[part]
         up, down = relations(class_senses, senses)
         near = up >= 0
-        found[near] = by_relation[up[near], down[near]]
+        found[near] = _table()[part][up[near], down[near]]
         return found
 
 
 def relations(class_senses: Ints, senses: Ints) -> tuple[Ints, Ints]:
-    """Steps up from C class senses, and (C, S) down from there to S senses, of the shortest way; of equals, least up.
+    """Return the steps up and the steps down on the shortest hypernym path from each class sense to each sense.
+
+    Of equally short paths, the path with the fewest steps up is used.
 
     Returns:
-        (C, S) steps up and (C, S) steps down; -1 where the way is longer than ``STEPS``, or there is none.
+        (C, S) steps up and (C, S) steps down; -1 if there is no path of at most ``STEPS``.
     """
     up = np.full((len(class_senses), len(senses)), -1, np.int32)
     down, total = up.copy(), np.full(up.shape, STEPS + 1, np.int32)
@@ -85,14 +87,14 @@ def relations(class_senses: Ints, senses: Ints) -> tuple[Ints, Ints]:
 
 @per_lexicon(None)
 def _near_above(sense: int) -> tuple[tuple[int, int], ...]:
-    """The hypernyms of a sense within ``STEPS``, and it itself, with their steps; the nearest first."""
+    """Return (synset, number of steps) of a sense and its hypernyms within ``STEPS`` steps, the nearest first."""
     near = ((above, steps) for above, steps in steps_up(sense).items() if steps <= STEPS)
     return tuple(sorted(near, key=lambda of: of[1]))
 
 
 @cache
 def _table() -> dict[Part, Floats]:
-    """Per part of speech, the similarity of each relation, by steps up and down; 1 for none of either."""
+    """Return, per part of speech, the (5, 5) predicted similarity by steps up and steps down; 1 for (0, 0)."""
     found: dict[Part, Floats] = {part: np.zeros((STEPS + 1, STEPS + 1)) for part in POS}
     for line in _FILE.read_text("utf-8").splitlines()[1:]:
         part, up, down, _, similarity = line.split("\t")

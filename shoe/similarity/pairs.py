@@ -1,11 +1,11 @@
-"""Rated pairs of senses in memory, and the tab-separated tables that hold them.
+"""Rated pairs of senses in memory, and their tab-separated tables.
 
 ::
 
     class_synset <tab> synset <tab> RATER <tab> RATER ...
     ride.v.01    <tab> straddle.v.01 <tab> 3 <tab> <tab> 2
 
-One row per pair, sorted by the two names; a rating is 0 to 4, empty where the rater has not rated the pair.
+One row per pair, sorted by the two names. A rating is 0 to 4, or empty if the rater has not rated the pair.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, RATINGS, Ratings
 
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
-_STRIDE = 32
 
 
 @dataclass(frozen=True, eq=False)
 class RatedPairs:
     """m rated pairs of senses of one part of speech, each pair once.
 
-    A map's pairs are sorted by both names (:meth:`by_name`), so that those of a class stand together.
+    In a map, pairs are sorted by both names (:meth:`by_name`), so that all pairs of a class sense are consecutive rows.
 
     Attributes:
-        class_sense: (m,) id of the class's sense in the compiled lexicon.
-        sense: (m,) id of the sense that it is compared with.
-        ratings: (m, R) int8, 0..4; -1 where the rater has not rated the pair.
+        class_sense: (m,) ID of the class sense of each pair in the compiled lexicon.
+        sense: (m,) ID of the other sense of each pair.
+        ratings: (m, R) int8 ratings 0..4 by R raters; -1 if the rater has not rated the pair.
     """
 
     class_sense: Ints
@@ -46,13 +45,13 @@ class RatedPairs:
     ratings: Ratings
 
     @classmethod
-    def none(cls, raters: int) -> RatedPairs:
-        """Return a table without pairs, for R raters."""
+    def empty(cls, raters: int) -> RatedPairs:
+        """Return a table without pairs; ``raters`` is the number of raters."""
         return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, raters), np.int8))
 
     @classmethod
-    def of_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
-        """Make a table of {(class synset, synset): R ratings or None}, sorted by both names."""
+    def from_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
+        """Return the sorted table of {(class synset, synset): ratings 0..4 or None of each of ``raters`` raters}."""
         senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
         given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
         return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
@@ -68,11 +67,11 @@ class RatedPairs:
         return self[np.lexsort((name_ranks(self.sense), name_ranks(self.class_sense)))]
 
     def names(self) -> list[tuple[str, str]]:
-        """The (class synset, synset) of each pair."""
+        """Return the (class synset, synset) names of each pair."""
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
-    def beside(self, other: RatedPairs) -> RatedPairs:
-        """Return the pairs of both tables, by name, with the raters of both: these R columns, then the other's S."""
+    def join_raters(self, other: RatedPairs) -> RatedPairs:
+        """Return the pairs of both tables, sorted by name; the raters of ``other`` follow the raters of this table."""
         keys = np.unique(np.concatenate([self.keys, other.keys]))
         class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
         raters = self.ratings.shape[1]
@@ -83,28 +82,27 @@ class RatedPairs:
 
     @property
     def rated(self) -> NDArray[np.bool_]:
-        """Return (m,) whether any rater rated the pair."""
-        rated: NDArray[np.bool_] = (self.ratings != MISSING).any(axis=1)
-        return rated
+        """(m,) mask of pairs with at least one rating."""
+        return np.asarray((self.ratings != MISSING).any(axis=1))
 
     @cached_property
     def keys(self) -> Indices:
-        """Return (m,) one number for each pair, as :func:`pair_keys` does."""
+        """(m,) integer keys of the pairs; see :func:`pair_keys`."""
         return pair_keys(self.class_sense, self.sense)
 
     @cached_property
     def classes(self) -> dict[int, slice]:
-        """Return the rows of each class's sense, in order; pairs must be sorted by name."""
+        """Slice of rows for each class sense ID; pairs must be sorted by name."""
         starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
-        bounds = map(slice, starts, [*starts[1:], len(self)])
-        return dict(zip(self.class_sense[starts].tolist(), bounds, strict=True))
+        senses = self.class_sense[starts].tolist()
+        return dict(zip(senses, map(slice, starts, [*starts[1:], len(self)]), strict=True))
 
     @cached_property
     def _order(self) -> Indices:
         return np.argsort(self.keys, kind="stable")
 
     def rows_of(self, class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-        """Return (n,) the row of each given pair; -1 for a pair that is not in the table."""
+        """Return the (n,) row index of each of n pairs of senses; -1 for a pair that is not in the table."""
         wanted = pair_keys(class_sense, sense)
         if not len(self):
             return np.full(len(wanted), -1, np.int64)
@@ -114,22 +112,24 @@ class RatedPairs:
 
 
 def pair_keys(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
-    """Return (n,) one number for each pair of senses; different pairs have different numbers."""
-    keys: Indices = class_sense * np.int64(len(lexicon())) + sense
-    return keys
+    """Return (n,) integers that identify n pairs of senses: class sense ID * size of the lexicon + sense ID."""
+    return np.asarray(class_sense * np.int64(len(lexicon())) + sense)
 
 
 def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> tuple[RatedPairs, str]:
-    """Read a table of a map.
+    """Read a table of rated pairs of a map.
 
-    A file whose content is the one that ``digest`` was made of was checked when it was written; any other is checked
-    line by line, and may have its rows in any order.
+    Args:
+        path: verbs.tsv or objects.tsv of the map.
+        raters: names of the expected rating columns.
+        digest: SHA-256 of the sorted table in map.json, or None. A file with this SHA-256 was checked when it was
+            written. Any other file is checked line by line; its rows may be in any order.
 
     Returns:
-        The pairs, sorted by name, and the SHA-256 of the table that holds them.
+        The pairs, sorted by name, and the SHA-256 of the sorted table.
 
     Raises:
-        InputError: naming the line and the field that break the format; or if the content is not that of ``digest``.
+        InputError: for an invalid line, with line and field; or if the sorted content does not match ``digest``.
     """
     try:
         text = path.read_bytes()
@@ -143,14 +143,14 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     sorted_digest = hashlib.sha256(format_table(pairs, raters)).hexdigest()
     if digest not in (None, found, sorted_digest):
         changed = "ratings that were changed after the map was written"
-        hint = "bring the file back, or make the map again"
-        raise InputError(path, found=changed, expected="those that map.json describes", hint=hint)
+        hint = "restore the file, or build the map again"
+        raise InputError(path, found=changed, expected="ratings that match the SHA-256 in map.json", hint=hint)
     return pairs, sorted_digest
 
 
 def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
-    """Write pairs that are sorted by name as a table with R raters."""
-    # The text of each distinct sense and of each distinct row of ratings is made once.
+    """Return the text of a table; ``pairs`` are sorted by name, ``raters`` are the names of the rating columns."""
+    # The text of each distinct sense and row of ratings is built once.
     rows: list[bytes] = np.ascontiguousarray(pairs.ratings).view(f"V{len(raters)}")[:, 0].tolist()
     distinct = {row: np.frombuffer(row, np.int8).tolist() for row in set(rows)}
     texts = {row: "".join(f"\t{'' if r == MISSING else r}" for r in of) + "\n" for row, of in distinct.items()}
@@ -159,19 +159,23 @@ def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
 
 
 def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:
-    """Read a table whose rows are in any order, and check each; ``raters`` are the expected columns, any if None.
+    """Parse and check a table of rated pairs, with rows in any order.
+
+    Args:
+        text: content of the table.
+        source: path of the table, for messages.
+        raters: names of the expected rating columns; None for any names.
 
     Returns:
-        The pairs in the order of their lines: row i is line i + 2.
+        The pairs in the order of the lines: pair i (from 0) is on line i + 2.
 
     Raises:
-        InputError: naming the first line that breaks the format, and the field.
+        InputError: for the first invalid line, with line and field.
     """
     try:
         lines = text.decode("ascii").splitlines()
     except UnicodeDecodeError as error:
-        record = "line " + str(text.count(b"\n", 0, error.start) + 1)
-        byte = f"byte {text[error.start]:#04x}"
+        record, byte = "line " + str(text.count(b"\n", 0, error.start) + 1), f"byte {text[error.start]:#04x}"
         raise InputError(source, record=record, found=byte, expected="ASCII text") from None
     header = lines[0].split("\t") if lines else []
     if tuple(header[:2]) != _NAMES or len(header) < 3 or (raters is not None and header[2:] != list(raters)):
@@ -183,20 +187,19 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
         fields = line.split("\t")
         if len(fields) != len(header):
             found = f"{len(fields)} fields"
-            raise InputError(source, record=f"line {number}", found=found, expected=str(len(header)))
+            raise InputError(source, record=f"line {number}", found=found, expected=f"{len(header)} fields")
         for column, name in zip(_NAMES, fields, strict=False):
             if name not in known:
                 known[name] = _sense(name, source, number, column)
         pair = known[fields[0]], known[fields[1]]
         if pair in pairs:
             found = f"{fields[0]} and {fields[1]} a second time"
-            raise InputError(source, record=f"line {number}", found=found, expected="each pair once")
+            raise InputError(source, record=f"line {number}", found=found, expected="one line per pair")
         try:
             pairs[pair] = [RATINGS[field] for field in fields[2:]]
         except KeyError:
             rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in RATINGS)
-            expected = f"a rating 0 to {HIGHEST}, or nothing"
-            where = f"line {number}"
+            expected, where = f"a rating 0 to {HIGHEST}, or an empty field", f"line {number}"
             raise InputError(source, record=where, field=rater, found=quote(field), expected=expected) from None
     senses = np.array(list(pairs), np.int32).reshape(-1, 2)
     ratings = np.array(list(pairs.values()), np.int8).reshape(-1, len(header) - 2)
@@ -204,13 +207,11 @@ def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> Rate
 
 
 def _sense(name: str, source: Path, number: int, column: str) -> int:
-    """Return the id of the sense with exactly this name in WordNet."""
-    store = lexicon()
-    sense = store.synset(name)
+    store, sense = lexicon(), lexicon().synset(name)
     proper = store.name(sense) if sense >= 0 else ""
     if name != proper:
-        expected = f"the name of a {store.title} synset, as {store.example()}"
-        expected = f"{proper}, {store.title.split()[0]}'s first name for it" if proper else expected
+        expected = f"the name of a {store.title} synset, such as {store.example()}"
+        expected = f"{proper}, the first name of this synset in {store.title.split()[0]}" if proper else expected
         raise InputError(source, record=f"line {number}", field=column, found=quote(name), expected=expected)
     return sense
 
@@ -220,16 +221,14 @@ def _header(raters: Sequence[str]) -> bytes:
 
 
 def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
-    """Split a sorted table at its separators; None if its layout is not as written by shoe."""
-    header = _header(raters)
-    fields = len(_NAMES) + len(raters)
+    """Parse a sorted table quickly; return None for a table not written by :func:`format_table` with these raters."""
+    header, fields = _header(raters), len(_NAMES) + len(raters)
     codes = np.frombuffer(text, np.uint8)[len(header) :]
     separators = np.flatnonzero(codes < ord(" "))
     if not text.startswith(header) or not text.endswith(b"\n") or len(separators) % fields or (codes > _LAST).any():
         return None
     ends = separators.reshape(-1, fields)
-    expected = np.full(fields, _TAB)
-    expected[-1] = _NEWLINE
+    expected = np.append(np.full(fields - 1, _TAB), _NEWLINE)
     lengths = np.diff(ends[:, 1:], axis=1) - 1
     present = lengths == 1
     digits = codes[ends[:, 1:-1] + 1] - np.uint8(_ZERO)
@@ -240,13 +239,15 @@ def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
     class_sense, sense = _class_senses(text, names, middle), ids_in(text, middle + 1, after)
     if (sense < 0).any() or (class_sense < 0).any():
         return None
-    ratings = np.where(present, digits.view(np.int8), np.int8(MISSING))
-    return RatedPairs(class_sense, sense, ratings)
+    return RatedPairs(class_sense, sense, np.where(present, digits.view(np.int8), np.int8(MISSING)))
 
 
 def _class_senses(text: bytes, starts: Indices, ends: Indices) -> Ints:
-    """Return (m,) class senses of sorted rows; rows of one class are adjacent, so each name is looked up once."""
-    marks = np.append(np.arange(0, len(starts), _STRIDE), len(starts) - 1)[: len(starts)]
+    """Return the (m,) IDs of the class senses of m sorted rows, named at the byte ranges ``starts`` to ``ends``.
+
+    If rows 32 apart have the same class sense, so have the rows between them, whose names are not looked up.
+    """
+    marks = np.append(np.arange(0, len(starts), 32), len(starts) - 1)[: len(starts)]
     at_marks = ids_in(text, starts[marks], ends[marks])
     senses = np.append(np.repeat(at_marks[:-1], np.diff(marks)), at_marks[-1:])
     rows = np.flatnonzero(np.repeat(at_marks[:-1] != at_marks[1:], np.diff(marks)))

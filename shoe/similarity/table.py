@@ -1,4 +1,4 @@
-"""The dense table that scoring indexes: similarity of each class and predicted word, and the basis of each value."""
+"""Table of the similarity of each class and predicted word, with the basis (rated, predicted, ...) of each value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.core.public import checked
+from shoe.core.public import check_argument_types
 from shoe.lexicon.constructions import done_with, preposition_weights
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
 from shoe.lexicon.resolve import Candidate, match_labels, resolve
@@ -23,39 +23,39 @@ from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 USING = "use.v.01"
-"""To use a thing says, as a kind would, what is done with it: "using" a knife for cut_with."""
+"""Sense of "use". "Using" gets partial similarity to every class that uses its object as a tool, such as cut_with."""
 _UNRATED = -1.0
 _IDENTICAL = 2.0
 
 
 class Basis(IntEnum):
-    """Basis of the value of a class and a word."""
+    """Basis of the similarity value of a class and a word."""
 
     UNRESOLVED = 0
-    """The word has no sense in WordNet: 0."""
+    """The word has no sense in the lexicon; the value is 0."""
     UNRATED = 1
-    """None of the word's senses has a rating with the class (or a WordNet value was taken instead)."""
+    """No sense of the word is rated with the class; the value is 0, or Wu-Palmer similarity with ``unrated="wup"``."""
     LEARNED = 2
-    """Predicted from the map's ratings: nobody rated the sense that is most similar by that."""
+    """The most similar sense of the word is unrated; its value is predicted from the map's ratings."""
     ZERO = 3
-    """The best rating of the word's senses is 0; others of its senses may be unrated.
+    """The highest rating of the word's senses is 0; some of its senses may be unrated.
 
-    Also no_interaction against anything else: they are different by rule.
+    Also the basis for no_interaction and any other class, whose similarity is 0 by definition.
     """
     RATED = 4
-    """Rated above 0."""
+    """The highest rating of the word's senses is above 0."""
     IDENTICAL = 5
-    """The class's own sense is among the word's senses: 1."""
+    """The sense of the class is among the word's senses; the value is 1."""
     SAME_WORD = 6
-    """The word is the class's word, though it does not lead to the class's sense: 1."""
+    """The word equals the class's word, but the class's sense is not among its senses; the value is 1."""
 
 
 class Similarity(ABC):
-    """Similarity of a class's sense and another sense, from LLMs' ratings or from WordNet's graph.
+    """Similarity of class senses and other senses, from ratings of language models or from WordNet's graph.
 
     Attributes:
-        name: the user's name for it, as "hico-det".
-        digest: 8 hex digits of the content that can change a value; part of signatures.
+        name: name of the map or measure, such as "hico-det".
+        digest: 8 hex digits of a hash of all content that affects the values; part of metric signatures.
     """
 
     name: str
@@ -66,49 +66,44 @@ class Similarity(ABC):
 
     @abstractmethod
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up C class senses against S senses, all as ids of the compiled lexicon.
+        """Return the similarity of C class senses and S senses, all as IDs of the compiled lexicon.
 
         Args:
             part: "verb" or "object".
-            class_senses: (C,) ids; -1 for no_interaction, which has no sense.
-            senses: (S,) ids.
+            class_senses: (C,) IDs; -1 for no_interaction, which has no sense.
+            senses: (S,) IDs.
 
         Returns:
-            (C, S) values 0..1; NaN for a pair that nobody rated; 1 for a sense and itself.
+            (C, S) values 0..1; NaN for an unrated pair, 1 for a sense with itself.
         """
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Predict C class senses against S senses, rated or not.
-
-        Args:
-            part: "verb" or "object".
-            class_senses: (C,) ids.
-            senses: (S,) ids.
+        """Return the predicted similarity of C class senses and S senses, also for rated pairs.
 
         Returns:
-            (C, S) values 0..1, NaN for a class without predictions; None where nothing is predicted at all.
+            (C, S) values 0..1; NaN for a class without predictions. None if this similarity has no predictions.
         """
         return None
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Whole interactions that raters compared, and (m,) the similarity 0..1 of each; None where there are none."""
+        """Rated pairs of whole interactions, and the (m,) similarity 0..1 of each pair; None without such pairs."""
         return None
 
-    @checked
+    @check_argument_types
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
-        """Compare C senses of classes with S senses, by name.
+        """Return the similarity of C class senses and S senses, given as names.
 
         Args:
             part: "verb" or "object".
-            class_synsets: C WordNet 3.0 names of the classes' senses, as "ride.v.01".
-            synsets: S names of other senses.
+            class_synsets: names of C class senses, such as "ride.v.01".
+            synsets: names of S other senses.
 
         Returns:
-            (C, S) float64, 0..1; NaN where nothing is known, 1 for a sense and itself.
+            (C, S) float64, 0..1; NaN for an unrated pair, 1 for a sense with itself.
 
         Raises:
-            OptionError: for a name that is not that of a verb's, or a noun's, sense.
+            OptionError: for a name that is no verb sense (for "verb") or no noun sense (for "object").
 
         Example:
             >>> from shoe import load_similarity
@@ -117,7 +112,7 @@ class Similarity(ABC):
         """
         return self.values(part, _known_senses(part, class_synsets), _known_senses(part, synsets))
 
-    @checked
+    @check_argument_types
     def of_words(
         self,
         part: Part,
@@ -125,20 +120,22 @@ class Similarity(ABC):
         words: Sequence[str],
         options: SemanticOptions | None = None,
     ) -> tuple[Floats, NDArray[np.uint8]]:
-        """Compare C classes with W words as scoring does: the best of a word's senses, and the rules for equal words.
+        """Return the similarity of C classes and W words as used in scoring.
+
+        The value is the highest similarity over the senses of a word, and 1 for a word that equals the class's word.
 
         Args:
             part: "verb" or "object".
-            classes: C (name of the sense, word) of the classes, as ("ride.v.02", "ride"); "" for the sense of
-                no_interaction, which has none.
-            words: W distinct words or phrases as a model may say them, as "sitting astride".
-            options: of the protocol; those of ``shoe`` if absent.
+            classes: (name of the sense, word) of each of C classes, such as ("ride.v.02", "ride"). The name is "" for
+                no_interaction, which has no sense.
+            words: W distinct predicted words or phrases, such as "sitting astride".
+            options: semantic options; the options of protocol ``shoe`` if None.
 
         Returns:
-            (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` that each rests on.
+            (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` of each value.
 
         Raises:
-            OptionError: for a name that is not that of a verb's, or a noun's, sense.
+            OptionError: for a name that is no verb sense (for "verb") or no noun sense (for "object").
 
         Example:
             >>> from shoe import load_similarity
@@ -152,26 +149,27 @@ class Similarity(ABC):
 
 
 def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
-    """Return (n,) ids of names that must be senses of verbs, or of nouns; -1 for "" where that is allowed."""
+    """Return the (n,) IDs of verb or noun senses from names (-1 for "" if ``none``); OptionError for other names."""
     if part not in POS:
         raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)
     for name, sense in zip(names, ids.tolist(), strict=True):
         if (sense < 0 or lexicon().pos(sense) != POS[part]) and not (none and name == ""):
             kind, example = ("verb", "ride.v.02") if part == "verb" else ("noun", "horse.n.01")
-            raise OptionError(f"sense {quote(name)}: expected the name of a {kind} of {lexicon().title}, as {example}")
+            expected = f"the name of a {kind} sense of {lexicon().title}, such as {example}"
+            raise OptionError(f"sense {quote(name)}: expected {expected}")
     return ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityTable:
-    """Similarities of C classes and W words.
+    """Similarities of C classes and W predicted words.
 
     Attributes:
         values: (C, W) float64, 0..1.
         basis: (C, W) uint8 ``Basis``.
-        sense: (C, W) int32 the word's sense that gave the value; -1 where none did.
-        unresolved: words without a sense in WordNet; only an equal word counts as similar to them.
+        sense: (C, W) int32 ID of the word's sense that gave the value; -1 if no sense did.
+        unresolved: words without a sense in the lexicon. Such a word is similar only to a class with the same word.
     """
 
     values: Floats
@@ -187,29 +185,33 @@ def similarity_table(
     class_words: Sequence[str],
     words: Sequence[str],
     options: SemanticOptions,
+    labels: Sequence[str] | None = None,
 ) -> SimilarityTable:
-    """Compare classes with words (docs/protocols.md, section 10.1 and A13 to A21 and A32 of 10.5).
+    """Return the similarity of classes and words (docs/protocols.md, section 10.1 and A13 to A21 and A32 of 10.5).
 
-    Pass distinct classes, not one per HOI class: 600 HOI classes have some 120 verbs-with-sense and 80 objects.
+    Pass each distinct verb sense or object once, not one entry per HOI class: 600 HOI classes have about 120 distinct
+    verb senses and 80 objects.
 
     Args:
-        similarity: a map, or a WordNet measure.
         part: "verb" or "object".
-        class_senses: (C,) ids of the classes' senses; -1 for no_interaction, which has none.
-        class_words: C labels of the classes.
-        words: W distinct predicted words, as the file has them.
-        options: options of the protocol. ``object_words``: how a word of several parts is resolved. ``sense``: the best
-            sense for each class ("likely": weighted by its likelihood), the first, or the one whose best value over all
-            classes is highest (of ties the first). ``unrated``: value of an unrated pair of senses ("drop" counts as
-            "zero" here; the scorer leaves such cells out). ``partial``: whether a partial match counts in full.
-            ``direction``: direction in which a pair is rated; for both, the mean of the rated ones.
+        class_senses: (C,) IDs of the classes' senses; -1 for no_interaction, which has no sense.
+        class_words: words of the C classes, such as "ride".
+        words: W distinct predicted words, as written in the prediction file.
+        options: options of the protocol. ``object_words``: how an object of several words is resolved. ``sense``: which
+            sense of a word counts: the best sense for each class ("likely": rare senses have a lower weight), the first
+            sense, or one sense for all classes, which has the highest value for any class. ``unrated``: value of an
+            unrated pair of senses ("drop" counts as "zero" here; the scorer leaves such cells out). ``partial``:
+            whether a partial match counts less, or only the own senses of words count. ``direction``: whether only
+            ratings of (class sense, sense) count, or also ratings of the reversed pair; if both are rated, their mean
+            counts.
+        labels: all labels of the dataset, whose own senses alone count; ``class_words`` if None.
 
     Returns:
-        The table, with rows and columns in the order given.
+        The table, with classes in the order of ``class_senses`` and words in the order of ``words``.
     """
-    synsets, index, weights, first, counts = word_senses(part, words, options)
-    unresolved = counts == 0
-
+    synsets, index, weights, first, counts = word_senses(
+        part, words, options, class_words if labels is None else labels
+    )
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
     if part == "verb" and options.partial == "weighed":
         used = (synsets == lexicon().synset(USING))[:, None] & done_with(class_words)
@@ -222,7 +224,6 @@ def similarity_table(
     if options.sense in ("first", "one"):
         counts = np.minimum(counts, 1)
     best, chosen = _best(value, index, weights, first, counts)
-
     basis = np.full(best.shape, Basis.UNRATED, np.uint8)
     word, of = np.nonzero(chosen >= 0)
     supported = rated[chosen[word, of], of]
@@ -231,15 +232,15 @@ def similarity_table(
     if options.unrated == "learned":
         basis[word[~supported], of[~supported]] = Basis.LEARNED
     basis[best == _IDENTICAL] = Basis.IDENTICAL
+    unresolved = counts == 0
     basis[unresolved] = Basis.UNRESOLVED
-    values = np.clip(best, 0, 1)
-    picked = np.append(synsets, -1).astype(np.int32)[chosen]
+    values, picked = np.clip(best, 0, 1), np.append(synsets, -1).astype(np.int32)[chosen]
     if part == "verb" and options.partial == "weighed":
         said = preposition_weights(class_words, words).T
         elsewhere = (picked == class_senses) & (said < 1)
         values[elsewhere], basis[elsewhere] = (values * said)[elsewhere], Basis.RATED
 
-    # What needs no rating: the class's own word, and no_interaction, which is different from all else.
+    # Cells without a rating: the class's own word (1), and no_interaction with any other word (0).
     label = {word: number for number, word in enumerate(dict.fromkeys([*class_words, NO_INTERACTION]))}
     of_word = match_labels(words, list(label), part)
     same = of_word[:, None] == np.array([label[word] for word in class_words], np.int32)
@@ -249,31 +250,44 @@ def similarity_table(
     for cells, fixed, reason in ((ruled_out, 0, Basis.ZERO), (same_only, 1, Basis.SAME_WORD)):
         values[cells], basis[cells], picked[cells] = fixed, reason, -1
     without = tuple(words[w] for w in np.flatnonzero(unresolved & ~not_interacting).tolist())
-    return SimilarityTable(
-        np.ascontiguousarray(values.T), np.ascontiguousarray(basis.T), np.ascontiguousarray(picked.T), without
-    )
+    contiguous = np.ascontiguousarray
+    return SimilarityTable(contiguous(values.T), contiguous(basis.T), contiguous(picked.T), without)
 
 
 def word_senses(
-    part: Part, words: Sequence[str], options: SemanticOptions, most: int | None = None
+    part: Part, words: Sequence[str], options: SemanticOptions, labels: Sequence[str], most: int | None = None
 ) -> tuple[Ints, Indices, Floats, Indices, Indices]:
-    """Resolve W words.
-
-    Args:
-        part: "verb" or "object".
-        options: options of the protocol.
-        most: largest number of senses of each word; all if absent.
+    """Return the senses of W words that count, at most ``most`` senses per word (None: all); see `counted_senses`.
 
     Returns:
-        (S,) ids of all senses, ascending; indices into these of each word's senses, word after word in the order of
-        preference; weight 0..1 of each; (W,) where a word's indices begin, and (W,) their number.
+        synsets: (S,) IDs of all senses, ascending.
+        index: (N,) indices into ``synsets``: the senses of the first word, best first, then those of the next word, ...
+        weights: (N,) weights 0..1 of these senses.
+        first: (W,) position in ``index`` at which the senses of each word start.
+        counts: (W,) number of senses of each word.
     """
-    resolved = [resolve(word, part, options.object_words).candidates[:most] for word in words]
+    resolved = [found[:most] for found in counted_senses(part, words, options, labels)]
     senses = np.array([candidate.synset for of_word in resolved for candidate in of_word], np.int32)
     weights = np.array([_weight(candidate, options) for of_word in resolved for candidate in of_word], np.float64)
     synsets, index = np.unique(senses, return_inverse=True)
     counts = np.array([len(of_word) for of_word in resolved], np.int64)
     return synsets, index, weights, np.cumsum(counts) - counts, counts
+
+
+def counted_senses(
+    part: Part, words: Sequence[str], options: SemanticOptions, labels: Sequence[str]
+) -> list[tuple[Candidate, ...]]:
+    """Return the senses of each word that count in scoring, best first.
+
+    Senses that shoe adds to those of a word's lemmas do not count with ``partial=full``, and never count for a word
+    that is one of ``labels``: "board" would otherwise be similar to ride.
+    """
+    found = [resolve(word, part, options.object_words).candidates for word in words]
+    own = np.full(len(words), options.partial == "full") | (match_labels(words, labels, part) >= 0)
+    return [
+        tuple(candidate for candidate in of_word if candidate.own) if only else of_word
+        for of_word, only in zip(found, own.tolist(), strict=True)
+    ]
 
 
 def _weight(candidate: Candidate, options: SemanticOptions) -> float:
@@ -284,36 +298,38 @@ def _weight(candidate: Candidate, options: SemanticOptions) -> float:
 def _pair_values(
     similarity: Similarity, part: Part, class_senses: Ints, synsets: Ints, options: SemanticOptions
 ) -> tuple[Floats, Mask]:
-    """Return (S, C) value of each pair of senses (or _UNRATED, _IDENTICAL), and whether it is a rating."""
+    """Return the (S, C) values of pairs of senses, and the (S, C) mask of rated pairs.
+
+    The value is _UNRATED for an unrated pair without an imputed value, and _IDENTICAL for a sense with itself.
+    """
     value = similarity.values(part, class_senses, synsets).T
     if options.direction == "symmetric":
-        known = class_senses >= 0
-        back = np.full(value.shape, np.nan)
+        known, back = class_senses >= 0, np.full(value.shape, np.nan)
         back[:, known] = similarity.values(part, synsets, class_senses[known])
         value = np.where(np.isnan(value), back, np.where(np.isnan(back), value, (value + back) / 2))
-    rated = ~np.isnan(value)
-    if not rated.all():
-        imputed = None
-        if options.unrated == "wup":
-            imputed = wordnet_values("wup", part, class_senses, synsets)
-        elif options.unrated == "learned":
-            imputed = similarity.predicted(part, class_senses, synsets)
-        value = value if imputed is None else np.where(rated, value, imputed.T)
+    rated, imputed = ~np.isnan(value), None
+    if options.unrated == "wup" and not rated.all():
+        imputed = wordnet_values("wup", part, class_senses, synsets)
+    elif options.unrated == "learned" and not rated.all():
+        imputed = similarity.predicted(part, class_senses, synsets)
+    value = value if imputed is None else np.where(rated, value, imputed.T)
     value = np.where(np.isnan(value), _UNRATED, value)
     value[synsets[:, None] == class_senses] = _IDENTICAL
     return value, rated
 
 
 def _best(value: Floats, index: Indices, weights: Floats, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
-    """Return (W, C) highest value among each word's senses, and its row of ``value``; -1 if all are unrated."""
+    """Return the (W, C) highest weighted value among each word's senses, and the (W, C) row of ``value`` that has it.
+
+    Both are -1 if all values of a word's senses are _UNRATED. For the other arguments see :func:`word_senses`.
+    """
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
     chosen = np.full(best.shape, -1, np.int64)
-    # Words by falling number of senses: those that have a k-th sense stand in front, and one pass takes it for all.
+    # Words sorted by falling number of senses: those with a k-th sense are a prefix, handled in one pass.
     for k in range(int(counts.max(initial=0))):
         words = order[: np.count_nonzero(counts > k)]
-        places = first[words] + k
-        rows, share = index[places], weights[places]
+        rows, share = index[first[words] + k], weights[first[words] + k]
         candidate, leader, leading = value[rows], best[: len(words)], chosen[: len(words)]
         for part in np.flatnonzero(share < 1):
             said = np.minimum(candidate[part], 1)

@@ -1,6 +1,6 @@
-"""The pairs of senses that a map leaves unrated, and the map with assumed ratings for them.
+"""Unrated pairs of senses of a map, and maps with assumed values for these pairs.
 
-All unrated pairs at 0 and all at 1 give the lowest and the highest values that further ratings could bring.
+Unrated pairs at 0 and at 1 give the lowest and the highest scores that further ratings could produce.
 """
 
 from __future__ import annotations
@@ -19,23 +19,21 @@ from shoe.similarity.whole_interactions import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 BINS = 10
-_CAUTION = 0.95
-_SCEPTICS = 5
-"""Made-up ratings a bin, equal to WordNet's value: what is believed before there are real ones."""
+_SCEPTICS = 5  # prior ratings per bin, equal to WordNet's value, added to the real ratings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lookups:
-    """C class senses against W words, whose senses are S in all.
+class SenseLookups:
+    """Pairs of C class senses and the S senses of W words.
 
     Attributes:
-        part: "verb" or "object".
-        class_senses: (C,) ids; -1 for no_interaction, which no pair is about.
-        synsets: (S,) ids of the senses, ascending.
-        senses: indices into ``synsets`` of each word's senses, word after word, in the order of preference.
-        weights: how much each of these counts, 0..1.
-        first, count: (W,) where a word's senses begin in ``senses``, and how many there are.
-        unrated: (C, S) pairs that nobody rated.
+        class_senses: (C,) IDs of the class senses; -1 for no_interaction, which has no pairs.
+        synsets: (S,) IDs of the senses, ascending.
+        senses: (N,) indices into ``synsets``: the senses of the first word, best first, then those of the next word.
+        weights: (N,) weight 0..1 of each sense in ``senses``.
+        first: (W,) position in ``senses`` at which the senses of each word start.
+        count: (W,) number of senses of each word.
+        unrated: (C, S) mask of unrated pairs.
     """
 
     part: Part
@@ -48,28 +46,38 @@ class Lookups:
     unrated: Mask
 
     @classmethod
-    def of(
-        cls, similarity: Similarity, part: Part, class_senses: Ints, words: Sequence[str], options: SemanticOptions
-    ) -> Lookups:
-        """List what a table looks up; the arguments are those of :func:`shoe.similarity.similarity_table`."""
+    def from_vocabulary(
+        cls,
+        similarity: Similarity,
+        part: Part,
+        class_senses: Ints,
+        words: Sequence[str],
+        options: SemanticOptions,
+        labels: Sequence[str],
+    ) -> SenseLookups:
+        """Return the pairs that :func:`shoe.similarity.similarity_table` looks up for the same arguments."""
         most = 1 if options.sense == "first" else None
-        synsets, senses, weights, first, count = word_senses(part, words, options, most)
+        synsets, senses, weights, first, count = word_senses(part, words, options, labels, most)
         unrated = np.isnan(similarity.values(part, class_senses, synsets)) & (class_senses >= 0)[:, None]
         return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
-        """Return the unrated pairs of n cells, of the class senses of some rows and some words.
+        """Return the unrated pairs of senses of n cells; a cell combines a class sense and a word.
+
+        Args:
+            row: (n,) index of each cell's class sense.
+            word: (n,) index of each cell's word.
 
         Returns:
-            (m,) cell of each pair, 0 to n - 1, and (m,) indices of its class sense and of its other sense.
+            (m,) index of the cell of each unrated pair, 0 to n - 1; (m,) index of the class sense; (m,) index of the
+            other sense in ``synsets``.
         """
         cell, index = expand(self.first[word], self.count[word])
-        sense = self.senses[index]
-        unrated = self.unrated[row[cell], sense]
+        sense, unrated = self.senses[index], self.unrated[row[cell], self.senses[index]]
         return cell[unrated], row[cell[unrated]], sense[unrated]
 
     def highest(self, values: Floats) -> Floats:
-        """Return (C, W) highest of (C, S) values among each word's senses; 0 for a word without a sense."""
+        """Return the (C, W) highest of (C, S) values * weights over each word's senses; 0 for a word without senses."""
         found = np.zeros((len(self.class_senses), len(self.count)))
         words = np.flatnonzero(self.count)
         if len(words):
@@ -77,33 +85,34 @@ class Lookups:
         return found
 
 
-class Filled(Similarity):
-    """A map with a value for all unrated pairs; its digest is the map's."""
+class ImputedBase(Similarity):
+    """Base class of similarities that add values for the unrated pairs of a ``source`` map."""
 
     source: Similarity
 
     @property
     def digest(self) -> str:
-        """The map's digest; no signature is made with assumed values."""
+        """Digest of the source map; imputed values are not part of it."""
         return self.source.digest
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Whole interactions of the map."""
+        """Rated whole interactions of the source map; see :attr:`Similarity.whole`."""
         return self.source.whole
 
 
 @dataclass(frozen=True, slots=True)
-class Imputed(Filled):
-    """A map whose unrated pairs have an imputed value.
+class ImputedSimilarity(ImputedBase):
+    """Similarity map with imputed values for unrated pairs.
 
-    The cautious value is one that few of them will exceed. Pairs with about the same Wu-Palmer similarity (by tenths)
-    form a bin. The cautious value is the 95 % quantile of a bin's ratings, and at least that of the bin below: a
-    measured expectation, not a bound.
+    The imputed value is either a constant or a cautious value, which few ratings are expected to exceed. For cautious
+    values, pairs are grouped into ten bins by Wu-Palmer similarity. The cautious value of a bin is the 95 % quantile of
+    its ratings, and at least the value of the bin below. Single ratings can exceed it.
 
     Attributes:
-        classes: ids of the class senses whose pairs are imputed.
-        value: 0..1, for all of them; None for the cautious value.
+        source: map whose unrated pairs get values.
+        classes: IDs of the class senses whose unrated pairs get values.
+        value: constant value 0..1; None for cautious values.
     """
 
     source: Similarity
@@ -112,10 +121,9 @@ class Imputed(Filled):
     name: str = "imputed"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return the (C, S) rated or imputed values; see :meth:`shoe.similarity.Similarity.values`."""
         found = self.source.values(part, class_senses, senses)
-        of_class = np.array([sense in self.classes for sense in class_senses.tolist()], bool)
-        unrated = np.isnan(found) & of_class[:, None]
+        unrated = np.isnan(found) & np.isin(class_senses, list(self.classes))[:, None]
         if self.value is not None:
             found[unrated] = self.value
         elif unrated.any():
@@ -126,7 +134,7 @@ class Imputed(Filled):
 
 
 def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
-    """Return (C, S) tenth of the Wu-Palmer similarity of each pair; -1 for a sense with itself, or with none."""
+    """Return (C, S) bins 0..9 of Wu-Palmer similarity, each 0.1 wide; -1 for a sense with itself or a missing sense."""
     return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
 
 
@@ -141,7 +149,10 @@ def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
 
 
 def _cautious(ratings: Floats, bins: Indices) -> Floats:
-    """Return (bins,) the 95 % quantile of each bin's ratings, made non-decreasing over the bins."""
+    """Return the (10,) 95 % quantile of the ratings 0..1 in each bin, made non-decreasing over the bins.
+
+    ``bins`` is the bin of each rating. Prior ratings at the centre of each bin are added.
+    """
     believed = (np.arange(BINS) + 0.5) / BINS
     of_bin = (np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]) for b in range(BINS))
-    return np.maximum.accumulate(np.array([np.quantile(values, _CAUTION) for values in of_bin]))
+    return np.maximum.accumulate(np.array([np.quantile(values, 0.95) for values in of_bin]))

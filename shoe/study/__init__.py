@@ -1,1 +1,1 @@
-"""Ratings that people gave in a study, and how far they agree: with each other, and with a map or another measure."""
+"""Ratings by people in a study, and their agreement with each other, with a map or with another measure."""

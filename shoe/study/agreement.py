@@ -18,50 +18,49 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean kappa of all pairs of raters for which it is defined."""
+    """Return the mean quadratic weighted kappa over all pairs of raters with a defined kappa, or None."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
 def mean_of_pairs(kappas: Floats) -> float | None:
-    """Return the mean of the defined values of (R, R) kappas."""
+    """Return the mean of the (R, R) ``kappas`` that are not NaN, or None if all are NaN."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
 def mean_ratings(ratings: Ratings) -> Floats:
-    """Return (N,) mean rating of each item; NaN where nobody rated it."""
+    """Return the (N,) mean rating of each item, or NaN for an item without ratings."""
     given = ratings != MISSING
-    number = given.sum(axis=1)
-    total = np.where(given, ratings, 0).sum(axis=1, dtype=np.float64)
-    mean: Floats = np.where(number > 0, total / np.maximum(number, 1), np.nan)
-    return mean
+    number, total = given.sum(axis=1), np.where(given, ratings, 0).sum(axis=1, dtype=np.float64)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
 def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
-    """Return (R,) Spearman correlation of each rater with the mean of the others, over items that have both; or NaN."""
+    """Return the (R,) Spearman correlation of each rater with the mean of the other raters; NaN if undefined."""
     given = ratings.T != MISSING
     number, total = given.sum(axis=0), np.where(given, ratings.T, 0).sum(axis=0, dtype=np.int64)
-    both = given & (number > 1)
     others = (total - ratings.T) / np.maximum(number - 1, 1)
-    return spearman_of_rows(ratings.T, others, weight, both)
+    return spearman_of_rows(ratings.T, others, weight, given & (number > 1))
 
 
 def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean of :func:`ceiling`: how well one person predicts the others. No measure need exceed it."""
+    """Return the mean of :func:`ceiling`: how well one rater predicts the others.
+
+    A measure that reaches it is as good as a rater.
+    """
     known = ceiling(ratings, weight)
     known = known[~np.isnan(known)]
     return float(known.mean()) if len(known) else None
 
 
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the standard deviation (n - 1) of an item's ratings, averaged over items with two or more.
+    """Return the standard deviation (n - 1) of an item's ratings, averaged over items with two or more ratings.
 
-    The supplement's sigma of .761 is a spread of this kind. The standard error of an item's mean is the spread divided
-    by the square root of the number of raters.
+    The sigma of .761 in the supplement is computed this way. Divided by the square root of the number of raters, it
+    gives the standard error of an item's mean.
     """
     given = ratings != MISSING
     number = given.sum(axis=1)
-    keep = number > 1
-    if not keep.any():
+    if not (keep := number > 1).any():
         return None
     away = np.where(given, ratings - mean_ratings(ratings)[:, None], 0)[keep]
     spread = np.sqrt((away**2).sum(axis=1) / (number[keep] - 1))
@@ -69,7 +68,7 @@ def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float 
 
 
 def majority(ratings: Ratings) -> Ratings:
-    """Return (N,) the most frequent rating, of ties the lowest; MISSING where nobody rated."""
+    """Return the (N,) most frequent rating of each item, of equals the lowest; MISSING without ratings."""
     counts = counts_of_levels(ratings, LEVELS)
     return np.where(counts.sum(axis=1) > 0, counts.argmax(axis=1), MISSING).astype(np.int8)
 
@@ -77,12 +76,12 @@ def majority(ratings: Ratings) -> Ratings:
 # How far a figure of a study may be from what other people and other items would have given.
 
 Statistic = Callable[[Indices, Indices], float | None]
-"""A figure of some items and some raters, given by their indices; None where it is undefined."""
+"""Function of item indices and rater indices: the value of a statistic, or None if undefined."""
 
 Scale = Literal["as it is", "correlation", "agreement", "share"]
-"""On which scale a figure is nearly normal: as it is; Fisher's z = artanh of a correlation; log(1 - agreement).
+"""Scale on which a statistic is nearly normal: as it is, Fisher's z = artanh(r), or log(1 - agreement).
 
-Agreement beyond chance is -1 or more, as kappa and alpha, a share of agreement 0 or more; no interval goes below."""
+Intervals end at the minimum: -1 for agreement beyond chance (kappa, alpha), 0 for a fraction."""
 
 _GROUPS = 50
 _TO: dict[Scale, Callable[[Floats], Floats]] = {
@@ -97,8 +96,6 @@ _BACK: dict[Scale, Callable[[Floats], Floats]] = {
     "agreement": lambda x: 1 - np.exp(np.minimum(-x, np.log(2))),
     "share": lambda x: 1 - np.exp(np.minimum(-x, 0)),
 }
-_ITEM_STREAM = 3 << 28
-
 
 Ends = Annotated[Sequence[float], Meta(min_length=2, max_length=2, description="low and high")]
 
@@ -111,7 +108,7 @@ class Figure(Document, frozen=True):
 
 
 class LeftOut(NamedTuple):
-    """A statistic, and its value without each group of items and without each rater; None where it is undefined."""
+    """A statistic, its values without each group of items, and its values without each group of raters (jackknife)."""
 
     whole: float | None
     items: list[float | None]
@@ -121,8 +118,7 @@ class LeftOut(NamedTuple):
         """Return the value and its interval; see :func:`figure_of`."""
         from scipy.stats import t
 
-        found = self._spread(scale)
-        if self.whole is None or found is None or found[0] == 0:
+        if self.whole is None or (found := self._spread(scale)) is None:
             return Figure(self.whole, None)
         error, freedom = found
         reach = float(t.ppf((1 + level) / 2, freedom)) * error
@@ -130,48 +126,47 @@ class LeftOut(NamedTuple):
         return Figure(self.whole, Interval(float(low), float(high)))
 
     def minus(self, other: LeftOut) -> LeftOut:
-        """Subtract another statistic of the same items and raters, whose deletions are paired."""
+        """Return this statistic minus ``other``, of the same items and raters, also for each group left out."""
         pairs = zip(self[1:], other[1:], strict=True)
         items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
         return LeftOut(minus(self.whole, other.whole), items, raters)
 
     @property
     def p(self) -> float | None:
-        """Return the two-sided p of a value of 0, by Student's t; None without an interval, or with an error of 0."""
+        """Two-sided p-value of a t test that the true value is 0; None if the standard error is 0 or undefined."""
         from scipy.stats import t
 
-        found = self._spread("as it is")
-        if self.whole is None or found is None or found[0] == 0:
+        if self.whole is None or (found := self._spread("as it is")) is None:
             return None
         error, freedom = found
         return float(2 * t.sf(abs(self.whole) / error, freedom))
 
     def _spread(self, scale: Scale) -> tuple[float, float] | None:
-        """Return standard error and degrees of freedom."""
+        """Return standard error and degrees of freedom, or None if the error is 0 or undefined."""
         of_items, of_raters = (_variance(without, scale) for without in self[1:])
-        if of_items is None or of_raters is None:
+        if of_items is None or of_raters is None or (variance := of_items + of_raters) == 0:
             return None
-        if (variance := of_items + of_raters) == 0:
-            return 0.0, np.inf
         parts = of_items**2 / (len(self.items) - 1) + of_raters**2 / (len(self.raters) - 1)
         return float(np.sqrt(variance)), float(variance**2 / parts)
 
 
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
-    """Compute a statistic and its interval over items and raters, both of which are samples.
+    """Return a statistic with its interval over items and raters, both treated as samples.
 
-    The interval is a delete-one jackknife over raters and over items, each in at most 50 groups drawn alike. The two
-    variances are added, and the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five
-    raters would be too narrow. Where items have population weights, the statistic weights the items that remain.
+    The interval is a delete-one jackknife over raters and over items, each in at most 50 groups. The groups are the
+    same in every call. The two variances are added, and the quantile is Student's t with Satterthwaite's degrees of
+    freedom. A bootstrap of five raters would be too narrow. If items have population weights, the statistic weights
+    the remaining items.
 
     Args:
-        shape: (items, raters).
+        statistic: function of item indices and rater indices.
+        shape: number of items and number of raters.
         scale: transformation under which the statistic is nearly normal.
         level: coverage of the interval, 0..1.
 
     Returns:
-        The value; without an interval where it or one of its deletions is undefined (as with fewer than two raters or
-        items), or where all deletions are equal (as without a change in any answer).
+        The value. It has no interval if the value or a deletion is undefined (for example with fewer than two raters
+        or items), or if all deletions are equal.
     """
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)
@@ -185,14 +180,14 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
 
 
 def groups_of(items: int) -> Indices:
-    """Return (N,) group of each item, from 0: at most 50 groups of nearly equal size, drawn alike each time."""
+    """Return the (N,) group index of each of N ``items``: at most 50 nearly equal groups, the same in every call."""
     group = np.empty(items, np.int64)
-    group[np.argsort(random_numbers(_ITEM_STREAM, (items,)), kind="stable")] = np.arange(items) % _GROUPS
+    group[np.argsort(random_numbers(3 << 28, (items,)), kind="stable")] = np.arange(items) % _GROUPS
     return group
 
 
 def _variance(without: list[float | None], scale: Scale) -> float | None:
-    """Return the jackknife variance of the values without one part each; None with fewer than two parts."""
+    """Return the jackknife variance of leave-one-out values, or None for fewer than two or undefined values."""
     if len(without) < 2 or any(value is None for value in without):
         return None
     values = _TO[scale](np.array(without, np.float64))

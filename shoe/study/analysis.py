@@ -1,4 +1,4 @@
-"""All figures of a study: ratings, agreement of raters, and agreement of another measure with them."""
+"""Analysis of a rating study: ratings, agreement of raters, and agreement of another measure with the raters."""
 
 from __future__ import annotations
 
@@ -29,33 +29,30 @@ from shoe.core.statistics import (
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study import agreement
 from shoe.study.agreement import LEVELS, Ends, Figure, Scale, figure_of, mean_ratings
-from shoe.study.raters_and_people import Beside
+from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import StudyRatings
 
 # Raters whose answers say that they did not look: by rules that are fixed before anybody rates.
 
-GOLD_SHARE, GOLD_REACH = 0.75, 1
-ONE_LEVEL_SHARE, FEWEST = 0.95, 20
-MEDIAN_SECONDS = 1.5
+GOLD_SHARE, GOLD_REACH, ONE_LEVEL_SHARE, FEWEST, MEDIAN_SECONDS = 0.75, 1, 0.95, 20, 1.5
 RULES = (
     f"fewer than {GOLD_SHARE:.0%} of the gold items within {GOLD_REACH} of the expected rating",
     f"one and the same rating for {ONE_LEVEL_SHARE:.0%} of {FEWEST} or more items",
-    f"a median time below {MEDIAN_SECONDS} seconds an item",
+    f"a median time below {MEDIAN_SECONDS} seconds per item",
 )
-"""In words, for reports."""
+"""Exclusion rules as text, for reports."""
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return excluded raters with the rules that exclude them; a rule without data excludes nobody."""
+    """Return the reasons for exclusion of each excluded rater, by name. A rule without data excludes nobody."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
         gold = given & ~study.measured
         levels = counts_of_levels(study.first[given & study.measured, j : j + 1], LEVELS).sum(axis=0)
         took = study.seconds[given & ~np.isnan(study.seconds[:, j]), j]
-        near = np.abs(study.first[gold, j] - study.gold[gold]) <= GOLD_REACH
         broken = (
-            gold.any() and near.mean() < GOLD_SHARE,
+            gold.any() and (np.abs(study.first[gold, j] - study.gold[gold]) <= GOLD_REACH).mean() < GOLD_SHARE,
             levels.sum() >= FEWEST and levels.max() >= ONE_LEVEL_SHARE * levels.sum(),
             len(took) > 0 and np.median(took) < MEDIAN_SECONDS,
         )
@@ -66,7 +63,7 @@ def excluded(study: StudyRatings) -> dict[str, list[str]]:
 
 AtMostOne = Annotated[float, Meta(le=1)]
 Positive = Annotated[float, Meta(gt=0)]
-Levels = Annotated[list[Count], Meta(min_length=5, max_length=5, description="how often 0, 1, 2, 3 and 4")]
+Levels = Annotated[list[Count], Meta(min_length=5, max_length=5, description="number of ratings 0, 1, 2, 3 and 4")]
 
 ALPHAS: tuple[MeasurementLevel, ...] = ("ordinal", "interval", "nominal")
 
@@ -75,11 +72,11 @@ class Reference(Document, frozen=True, kw_only=True):
     """Another measure of the same items, compared with mean ratings.
 
     Attributes:
-        items: number of items with both.
-        spearman: rank correlation, with the interval over items and raters.
-        fisher, bonett_wright, bootstrap: intervals over items alone.
-        p: of the permutation test.
-        agreement: 1 - mean absolute difference, of ratings divided by 4 (protocols, A29).
+        items: number of items with both a mean rating and a reference value.
+        spearman: Spearman's correlation, with a 95 % interval over items and raters.
+        fisher, bonett_wright, bootstrap: 95 % intervals of the correlation over items only, by three methods.
+        p: p-value of the permutation test.
+        agreement: 1 - mean absolute difference between mean rating / 4 and reference (docs/protocols.md A29).
     """
 
     items: Count
@@ -95,9 +92,9 @@ class Retest(Document, frozen=True, kw_only=True):
     """Second ratings of items that were shown twice.
 
     Attributes:
-        answers: number of repeats.
-        exact: share of equal ratings.
-        kappa: quadratic weighted kappa of first and second ratings of all raters together.
+        answers: number of second ratings.
+        exact: fraction of second ratings that equal the first rating.
+        kappa: quadratic weighted kappa between first and second ratings, pooled over raters.
     """
 
     answers: Count
@@ -106,12 +103,12 @@ class Retest(Document, frozen=True, kw_only=True):
 
 
 class PictureEffect(Document, frozen=True, kw_only=True):
-    """Change of ratings after the picture was shown.
+    """Change of ratings after the image was shown.
 
     Attributes:
-        answers: number of ratings with a picture.
-        changed: share that changed; its interval allows for ratings of one item, or one rater, being dependent.
-        size: mean change of those that changed, in points of the scale.
+        answers: number of ratings given with an image.
+        changed: fraction of changed ratings. Its interval treats ratings of one item or one rater as dependent.
+        size: mean change of the changed ratings, in points of the scale.
     """
 
     answers: Count
@@ -120,16 +117,16 @@ class PictureEffect(Document, frozen=True, kw_only=True):
 
 
 class Agreement(Document, frozen=True, kw_only=True):
-    """Agreement of some raters over some items.
+    """Agreement of a set of raters over a set of items.
 
     Attributes:
-        items, raters, ratings: their numbers.
+        items, raters, ratings: number of items, raters and ratings.
         alpha: Krippendorff's alpha by level of measurement.
-        kappa: mean quadratic weighted kappa of all pairs of raters.
-        ceiling: mean correlation of each rater with the mean of the others.
-        spread: within-item standard deviation.
-        standard_error: of an item's mean rating: the spread divided by the root of the mean number of ratings per item.
-        reference: another measure, where there is one.
+        kappa: quadratic weighted kappa, averaged over all pairs of raters.
+        ceiling: Spearman correlation of a rater with the mean of all other raters, averaged over raters.
+        spread: standard deviation of the ratings of one item, averaged over items.
+        standard_error: standard error of an item's mean rating, spread / sqrt(mean number of ratings per item).
+        reference: agreement with another measure, if the table has one.
     """
 
     items: Count
@@ -145,17 +142,16 @@ class Agreement(Document, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Figures of ``shoe study report``.
+    """Results of ``shoe study report``.
 
     Attributes:
-        whole: agreement of all raters over all items but gold ones.
-        parts: the same by stratum, where the table has several.
-        levels: (R, 5) number of each rating by rater.
-        by_majority: (5, 5) ratings of the items whose most frequent rating is the row's.
-        kappas: (R, R) of pairs of raters; NaN where undefined.
-        retest, picture: where there are repeats, or a second phase.
-        excluded: excluded raters with the reason.
-        kept: agreement without them; None where nobody is excluded, or nobody remains.
+        study: ratings without gold items.
+        whole: agreement of all raters over all items except gold items.
+        parts: agreement per stratum, if the table has several strata.
+        levels: (R, 5) number of ratings per rater and rating level.
+        by_majority: (5, 5) number of ratings, by the item's most frequent rating (row) and the rating (column).
+        kappas: (R, R) quadratic weighted kappa of each pair of raters, or NaN if undefined.
+        kept: agreement without the excluded raters, or None if nobody is excluded or nobody remains.
     """
 
     study: StudyRatings
@@ -172,10 +168,10 @@ class Analysis:
 
 
 class StudyRater(Document, frozen=True, kw_only=True):
-    """Ratings of one rater, kappas with each other rater, and the rules that exclude the rater.
+    """Ratings of one rater, the kappas with the other raters, and the reasons for exclusion.
 
     Attributes:
-        ceiling: correlation with the mean of the other raters.
+        ceiling: Spearman correlation with the mean of the other raters.
     """
 
     levels: Levels
@@ -185,14 +181,19 @@ class StudyRater(Document, frozen=True, kw_only=True):
 
 
 class StudyPopulation(Document, frozen=True):
-    """Number of pairs that the items stand for, and the number of evenly drawn pairs that is as precise."""
+    """Estimated number of pairs in the population, and the effective sample size (Kish 1965)."""
 
     pairs: Positive
     effective: Positive
 
 
 class StudyReport(Document, frozen=True, kw_only=True):
-    """Agreement of a study's raters, each rater, and people beside the raters of a map."""
+    """Agreement of a study's raters, results per rater, and comparison of people with the raters of a map.
+
+    Attributes:
+        holes: number of missing ratings.
+        beside: comparison of people with the raters of a map; null if not requested.
+    """
 
     holes: Count
     population: StudyPopulation | None = None
@@ -204,21 +205,17 @@ class StudyReport(Document, frozen=True, kw_only=True):
     retest: Retest | None = None
     picture: PictureEffect | None = None
     rules: list[str]
-    beside: Beside | None = None
+    beside: PeopleAndRaters | None = None
 
     @classmethod
-    def from_analysis(cls, found: Analysis, beside: Beside | None) -> StudyReport:
+    def from_analysis(cls, found: Analysis, beside: PeopleAndRaters | None) -> StudyReport:
         """Return the report of an analysis; undefined values are left out."""
-        study = found.study
-        raters = {}
+        study, raters = found.study, {}
         for j, rater in enumerate(study.raters):
-            kappas = dict(zip(study.raters, found.kappas[j].tolist(), strict=True))
-            raters[rater] = StudyRater(
-                levels=found.levels[j].tolist(),
-                kappas={other: value for other, value in kappas.items() if other != rater and not np.isnan(value)},
-                ceiling=found.ceilings[j],
-                excluded=found.excluded.get(rater),
-            )
+            kappas = zip(study.raters, found.kappas[j].tolist(), strict=True)
+            known = {other: value for other, value in kappas if other != rater and not np.isnan(value)}
+            levels, reasons = found.levels[j].tolist(), found.excluded.get(rater)
+            raters[rater] = StudyRater(levels=levels, kappas=known, ceiling=found.ceilings[j], excluded=reasons)
         return cls(
             holes=study.holes,
             population=StudyPopulation(study.weights.population, study.weights.effective) if study.weights else None,
@@ -235,25 +232,23 @@ class StudyReport(Document, frozen=True, kw_only=True):
 
 
 def analyse(study: StudyRatings) -> Analysis:
-    """Compute all figures of a study, for the population of its items where they have weights."""
-    out = excluded(study)
-    retest = _retest(study)
-    study_of_items = study.of_items(study.measured)
+    """Return all results of a study. If items have weights, the results are estimates for the population."""
+    out, study_of_items = excluded(study), study.of_items(study.measured)
     keep = np.array([rater not in out for rater in study.raters])
-    parts = sorted(set(study_of_items.part))
-    of_parts = {name: study_of_items.of_items(np.array(study_of_items.part) == name) for name in parts}
+    part, parts = np.array(study_of_items.part), sorted(set(study_of_items.part))
+    of_parts = {name: agreement_of(study_of_items.of_items(part == name)) for name in parts if len(parts) > 1}
     ratings, everywhere = study_of_items.first, _weight(study_of_items)
     most = agreement.majority(ratings)
     by_majority = [counts_of_levels(ratings[most == level], LEVELS).sum(axis=0) for level in range(LEVELS)]
     return Analysis(
         study=study_of_items,
         whole=agreement_of(study_of_items),
-        parts={name: agreement_of(part) for name, part in of_parts.items()} if len(parts) > 1 else {},
+        parts=of_parts,
         levels=counts_of_levels(ratings.T, LEVELS).astype(np.int64),
         by_majority=np.array(by_majority, np.int64),
         kappas=PairSums.from_ratings(ratings, everywhere).kappas,
         ceilings=[None if np.isnan(value) else value for value in agreement.ceiling(ratings, everywhere).tolist()],
-        retest=retest,
+        retest=_retest(study),
         picture=_picture(study_of_items),
         excluded=out,
         kept=agreement_of(study_of_items.of_raters(keep)) if out and keep.any() else None,
@@ -261,7 +256,7 @@ def analyse(study: StudyRatings) -> Analysis:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Compute the agreement of a table's raters and its reference; ``items_alone`` adds intervals over items alone."""
+    """Return the agreement of raters, and with the reference; ``items_alone`` adds its intervals over items only."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
@@ -299,14 +294,12 @@ def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
 
 
 def _weight(study: StudyRatings, items: Indices | None = None) -> Floats | None:
-    """Return weights of some items, or all; None where each counts once."""
     if study.weights is None:
         return None
-    return study.weights.of(np.arange(len(study.items)) if items is None else items)
+    return study.weights.select(np.arange(len(study.items)) if items is None else items)
 
 
 def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
-    """Spearman's correlation and the share of agreement of a reference with mean ratings."""
     table = study.of_items(~np.isnan(study.reference) & ~np.isnan(mean_ratings(study.first)))
     theirs, ours = mean_ratings(table.first), table.reference
     if len(ours) < 2:
@@ -339,13 +332,10 @@ def _retest(study: StudyRatings) -> Retest | None:
     both = (study.first != MISSING) & (study.again != MISSING)
     if not both.any():
         return None
-    pair = np.stack([study.first[both], study.again[both]], axis=1)
+    first, again = study.first[both], study.again[both]
     weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
-    return Retest(
-        answers=len(pair),
-        exact=_mean(pair[:, 0] == pair[:, 1], weight),
-        kappa=quadratic_weighted_kappa(pair[:, 0], pair[:, 1], weight),
-    )
+    kappa = quadratic_weighted_kappa(first, again, weight)
+    return Retest(answers=len(first), exact=_mean(first == again, weight), kappa=kappa)
 
 
 def _picture(study: StudyRatings) -> PictureEffect | None:
@@ -355,15 +345,13 @@ def _picture(study: StudyRatings) -> PictureEffect | None:
     moved = np.where(both, np.abs(study.picture - study.first), 0)
 
     def mean(what: NDArray[Any], of: Mask, items: Indices, raters: Indices) -> float | None:
-        at = np.ix_(items, raters)
-        weight = _weight(study, items)
+        at, weight = np.ix_(items, raters), _weight(study, items)
         each = None if weight is None else np.broadcast_to(weight[:, None], of[at].shape)[of[at]]
         return _mean(what[at][of[at]], each) if of[at].any() else None
 
-    changed, size = partial(mean, moved > 0, both), partial(mean, moved, moved > 0)
-    return PictureEffect(
-        answers=int(both.sum()), changed=figure_of(changed, both.shape, "share"), size=figure_of(size, both.shape)
-    )
+    changed = figure_of(partial(mean, moved > 0, both), both.shape, "share")
+    size = figure_of(partial(mean, moved, moved > 0), both.shape)
+    return PictureEffect(answers=int(both.sum()), changed=changed, size=size)
 
 
 def _mean(values: NDArray[Any], weight: Floats | None) -> float:

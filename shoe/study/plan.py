@@ -20,23 +20,20 @@ from shoe.study.ratings import SENSES
 from shoe.study.sampling import DIFFERS, Influential, Strata, draw, draw_by, probabilities
 
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
-_OTHER_SEED = 1 << 16
-_GOLD_STREAM, _ORDER_STREAM = (7 << 28) + (1 << 20), (7 << 28) + (2 << 20)
-_PICTURE_STREAM = (7 << 28) + (3 << 20)
-
+_GOLD_STREAM, _ORDER_STREAM, _PICTURE_STREAM = ((7 << 28) + (number << 20) for number in (1, 2, 3))
 
 ANSWER_COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds", "weight", "stratum")
 Phase = Literal["words", "picture", "sides"]
 
 
 class Question(NamedTuple):
-    """One question of a page.
+    """One question on a rater's page.
 
     Attributes:
-        item: its index in the study.
-        occasion: 1, or 2 for a repeat.
-        phase: "words", "picture" for the rating that is kept or changed when the picture is shown, "sides" for the side
-            of a Bongard problem that a query belongs to.
+        item: index of the item in the study.
+        occasion: 1 for the first rating, 2 for a repeat.
+        phase: "words" for a rating of words, "picture" for the same rating kept or changed after the picture is shown,
+            "sides" for the side of a Bongard problem to which a query belongs.
     """
 
     item: int
@@ -45,13 +42,13 @@ class Question(NamedTuple):
 
 
 Box = tuple[float, float, float, float]
-PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "a picture as 12.jpg"})]
+PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "the name of a picture, such as 12.jpg"})]
 
 
 class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Picture of an item's first class in the second phase: a small copy, its width and height, and the pair's boxes.
+    """Image of an item's first class for the second phase: a small copy, its width and height, and the pair's boxes.
 
-    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the picture's name in the dataset.
+    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is the image name in the dataset.
     """
 
     file: PictureFile
@@ -62,10 +59,10 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions: words and WordNet names of both, and the parts in which they differ.
+    """A pair of interactions a and b: words and WordNet names of both, and ``part``, the words in which they differ.
 
-    A gold item also has its expected rating; an item with a picture of its first class has the picture; all others have
-    their number of pairs in the population, 1 / (probability of being drawn), and their stratum.
+    A gold item also has its expected rating. An item with an image of its first class has ``picture``. All other items
+    have a sampling weight, 1 / (inclusion probability), and a stratum.
     """
 
     verb_a: str
@@ -82,12 +79,12 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
-        """WordNet names, by which a table of answers identifies the item."""
+        """Four WordNet names that identify the item in a table of answers."""
         return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
 class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Common part of studies of pairs and of problems; a subclass has the fields, in the order of the file."""
+    """Base class of studies of pairs and of problems; subclasses have the fields, in the order of the file."""
 
     if TYPE_CHECKING:
 
@@ -97,25 +94,22 @@ class RatingStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def id(self) -> str:
-        """12 hex digits of the content."""
+        """Study ID: 12 hex digits of a hash of the content."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
 
     @property
     def names(self) -> list[str]:
-        """R names of the raters."""
+        """Names of the R raters."""
         return [f"rater-{number + 1}" for number in range(self.raters)]
 
 
 class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
-    """A study of pairs of interactions, as ``study.json`` holds it.
+    """A study of pairs of interactions, as stored in ``study.json``.
 
     Attributes:
-        dataset: dataset of the items' classes.
-        similarity: name and hash of the map whose levels are the strata.
-        seed: seed of everything that is drawn.
-        raters: number of pages.
-        items: all rated items, gold ones included: a page shows the number of each.
-        training: items for practice, shown first and not kept.
+        similarity: name and hash of the similarity map whose levels define the strata.
+        items: all rated items, including gold items. A page refers to an item by its index.
+        training: practice items, shown first. Their ratings are not saved.
         glosses: WordNet's definition of each sense.
     """
 
@@ -130,40 +124,38 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     glosses: dict[str, str]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the files of the pictures that a page with these questions shows."""
+        """Return the image files shown by a page with these questions."""
         asked = (self.items[question.item].picture for question in order if question.phase == "picture")
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions of one rater: all items, a tenth of them a second time, then those with pictures.
+        """Return the questions for a rater: all items, with a tenth of the items repeated, then items with images.
 
-        A repeat comes at least half of the list after its first showing, so that nobody remembers it.
+        At least half of the items lie between an item and its repeat, so that raters do not remember their answer.
         """
         items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
-        half = len(items) // 2
-        early = items[:half]
+        half, early = len(items) // 2, items[: len(items) // 2]
         repeated = early[[self.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
         shown = [Question(item) for item in items.tolist()]
         for number, item in enumerate(repeated.tolist()):
-            place = shown.index(Question(item)) + half
-            shown.insert(min(len(shown), place + number % 7), Question(item, 2))
+            shown.insert(min(len(shown), shown.index(Question(item)) + half + number % 7), Question(item, 2))
         again = shuffled(np.arange(len(self.items)), _PICTURE_STREAM + 2 * rater, self.seed).tolist()
         return shown + [Question(item, 1, "picture") for item in again if self.items[item].picture]
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
         """Return the row of the table of answers for one answer."""
         item = self.items[question.item]
-        rest = [item.part, item.gold, seconds, item.weight, item.stratum]
-        empty = ["" if value in (None, UNSET) else value for value in rest]
-        return [*item.senses, rater, rating, question.occasion, question.phase, *empty]
+        rest = (item.part, item.gold, seconds, item.weight, item.stratum)
+        told = ("" if value in (None, UNSET) else value for value in rest)
+        return [*item.senses, rater, rating, question.occasion, question.phase, *told]
 
 
 class Drawn(NamedTuple):
     """Origin of a study's items.
 
     Attributes:
-        strata: number of pairs of each kind, and number drawn, including those for practice.
-        influence: share of all influence on the score that the drawn pairs have; None where they were drawn evenly.
+        strata: number of pairs available and drawn per stratum, practice items included.
+        influence: fraction of the total influence on the score that the drawn pairs have, or None without influences.
     """
 
     strata: Strata
@@ -171,34 +163,32 @@ class Drawn(NamedTuple):
 
 
 def new_study(
-    of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
+    data: Benchmark, similarity: Similarity, items: int, raters: int, seed: int, influential: Influential | None = None
 ) -> tuple[Study, Drawn]:
-    """Draw a study: its items, 3 % gold items beside them, and five for practice.
+    """Return a new study on a dataset, and the origin of its items.
 
-    Items are drawn evenly over strata; or, if ``influential`` has the pairs that a score depends on, among these in
-    proportion to their influence. Gold items are a class beside itself (4), and two classes that differ in both words
-    and that the map rates as entirely different (0).
+    The study has ``items`` drawn items, 3 % additional gold items, and five practice items. Items are drawn evenly over
+    strata. If ``influential`` is given, items are drawn from its pairs in proportion to their influence on a score.
+    Gold items compare a class with itself (rating 4), or two classes that differ in both words and have similarity 0 in
+    the map (rating 0).
 
     Raises:
         OptionError: if there are not enough pairs.
-        MissingWordNetError: without WordNet's files, which have the definitions that raters see.
+        MissingWordNetError: if the WordNet files, with the definitions that raters see, are not installed.
     """
     if influential is None:
-        sample = draw(of.classes, similarity, items + _TRAINING, seed)
+        sample = draw(data.classes, similarity, items + _TRAINING, seed)
         columns = zip(sample.a.tolist(), sample.b.tolist(), sample.differs.tolist(), strict=True)
-        drawn = [_class_pair(of, a, b, DIFFERS[d]) for a, b, d in columns]
-        weight = sample.weight
+        drawn = [_class_pair(data, a, b, DIFFERS[d]) for a, b, d in columns]
         strata = [f"{item.part} {level}" for item, level in zip(drawn, sample.level.tolist(), strict=True)]
-        where = Drawn(sample.strata)
+        weight, where = sample.weight, Drawn(sample.strata)
     else:
         probability = probabilities(influential.influence, items + _TRAINING)
         rows = draw_by(probability, seed)
         differs = [DIFFERS[2 if a != b and x != y else int(a == b)] for a, x, b, y in influential.senses]
         levels = np.rint(influential.similarity * HIGHEST).astype(int).tolist()
-        drawn = []
-        for row in rows.tolist():
-            (a, x, b, y), (words_a, words_b) = influential.senses[row], map(_spaced, influential.words[row])
-            drawn.append(Item(a, x, b, y, words_a, words_b, differs[row]))
+        named = ((*influential.senses[row], *map(_spaced, influential.words[row]), differs[row]) for row in rows)
+        drawn = [Item(*fields) for fields in named]
         weight, strata = 1 / probability[rows], [""] * len(rows)
         there, taken = Counter(zip(differs, levels, strict=True)), Counter((differs[row], levels[row]) for row in rows)
         share = float(influential.influence[rows].sum() / influential.influence.sum())
@@ -206,19 +196,17 @@ def new_study(
     order = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
     training = [drawn[row] for row in order[:_TRAINING]]
     stands = weight * (len(drawn) / items)  # whichever five are for practice, the others stand for them
-    made = [
-        msgspec.structs.replace(drawn[row], weight=float(stands[row]), stratum=strata[row]) for row in order[_TRAINING:]
-    ]
-    made += _gold_items(of, similarity, drawn, items, seed)
+    weighed = ((drawn[row], {"weight": float(stands[row]), "stratum": strata[row]}) for row in order[_TRAINING:])
+    made = [msgspec.structs.replace(item, **told) for item, told in weighed]
+    made += _gold_items(data, similarity, drawn, items, seed)
     made = [made[row] for row in shuffled(np.arange(len(made)), _GOLD_STREAM + 2, seed).tolist()]
     senses = {name for item in [*made, *training] for name in item.senses}
     meanings = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
-    identity = f"{similarity.name} {similarity.digest}"
-    return Study(of.name, identity, seed, raters, made, training, meanings), where
+    return Study(data.name, f"{similarity.name} {similarity.digest}", seed, raters, made, training, meanings), where
 
 
-def _class_pair(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
-    classes, verbs, objects = of.classes, of.classes.verb_synsets, of.classes.object_synsets
+def _class_pair(data: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
+    classes, verbs, objects = data.classes, data.classes.verb_synsets, data.classes.object_synsets
     words_a, words_b = (_spaced((classes.verbs[classes.verb[k]], classes.objects[classes.object[k]])) for k in (a, b))
     return Item(verbs[a], objects[a], verbs[b], objects[b], words_a, words_b, part, gold)
 
@@ -227,14 +215,13 @@ def _spaced(words: tuple[str, str]) -> tuple[str, str]:
     return words[0].replace("_", " "), words[1].replace("_", " ")
 
 
-def _gold_items(of: Benchmark, similarity: Similarity, drawn: list[Item], items: int, seed: int) -> list[Item]:
-    """Return gold items from another sample, none of which is an item of the study."""
+def _gold_items(data: Benchmark, similarity: Similarity, drawn: list[Item], items: int, seed: int) -> list[Item]:
     number, known = max(2, round(items * _GOLD_SHARE)), {item.senses for item in drawn}
-    others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
+    others = draw(data.classes, similarity, items + _TRAINING, seed + (1 << 16))
     rows = shuffled(np.arange(len(others.a)), _GOLD_STREAM + 1, seed)
 
     def some(most: int, pairs: list[tuple[int, int]], rating: int) -> list[Item]:
-        made = {(item := _class_pair(of, a, b, "gold", rating)).senses: item for a, b in pairs}
+        made = {(item := _class_pair(data, a, b, "gold", rating)).senses: item for a, b in pairs}
         return [item for senses, item in made.items() if senses not in known][:most]
 
     apart = [i for i in rows if others.level[i] == 0 and DIFFERS[others.differs[i]] == "both"]
@@ -243,5 +230,5 @@ def _gold_items(of: Benchmark, similarity: Similarity, drawn: list[Item], items:
 
 
 def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
-    """Shuffle rows in an order that depends only on the seed, below 65536, and the stream."""
+    """Return the rows in a random order that depends only on ``seed`` (below 65536) and ``stream``."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]

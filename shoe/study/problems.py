@@ -23,9 +23,9 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One problem as testers see it.
 
     Attributes:
-        group, concept: group and concept of the problem; not shown.
-        sides: the pictures of side A, which show the concept, and of side B, which do not.
-        queries: the query pictures, in a drawn order.
+        group, concept: group and concept of the problem, not shown to testers.
+        sides: images of side A, which show the concept, and of side B, which do not.
+        queries: the two query images, in random order.
         shows: whether each query shows the concept.
     """
 
@@ -37,14 +37,13 @@ class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
-    """A study of Bongard problems, as ``study.json`` holds it: item 2 p + k is query k of problem p, rating 1 side A.
+    """A study of Bongard problems, as stored in ``study.json``.
+
+    Item 2 p + k is query k of problem p. Rating 1 means side A, and rating 0 side B.
 
     Attributes:
-        seed: seed of everything that is drawn.
-        raters: number of pages.
-        testers: number of testers of each problem.
         files: names of the problem files, in the order of the problems.
-        examples: shown first with their answers.
+        examples: problems shown first, with their answers.
     """
 
     levels: ClassVar[int] = 2
@@ -58,7 +57,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """Return one rater's questions: both queries of a problem together, problems in the rater's own order."""
+        """Return the questions for a rater: problems in a random order, both queries of a problem in succession."""
         numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
@@ -70,7 +69,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the files of the pictures that a page with these questions shows."""
+        """Return the image files shown by a page with these questions."""
         asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
         shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
         return list(dict.fromkeys(shown))
@@ -78,37 +77,32 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
         """Return the row of the table of answers for one answer."""
         number, query = divmod(question.item, 2)
-        problem = self.problems[number]
-        shows = problem.shows[query]
-        right = int(bool(rating) == shows)
-        return [number, problem.group, problem.concept, "positive" if shows else "negative", rater, right, seconds]
+        problem, shows = self.problems[number], self.problems[number].shows[query]
+        side, right = "positive" if shows else "negative", int(bool(rating) == shows)
+        return [number, problem.group, problem.concept, side, rater, right, seconds]
 
 
 def new_problem_study(
     problems: Problems, files: list[Path], raters: int, testers: int, seed: int, examples: Problems | None = None
 ) -> ProblemStudy:
-    """Plan a study of problems.
+    """Return a new study of Bongard problems, with problems assigned to testers.
 
     Args:
-        files: problem files, in order.
-        raters: number of pages.
+        files: problem files, in the order of the problems.
         testers: number of testers of each problem; three in the literature.
-        seed: 0..65535.
-        examples: problems that are shown first, with their answers.
+        seed: random seed, 0..65535.
 
     Raises:
-        OptionError: for fewer raters than testers of a problem, and for two files of one name.
+        OptionError: if there are fewer raters than testers per problem, or two files have the same name.
     """
     if raters < testers:
-        raise OptionError(f"--raters: found {raters}, expected at least {testers}, the testers of each problem")
-    names = [path.name for path in files]
-    if len(set(names)) < len(names):
-        raise OptionError(f"problem files: found two of one name in {', '.join(names)}, expected different names")
+        raise OptionError(f"--raters: found {raters}, expected at least {testers}, the number of testers per problem")
+    if len(set(names := [path.name for path in files])) < len(files):
+        raise OptionError(f"problem files: found the same name twice in {', '.join(names)}, expected different names")
     first = random_numbers(_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
     made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
-    solved = (
-        [_problem(examples, k, k % 2 == 1, len(problems.regions)) for k in range(len(examples))] if examples else []
-    )
+    first_image = len(problems.regions)
+    solved = [_problem(examples, k, k % 2 == 1, first_image) for k in range(len(examples))] if examples else []
     return ProblemStudy(seed, raters, testers, names, digest(problems), made, solved)
 
 
@@ -117,11 +111,6 @@ def _problem(problems: Problems, number: int, flip: bool, first: int = 0) -> Pro
         return [f"{first + row}.jpg" for row in rows.tolist()]
 
     positives, negatives = names(problems.positives[number]), names(problems.negatives[number])
-    queries = positives[SHOTS], negatives[SHOTS]
-    return Problem(
-        problems.groups[problems.group[number]],
-        " ".join(problems.concepts[problems.concept[number]]),
-        (positives[:SHOTS], negatives[:SHOTS]),
-        queries[::-1] if flip else queries,
-        (not flip, flip),
-    )
+    group, concept = problems.groups[problems.group[number]], " ".join(problems.concepts[problems.concept[number]])
+    sides, queries = (positives[:SHOTS], negatives[:SHOTS]), (positives[SHOTS], negatives[SHOTS])
+    return Problem(group, concept, sides, queries[::-1] if flip else queries, (not flip, flip))

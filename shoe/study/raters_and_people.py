@@ -1,4 +1,4 @@
-"""A map's raters compared with people: in one rater model, and by their ensembles."""
+"""Comparison of a map's raters with people: in a common rater model, and by ensembles of raters."""
 
 from __future__ import annotations
 
@@ -34,18 +34,16 @@ from shoe.study.ratings import SENSES, StudyRatings, read_study
 
 # Each rater's bias and noise: people's among themselves, and that of a map's raters against people.
 
-_STEPS, _STILL = 500, 1e-9
-_LEAST_NOISE = 0.05
-"""A rater that agreed with the estimate to the digit would otherwise become the estimate."""
+_LEAST_NOISE = 0.05  # without a lower bound, the EM estimate could collapse onto a single rater
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterModel:
-    """Rating of rater j on item i = item + bias of the rater + normal noise of the rater.
+    """Rater model: rating of item i by rater j = item[i] + bias[j] + normal noise with deviation noise[j].
 
     Attributes:
-        item: (N,) estimated true rating, 0..4; NaN for items that no person rated.
-        bias: (R,) points above (below) people's ratings on average.
+        item: (N,) estimated true rating, 0..4, or NaN for items that no person rated.
+        bias: (R,) mean deviation from people's ratings, in points of the scale.
         noise: (R,) standard deviation of the residuals.
     """
 
@@ -55,14 +53,14 @@ class RaterModel:
 
 
 def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> RaterModel:
-    """Estimate by maximum likelihood: items are normal, raters have a bias and a noise of their own (EM).
+    """Fit the rater model by maximum likelihood (EM), with normally distributed items.
 
-    Items are estimated from people alone: raters of one map share errors, and would outvote them.
+    Items are estimated from people only, because raters of one map share errors and would outvote people.
 
     Args:
-        values: (N, R) ratings 0..4, NaN where missing; every rater has some, of items that people rated.
-        anchors: number of people, the first of the raters.
-        weight: (N,) weights of items in the estimates of raters; None where each counts once.
+        values: (N, R) ratings 0..4, NaN if missing. Every rater rated at least one item that people rated.
+        anchors: number of people, who are the first raters (columns).
+        weight: (N,) item weights for estimating bias and noise, or None for equal weights.
     """
     given: Mask = ~np.isnan(values)
     known: Mask = np.logical_or.reduce(given[:, :anchors], axis=1)
@@ -74,7 +72,7 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
     bias, variance = np.zeros(values.shape[1]), np.ones(values.shape[1])
     mean, spread = float(values[given].mean()), max(float(values[given].var()), _LEAST_NOISE**2)
     item, before = np.full(len(values), mean), -np.inf
-    for _ in range(_STEPS):
+    for _ in range(500):
         each = (given / variance)[:, :anchors]
         precision = 1 / spread + each.sum(axis=1)
         item = (mean / spread + (each * (values - bias)[:, :anchors]).sum(axis=1)) / precision
@@ -86,7 +84,7 @@ def rater_model(values: Floats, anchors: int, weight: Floats | None = None) -> R
         mean = float(np.average(item[known], weights=of_known))
         spread = float(np.average(((item - mean) ** 2 + 1 / precision)[known], weights=of_known))
         now = float(np.log(variance).sum() + np.log(spread) + bias @ bias)
-        if abs(now - before) < _STILL:
+        if abs(now - before) < 1e-9:
             break
         before = now
     return RaterModel(np.where(known, item, np.nan), bias, np.sqrt(variance))
@@ -98,7 +96,9 @@ _PARTS: tuple[Part, Part] = ("verb", "object")
 
 
 def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRatings:
-    """Use a map's similarity of the two interactions of each item as the reference.
+    """Return the study with the similarity of each item's two interactions in a map as the reference.
+
+    ``source`` is the file of the study, named in error messages.
 
     Raises:
         InputError: for items that are not named by four senses of WordNet 3.0.
@@ -108,45 +108,36 @@ def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRat
 
 
 def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
-    """Return (N,) similarity 0..1 of the two interactions of each item; NaN where it is unknown.
-
-    Raises:
-        InputError: for items that are not named by four senses of WordNet 3.0.
-    """
-    senses = _senses(study, source)
-    values = []
+    """Return the (N,) similarity 0..1 of each item's two interactions, NaN if unknown; see :func:`with_map`."""
+    senses, values = _senses(study, source), []
     for at, part in enumerate(_PARTS):
         ours, theirs = [sorted({named[column] for named in senses}) for column in (at, at + 2)]
         table = similarity.between(part, ours, theirs)
         values.append(table[[ours.index(of[at]) for of in senses], [theirs.index(of[at + 2]) for of in senses]])
-    options = SemanticOptions()
-    return combine(values[0], values[1], options.combine, options.weight)
+    return combine(values[0], values[1], SemanticOptions().combine, SemanticOptions().weight)
 
 
 def read_people(path: Path) -> list[HumanRatings]:
-    """Read people's ratings to compare maps with: a study's table, or one of :func:`read_human_ratings`.
+    """Read human ratings from a table of a study or of :func:`read_human_ratings`.
 
-    Of a study, the mean of the first ratings of each item counts; gold items, repeats and pictures do not.
+    For a study, the mean of the first ratings of each item is used. Gold items, repeats
+    and ratings with images are ignored.
 
     Raises:
-        InputError: for a table that is broken, or items of a study that are not named by four senses.
+        InputError: for an invalid table, or items of a study that are not named by four senses.
     """
     if "rater" not in delimited_rows(path)[0]:
         return read_human_ratings(path)
     study = read_study(path)
     study = study.of_items(study.measured & ~np.isnan(mean_ratings(study.first)))
     if not study.items:
-        raise InputError(
-            path, found="ratings of gold items alone", expected="ratings of others, which maps are held against"
-        )
+        raise InputError(path, found="ratings of gold items only", expected="ratings of items other than gold items")
     senses = np.array([[lexicon().synset(name) for name in named] for named in _senses(study, path)], np.int32)
     values, lines = mean_ratings(study.first) / HIGHEST, int((study.first != MISSING).sum())
     return [HumanRatings("interactions", {"verb": senses[:, ::2], "object": senses[:, 1::2]}, values, lines)]
 
 
 def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
-    """Return the senses of verb, object, verb and object of each item."""
-
     def is_sense(name: str, part: Part) -> bool:
         synset = lexicon().synset(name)
         return synset >= 0 and lexicon().pos(synset) == POS[part]
@@ -154,19 +145,19 @@ def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
         if len(named) != len(SENSES) or not all(map(is_sense, named, (*_PARTS, *_PARTS))):
-            expected = "two verbs and two nouns of WordNet 3.0, as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
-            raise InputError(source, record=f"item {quote(item)}", found="other names", expected=expected)
+            expected = "two verbs and two nouns of WordNet 3.0, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
+            raise InputError(source, record=f"item {quote(item)}", found="names that are no senses", expected=expected)
     return senses
 
 
-class Placed(Document, frozen=True):
-    """A rater in the table of all.
+class RatedRater(Document, frozen=True):
+    """A person or a map's rater, with parameters of the rater model.
 
     Attributes:
-        name: of a person, or of a map's rater.
-        person: whether it is a person.
-        bias, noise: of the rater model, in points of the scale.
-        rho: Spearman's correlation with the mean of the (other) people.
+        name: name of the person or of the map's rater.
+        person: whether the rater is a person.
+        bias, noise: parameters of the rater model, in points of the scale.
+        rho: Spearman's correlation with the mean of the people; a person is compared with the other people.
     """
 
     name: str
@@ -177,11 +168,12 @@ class Placed(Document, frozen=True):
 
 
 class Ensemble(Document, frozen=True):
-    """An ensemble of some of a map's raters.
+    """An ensemble of raters of a map.
 
     Attributes:
-        agreement: 1 - mean absolute difference from the people's means, as :class:`shoe.study.analysis.Reference`.
-        among_best: whether it differs from the best of all ensembles by no more than chance, at 95 % for all of them.
+        raters: names of the raters.
+        agreement: 1 - mean absolute difference from people's mean ratings, see :class:`shoe.study.analysis.Reference`.
+        among_best: whether the ensemble is in the simultaneous 95 % confidence set of best ensembles.
     """
 
     raters: tuple[str, ...]
@@ -189,40 +181,37 @@ class Ensemble(Document, frozen=True):
     among_best: bool
 
 
-class Beside(Document, frozen=True):
-    """People and a map's raters.
+class PeopleAndRaters(Document, frozen=True):
+    """Comparison of people with a map's raters.
 
     Attributes:
-        items: number of items that all are compared on.
-        raters: people first.
-        ensembles: every subset of the map's raters, the nearest to people first.
-        left_out: raters of the map that rated fewer than half of the items.
+        items: number of items used in the comparison.
+        raters: all raters, people first.
+        ensembles: all subsets of the map's raters, by descending agreement with people.
+        left_out: map raters excluded because they rated fewer than half of the items.
     """
 
     items: Count
-    raters: list[Placed]
+    raters: list[RatedRater]
     ensembles: list[Ensemble]
     left_out: list[str]
 
 
-def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Beside | None:
-    """Hold every rater of a map, and every ensemble of them, against people.
+def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> PeopleAndRaters | None:
+    """Return the comparison of each rater of a map, and of each ensemble of these raters, with people.
 
-    Args:
-        study: people's ratings of items named by senses.
-        name_or_folder: the map; a measure without raters gives None.
-        source: the study's file, for messages.
+    Returns None for a measure without raters, or with fewer than two common items. ``source`` is the file of the study,
+    named in error messages.
 
     Raises:
         InputError: for items that are not named by four senses.
-        OptionError: for a map of more than 10 raters of most items, whose ensembles are too many.
+        OptionError: if more than 10 raters of the map rated most items, because the number of ensembles is too large.
     """
     similarity = load_similarity(name_or_folder)
     if not isinstance(similarity, SimilarityMap):
         return None
-    names = [rater.name for rater in similarity.raters]
+    names, people = [rater.name for rater in similarity.raters], mean_ratings(study.first)
     alone = [similarity_of_items(study, similarity.with_raters((j,)), source) for j in range(len(names))]
-    people = mean_ratings(study.first)
     part = [j for j, values in enumerate(alone) if (~np.isnan(values)).mean() >= LEAST_SHARE]
     if len(part) > MOST_RATERS:
         found, expected = f"{len(part)} raters", f"at most {MOST_RATERS} to try all ensembles"
@@ -233,42 +222,36 @@ def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Bes
     subsets = [chosen for size in range(1, len(part) + 1) for chosen in combinations(part, size)]
     values = [similarity_of_items(study, similarity.with_raters(chosen), source)[keep] for chosen in subsets]
     compared = study.of_items(keep)
-    weight = None if compared.weights is None else compared.weights.of(np.arange(len(compared.items)))
+    weight = None if compared.weights is None else compared.weights.select(np.arange(len(compared.items)))
     raters = _placed(compared, weight, [names[j] for j in part], np.stack(values[: len(part)], axis=1) * HIGHEST)
     ensembles = ensembles_of(names, subsets, np.stack(values, axis=1), people[keep] / HIGHEST, weight)
-    left_out = [name for j, name in enumerate(names) if j not in part]
-    return Beside(int(keep.sum()), raters, ensembles, left_out)
+    return PeopleAndRaters(int(keep.sum()), raters, ensembles, [names[j] for j in range(len(names)) if j not in part])
 
 
-def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map: Floats) -> list[Placed]:
+def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map: Floats) -> list[RatedRater]:
     ratings = np.where(study.first == MISSING, np.nan, study.first)
     rated = np.flatnonzero(~np.isnan(ratings).all(axis=0))
-    people = [study.raters[j] for j in rated]
     values = np.concatenate([ratings[:, rated], of_map], axis=1)
-    model = rater_model(values, len(people), weight)
-    placed = []
-    for j, name in enumerate([*people, *names]):
-        others = mean_ratings(np.delete(study.first[:, rated], j, axis=1) if j < len(people) else study.first)
+    model, placed = rater_model(values, len(rated), weight), []
+    for j, name in enumerate([*(study.raters[j] for j in rated), *names]):
+        others = mean_ratings(np.delete(study.first[:, rated], j, axis=1) if j < len(rated) else study.first)
         both = ~np.isnan(values[:, j]) & ~np.isnan(others)
         rho = spearman(values[both, j], others[both], None if weight is None else weight[both])
-        placed.append(Placed(name, j < len(people), float(model.bias[j]), float(model.noise[j]), rho))
+        placed.append(RatedRater(name, j < len(rated), float(model.bias[j]), float(model.noise[j]), rho))
     return placed
 
 
 def ensembles_of(
-    names: list[str],
-    subsets: list[tuple[int, ...]],
-    values: Floats,
-    people: Floats,
-    weight: Floats | None = None,
+    names: list[str], subsets: list[tuple[int, ...]], values: Floats, people: Floats, weight: Floats | None = None
 ) -> list[Ensemble]:
-    """Find the agreement of every subset, and which could be the best; see :func:`nearest_measures`.
+    """Return ensembles by descending agreement, and whether each may be the best; see :func:`nearest_measures`.
 
     Args:
-        subsets: K subsets of their indices.
-        values: (N, K) what each says of each item, 0..1.
-        people: (N,) what people say.
-        weight: (N,) of items.
+        names: names of the map's raters.
+        subsets: K subsets of indices into ``names``.
+        values: (N, K) similarity of each item by each ensemble, 0..1.
+        people: (N,) similarity of each item by people, 0..1.
+        weight: (N,) item weights, or None for equal weights.
     """
     agreement, among_best = nearest_measures(1 - np.abs(values - people[:, None]), weight)
     order = np.argsort(-agreement, kind="stable")
@@ -282,31 +265,30 @@ def ensembles_of(
 
 
 class People(RaterConfig, frozen=True, kw_only=True):
-    """what people rated in a study: the mean of their first ratings, or those of one of them."""
+    """ratings by people in a study: the mean of all first ratings, or the first ratings of one person."""
 
     kind: ClassVar[str] = "people"
     prompted: ClassVar[bool] = False
     interactions: ClassVar[bool] = True
 
     model: str = "people"
-    file: Annotated[Path, setting("the study's table of answers", key=False)]
-    person: Annotated[str, setting("whose ratings; of all, rounded half up, if it is absent")] = ""
+    file: Annotated[Path, setting("table of answers of the study", key=False)]
+    person: Annotated[str, setting("person whose ratings are used; if absent, the mean of all, rounded half up")] = ""
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt.
+        """Return the back end of this rater, which uses no prompts; ``prompts`` is ignored.
 
         Raises:
-            OptionError: for repeats of what is the same each time.
-            InputError: for a table that is broken, or without the person, or whose items are no senses.
+            OptionError: if repeats are requested, because the ratings are always the same.
+            InputError: if the table is invalid, does not contain the person, or names items not by senses.
         """
         local.check(self)
         study = self._study()
-        ratings = np.floor(mean_ratings(study.first) + 0.5)
-        rated = np.flatnonzero(~np.isnan(ratings)).tolist()
-        return Rows({self._pair(study.items[i]): int(ratings[i]) for i in rated})
+        means = zip(study.items, mean_ratings(study.first).tolist(), strict=True)
+        return Rows({self._pair(item): int(mean + 0.5) for item, mean in means if not np.isnan(mean)})
 
     def identity(self) -> Mapping[str, Any]:
-        """Say which content the table has, and how many people it is of."""
+        """Return the hash of the table and the number of people in it."""
         people = int((self._study().first >= 0).any(axis=0).sum())
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest(), "people": people}
 
@@ -319,11 +301,12 @@ class People(RaterConfig, frozen=True, kw_only=True):
         return study.of_items(study.measured).of_raters(chosen)
 
     def _pair(self, item: str) -> tuple[str, str]:
-        """Names of the two senses, or of two senses each, as questions have them."""
         synsets = [lexicon().synset(name) for name in item.split(" ")]
         if len(synsets) not in (2, 4) or min(synsets) < 0:
-            expected = "two senses of WordNet 3.0, or two interactions: ride.v.01 horse.n.01 sit.v.01 chair.n.01"
-            raise InputError(self.file, record=f"item {quote(item)}", found="other names", expected=expected)
+            expected = "two WordNet 3.0 senses, or two interactions, such as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
+            raise InputError(
+                self.file, record=f"item {quote(item)}", found="names that are no senses", expected=expected
+            )
         names = [lexicon().name(synset) for synset in synsets]
         half = len(names) // 2
         return " ".join(names[:half]), " ".join(names[half:])

@@ -1,16 +1,15 @@
-"""What people answered in a study, from a table with a line an answer."""
+"""Ratings of a study, read from a table with one row per answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.errors import InputError, many, quote
+from shoe.core.errors import InputError, pluralize, quote
 from shoe.core.io.delimited import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
@@ -19,11 +18,11 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """Of N items, by which figures of the items become estimates of figures of the population (Hajek 1971).
+    """Sampling weights of N items, for estimates of population values (Hajek 1971).
 
     Attributes:
-        weight: (N,) 1 / (probability that the item was drawn), above 0.
-        stratum: (N,) number of what it was drawn from; the same for all where they were drawn together.
+        weight: (N,) 1 / (inclusion probability of the item), above 0.
+        stratum: (N,) index of the stratum that the item was drawn from; all equal without strata.
     """
 
     weight: Floats
@@ -36,28 +35,20 @@ class Weights:
 
     @property
     def effective(self) -> float:
-        """How many items drawn evenly say as much of a mean, were all weights unrelated to it (Kish 1965)."""
+        """Effective sample size: number of uniformly drawn items with the same precision of a mean (Kish 1965)."""
         return float(self.weight.sum() ** 2 / (self.weight**2).sum())
 
-    def of(self, items: Indices) -> Floats:
-        """Weights of some of the items, with mean 1; those left of a stratum stand for all of it."""
+    def select(self, items: Indices) -> Floats:
+        """Return the weights of the given items, with mean 1, rescaled so that each stratum keeps its total."""
         drawn = np.bincount(self.stratum)
         left = np.bincount(self.stratum[items], minlength=len(drawn))
         weight: Floats = self.weight[items] * (drawn / np.maximum(left, 1))[self.stratum[items]]
-        normal: Floats = weight * (len(items) / weight.sum())
-        return normal
-
-    def chosen(self, items: Mask | Indices) -> Self:
-        """Some of the items."""
-        return type(self)(self.weight[items], self.stratum[items])
+        return np.asarray(weight * (len(items) / weight.sum()))
 
 
 SENSES = ("verb_a", "object_a", "verb_b", "object_b")
-"""Columns that name an item by the senses of two interactions, ``a`` of the class."""
-PHASES = ("words", "picture")
+"""Columns that name an item by the senses of two interactions. Interaction ``a`` is the class."""
 _OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds", "weight", "stratum")
-_GROUPS = ("part", "stratum")
-_OF_ITEMS = (*_GROUPS, "reference", "gold", "weight")
 _LEAST_WEIGHT = 1e-15  # with its reciprocal, the greatest, sums of squares stay within numbers
 
 
@@ -66,15 +57,16 @@ class StudyRatings:
     """Ratings 0..4 of N items by R raters.
 
     Attributes:
-        items: their names; the four senses with spaces between them where the table names items so.
-        first: (N, R) first rating of each; MISSING where there is none.
-        again: (N, R) second rating of the same item by the same rater, a silent repeat.
-        picture: (N, R) the rating after the picture was shown.
-        seconds: (N, R) time taken for the first rating; NaN where the table does not say.
-        part: per item, the stratum it belongs to, as "verb", "object" or "both"; "" where the table does not say.
-        reference: (N,) another measure of the same items 0..1, as a map's similarity; NaN where there is none.
-        gold: (N,) the rating that an attentive rater gives; MISSING for items that have none.
-        weights: how many of a population items stand for; None where the table does not say, or they shall not count.
+        items: item names, or the four senses joined by spaces if the table names items by senses.
+        first: (N, R) first ratings, or MISSING.
+        again: (N, R) second ratings of the same item by the same rater (unannounced repeats), or MISSING.
+        picture: (N, R) ratings after the image was shown, or MISSING.
+        seconds: (N, R) time taken for the first rating in seconds, or NaN if not in the table.
+        part: word in which the interactions of each item differ: "verb", "object" or "both"; "" if not in the table.
+        reference: (N,) another measure of the items, 0..1, such as a map's similarity, or NaN.
+        gold: (N,) expected rating of gold items (attention checks); MISSING for other items.
+        holes: number of table rows without a rating.
+        weights: sampling weights of the items, or None if absent from the table or disabled.
     """
 
     items: tuple[str, ...]
@@ -91,35 +83,29 @@ class StudyRatings:
 
     @property
     def measured(self) -> Mask:
-        """(N,) items that are no gold items: those that figures are of."""
-        free: Mask = self.gold == MISSING
-        return free
+        """(N,) mask of the items that are analysed: all except gold items."""
+        return np.asarray(self.gold == MISSING)
 
     def of_items(self, chosen: Mask | Indices) -> StudyRatings:
-        """Some of the items."""
-        rows = np.arange(len(self.items))[chosen]
-        arrays = ("first", "again", "picture", "seconds", "reference", "gold")
+        """Return a copy with only the chosen items."""
+        rows, arrays = np.arange(len(self.items))[chosen], ("first", "again", "picture", "seconds", "reference", "gold")
         return replace(
             self,
             items=tuple(self.items[i] for i in rows),
             part=tuple(self.part[i] for i in rows),
-            weights=self.weights and self.weights.chosen(rows),
+            weights=self.weights and Weights(self.weights.weight[rows], self.weights.stratum[rows]),
             **{name: getattr(self, name)[rows] for name in arrays},
         )
 
     def of_raters(self, chosen: Mask | Indices) -> StudyRatings:
-        """Some of the raters; items stay."""
-        columns = np.arange(len(self.raters))[chosen]
-        arrays = ("first", "again", "picture", "seconds")
-        return replace(
-            self,
-            raters=tuple(self.raters[j] for j in columns),
-            **{name: getattr(self, name)[:, columns] for name in arrays},
-        )
+        """Return the study with only the chosen raters and all items."""
+        columns, arrays = np.arange(len(self.raters))[chosen], ("first", "again", "picture", "seconds")
+        chosen_arrays = {name: getattr(self, name)[:, columns] for name in arrays}
+        return replace(self, raters=tuple(self.raters[j] for j in columns), **chosen_arrays)
 
 
 def named_by(header: Sequence[str]) -> tuple[str, ...]:
-    """Columns that name an item of a rating study."""
+    """Return the columns of a table ``header`` that identify an item: four senses, or ``item``."""
     return SENSES if set(SENSES) <= set(header) else ("item",)
 
 
@@ -129,20 +115,21 @@ def read_study(
     expected: str = f"item or {' '.join(SENSES)}",
     between: str = " ",
 ) -> StudyRatings:
-    """Read a table of answers: from ``shoe study``, or made elsewhere.
+    """Read a table of answers, written by ``shoe study`` or by another program.
 
-    Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; then, as far
-    as there are: ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
-    ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are left alone. A line whose
-    rating is empty is a hole.
+    Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; and
+    optionally ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
+    ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are ignored. A row
+    with an empty rating counts as missing.
 
     Args:
-        named_by: which columns of a header name an item.
-        between: what stands between several in the name of an item.
+        named_by: function that maps the header to the columns that identify an item.
+        expected: description of these columns for error messages.
+        between: separator that joins the values of these columns to an item name.
 
     Raises:
-        InputError: naming file, line and field: a rating that is no whole number 0 to 4, a second rating of an item by
-            one rater that is no repeat, two references of one item, weights of but some items, no ratings at all.
+        InputError: with file, line and field, if a rating is not an integer from 0 to 4, a rater has two ratings of an
+            item without a repeat, an item has two references, only some items have weights, or no ratings exist.
     """
     header, *rows = delimited_rows(path)
     header = [name.strip() for name in header]
@@ -155,7 +142,8 @@ def read_study(
     items: dict[str, int] = {}
     raters: dict[str, int] = {}
     answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
-    item_cells: dict[str, dict[int, tuple[str, int]]] = {name: {} for name in _OF_ITEMS}
+    of_items = ("part", "stratum", "reference", "gold", "weight")
+    item_cells: dict[str, dict[int, tuple[str, int]]] = {name: {} for name in of_items}
     holes = 0
     for line, row in enumerate(rows, start=2):
         cells = dict.fromkeys(_OPTIONAL, "") | {name: row[column].strip() for name, column in columns.items()}
@@ -167,13 +155,13 @@ def read_study(
         for name, known in item_cells.items():
             before, earlier = known.setdefault(item, (cells[name], line)) if cells[name] else ("", line)
             if cells[name] != before:
-                same = f"{quote(before)} as in line {earlier}, of the same item"
+                same = f"{quote(before)} as in line {earlier} for the same item"
                 raise cell_error(path, line, name, cells[name], same)
         if not cells["rating"]:
             holes += 1
             continue
         phase, occasion = cells["phase"] or "words", cells["occasion"] or "1"
-        if phase not in PHASES:
+        if phase not in ("words", "picture"):
             raise cell_error(path, line, "phase", phase, "words or picture")
         if occasion not in ("1", "2"):
             raise cell_error(path, line, "occasion", occasion, "1, or 2 for a repeat")
@@ -181,7 +169,7 @@ def read_study(
         rating = _level(path, line, "rating", cells["rating"])
         if key in answers:
             found = f"a second rating by {quote(cells['rater'])} of the item in line {answers[key][2]}"
-            expected = "one, or occasion 2 in a column occasion"
+            expected = "one rating, or a column occasion with 2 for a repeat"
             raise InputError(path, record=f"line {line}", found=found, expected=expected)
         answers[key] = (rating, number_of(path, line, "seconds", cells["seconds"], np.inf), line)
     tables = {name: np.full((len(items), len(raters)), MISSING, np.int8) for name in ("first", "again", "picture")}
@@ -192,34 +180,26 @@ def read_study(
             seconds[item, rater] = took
     if (tables["first"] == MISSING).all():
         raise InputError(path, found="no rating", expected="ratings 0 to 4")
-    reference, gold = np.full(len(items), np.nan), np.full(len(items), MISSING, np.int8)
+    reference, gold, weight = np.full(len(items), np.nan), np.full(len(items), MISSING, np.int8), np.ones(len(items))
     for item, (text, line) in item_cells["reference"].items():
         reference[item] = number_of(path, line, "reference", text, 1)
     for item, (text, line) in item_cells["gold"].items():
         gold[item] = _level(path, line, "gold", text)
-    part, stratum = ([item_cells[name].get(item, ("",))[0] for item in range(len(items))] for name in _GROUPS)
+    part, stratum = ([item_cells[name].get(i, ("",))[0] for i in range(len(items))] for name in ("part", "stratum"))
     strata = np.unique(stratum, return_inverse=True)[1]
-    weight = np.ones(len(items))  # that of gold items, which are in no figure, is 1
     for name, item in items.items() if "weight" in columns else ():
-        if gold[item] == MISSING:
+        if gold[item] == MISSING:  # the weight of gold items, which are in no figure, is 1
             text, line = item_cells["weight"].get(item, ("", 0))
             weight[item] = number_of(path, line, "weight", text, np.inf)
             if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
-                expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, as other items have"
+                expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, because other items have weights"
                 raise InputError(
                     path, record=f"item {quote(name)}", field="weight", found=quote(text), expected=expected
                 )
-    return StudyRatings(
-        items=tuple(items),
-        raters=tuple(raters),
-        **tables,
-        seconds=seconds,
-        part=tuple(part),
-        reference=reference,
-        gold=gold,
-        holes=holes,
-        weights=Weights(weight, strata.astype(np.int64)) if "weight" in columns else None,
-    )
+    weights = Weights(weight, strata.astype(np.int64)) if "weight" in columns else None
+    first, again, picture = tables.values()
+    study = StudyRatings(tuple(items), tuple(raters), first, again, picture, seconds, tuple(part), reference, gold)
+    return replace(study, holes=holes, weights=weights)
 
 
 def _level(path: Path, line: int, field: str, text: str) -> int:
@@ -230,22 +210,23 @@ def _level(path: Path, line: int, field: str, text: str) -> int:
 
 
 def cell_error(path: Path, line: int, field: str, found: str, expected: str) -> InputError:
-    """Return the error of a cell of a table of answers."""
+    """Return an InputError about a cell in a table of answers."""
     return InputError(path, record=f"line {line}", field=field, found=quote(found), expected=expected)
 
 
 def number_of(path: Path, line: int, field: str, text: str, most: float) -> float:
-    """Parse a cell that holds a number from 0; NaN if it is empty."""
+    """Return the number in a cell, at least 0 and at most ``most``, or NaN if the cell is empty."""
     try:
         value = float(text) if text else np.nan
     except ValueError:
         value = -1.0
     if value < 0 or value > most or (text and np.isnan(value)):
-        raise cell_error(path, line, field, text, "a number 0 to 1" if most == 1 else "a number from 0")
+        raise cell_error(path, line, field, text, "a number 0 to 1" if most == 1 else "a number of at least 0")
     return value
 
 
 def shape_of(ratings: StudyRatings) -> str:
-    """How much there is, in words: "500 items, 5 raters, 2,500 ratings"."""
+    """Return the size of a study as text: "500 items, 5 raters, 2,500 ratings"."""
     rated = int((ratings.first != MISSING).sum())
-    return f"{many(len(ratings.items), 'item')}, {many(len(ratings.raters), 'rater')}, {many(rated, 'rating')}"
+    numbers = {"item": len(ratings.items), "rater": len(ratings.raters), "rating": rated}
+    return ", ".join(pluralize(number, word) for word, number in numbers.items())

@@ -1,7 +1,7 @@
-"""What testers answered about Bongard problems: how often they are right, and which problems are kept.
+"""Answers of testers to Bongard problems: accuracy of the testers, and which problems are kept.
 
-A tester solves a problem by being right about both queries; a problem is kept if any of its testers solves it
-(Bongard-HOI supplement, section D, which had three of them).
+A tester solves a problem by answering both queries correctly. A problem is kept if any of its testers solves it
+(Bongard-HOI supplement, section D, with three testers per problem).
 """
 
 from __future__ import annotations
@@ -29,18 +29,17 @@ from shoe.study.ratings import cell_error, number_of
 
 COLUMNS = ("problem", "group", "concept", "query", "rater", "right", "seconds")
 QUERIES = ("positive", "negative")
-GUESSED = 1 / 4
-"""How likely a tester who guesses solves a problem."""
+GUESSED = 1 / 4  # probability that a tester who guesses both queries solves a problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
-    """Answers of R testers about the queries of N problems.
+    """Answers of R testers to the queries of N problems.
 
     Attributes:
-        groups, group: names of groups, and (N,) the index of each problem's.
-        right: (N, 2, R) whether each was right about the positive and the negative query; MISSING where not asked.
-        seconds: (N, R) time taken for both queries; NaN where the table does not say.
+        groups, group: group names, and (N,) group index of each problem.
+        right: (N, 2, R) whether the positive and the negative query was answered correctly; MISSING if not answered.
+        seconds: (N, R) time taken for both queries in seconds, or NaN if not in the table.
     """
 
     problems: tuple[str, ...]
@@ -52,22 +51,22 @@ class Trials:
 
     @property
     def done(self) -> Mask:
-        """(N, R) who answered both queries of which problem."""
+        """(N, R) whether each tester answered both queries of each problem."""
         return np.asarray((self.right != MISSING).all(axis=1))
 
     @property
     def solved(self) -> Mask:
-        """(N, R) who was right about both."""
+        """(N, R) whether each tester solved each problem: both queries answered correctly."""
         return np.asarray((self.right == 1).all(axis=1))
 
     @property
     def kept(self) -> Mask:
-        """(N,) problems that any tester solves."""
+        """(N,) whether at least one tester solved each problem."""
         return np.asarray(self.solved.any(axis=1))
 
 
 class Tester(Document, frozen=True, rename={"accuracy": "right"}):
-    """One tester: problems answered, share of right answers and of solved problems, median seconds of a problem."""
+    """One tester: problems answered, fraction of correct answers and of solved problems, median seconds per problem."""
 
     problems: Count
     accuracy: Fraction
@@ -81,20 +80,22 @@ class Result(
     kw_only=True,
     rename={"accuracy": "right", "agreement": "alpha", "guessed": "kept_by_guessing"},
 ):
-    """Some problems: how they were answered, and what is kept of them.
+    """Answers to a group of problems, and number of problems kept.
 
     Attributes:
-        problems: that anybody answered whole.
-        testers: fewest and most who answered one of them.
-        accuracy: share of right answers, with its interval over problems and testers.
-        positive, negative: likewise of those queries alone.
-        agreement: Krippendorff's alpha, nominal, of the sides that testers chose.
-        kept, dropped, waiting: how many problems any tester solves; none of all their testers; none so far.
-        guessed: share that would be kept if all guessed.
+        problems: number of problems of which a tester answered both queries.
+        testers: minimum and maximum number of testers per problem.
+        accuracy: fraction of correct answers, with its 95 % interval over problems and testers.
+        positive, negative: accuracy for positive queries and for negative queries.
+        agreement: Krippendorff's nominal alpha of the sides chosen by testers.
+        kept: number of problems solved by a tester.
+        dropped: number of problems that no tester solved, after all testers answered.
+        waiting: number of problems not solved so far, for which answers of testers are missing.
+        guessed: fraction of problems that would be kept if all testers guessed.
     """
 
     problems: Count
-    testers: Annotated[Sequence[Count], Meta(min_length=2, max_length=2, description="of a problem, fewest and most")]
+    testers: Annotated[Sequence[Count], Meta(min_length=2, max_length=2, description="minimum and maximum per problem")]
     accuracy: Figure
     positive: Figure
     negative: Figure
@@ -106,7 +107,7 @@ class Result(
 
 
 class TestersReport(Document, frozen=True, kw_only=True):
-    """Answers of testers about all problems and about each group, and the score of each tester."""
+    """Results for all problems and for each group, and results of each tester."""
 
     all: Result
     groups: dict[str, Result] = msgspec.field(default_factory=dict)
@@ -114,46 +115,43 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_trials(cls, trials: Trials, path: Path) -> TestersReport:
-        """Compute all figures of testers' answers.
+        """Return the report of the testers' answers.
 
         Raises:
-            InputError: if nobody answered both queries of a problem; ``path`` is the table's.
+            InputError: if no tester answered both queries of a problem. ``path`` is the file named in the error.
         """
         everything = result_of(trials, np.ones(len(trials.problems), bool))
         if everything is None:
-            raise InputError(path, found="no problem of which a tester answered both queries", expected="one at least")
-        groups = {name: result_of(trials, trials.group == number) for number, name in enumerate(trials.groups)}
-        testers = {name: one_tester(trials, j) for j, name in enumerate(trials.raters)}
-        return cls(
-            all=everything,
-            groups={name: found for name, found in groups.items() if found and len(groups) > 1},
-            testers={name: found for name, found in testers.items() if found},
-        )
+            raise InputError(path, found="no tester with answers to both queries of a problem", expected="one or more")
+        names = trials.groups if len(trials.groups) > 1 else ()
+        groups = {name: of for j, name in enumerate(names) if (of := result_of(trials, trials.group == j))}
+        testers = {name: one for j, name in enumerate(trials.raters) if (one := one_tester(trials, j))}
+        return cls(all=everything, groups=groups, testers=testers)
 
     @property
     def results(self) -> dict[str, Result]:
-        """Results of all problems, then of each group, by name."""
+        """Results by group name, with all problems first."""
         return {"all": self.all} | self.groups
 
 
 def is_trials(path: Path) -> bool:
-    """Tell by the header whether a table is of problems and testers."""
+    """Return whether the header of a table has the columns of testers' answers."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,\t]", header)}
 
 
 def read_trials(path: Path) -> Trials:
-    """Read a table of testers' answers: ``COLUMNS`` in any order, of which concept and seconds may be absent.
+    """Read a table of testers' answers, with ``COLUMNS`` in any order; ``concept`` and ``seconds`` are optional.
 
     Raises:
-        InputError: naming file, line and field: a query that is neither positive nor negative, an answer that is
-            neither 0 nor 1, a second answer to one query by one tester, two groups of one problem.
+        InputError: with file, line and field, if a query is neither positive nor negative, an answer is neither 0 nor
+            1, a tester answered a query twice, or a problem has two groups.
     """
     return trials_of(delimited_rows(path), path)
 
 
 def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
-    """Take a table of testers' answers, header first; ``path`` is what messages call it."""
+    """Parse the rows of a table of testers' answers, header first. ``path`` is the file named in errors."""
     header = [str(name) for name in rows[0]]
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:
@@ -164,28 +162,27 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
     raters: dict[str, int] = {}
     answers: dict[tuple[str, int, str], tuple[int, float]] = {}
     for number, row in enumerate(rows[1:], start=2):
-        told = {name: str(row[column]).strip() for name, column in columns.items()}
+        cells = {name: str(row[column]).strip() for name, column in columns.items()}
 
-        def wrong(field: str, expected: str, told: dict[str, str] = told, number: int = number) -> InputError:
-            return cell_error(path, number, field, told[field], expected)
+        def wrong(field: str, expected: str, cells: dict[str, str] = cells, number: int = number) -> InputError:
+            return cell_error(path, number, field, cells[field], expected)
 
-        if told["query"] not in QUERIES:
+        if cells["query"] not in QUERIES:
             raise wrong("query", "positive or negative")
-        if told["right"] not in ("0", "1"):
+        if cells["right"] not in ("0", "1"):
             raise wrong("right", "0 or 1")
         for name in ("problem", "rater"):
-            if not told[name]:
+            if not cells[name]:
                 raise wrong(name, "a name")
-        if problems.setdefault(told["problem"], told["group"]) != told["group"]:
-            raise wrong("group", f"{quote(problems[told['problem']])}, as before of the same problem")
-        key = told["problem"], QUERIES.index(told["query"]), told["rater"]
+        if problems.setdefault(cells["problem"], cells["group"]) != cells["group"]:
+            raise wrong("group", f"{quote(problems[cells['problem']])}, as in earlier rows of the same problem")
+        key = cells["problem"], QUERIES.index(cells["query"]), cells["rater"]
         if key in answers:
-            raise wrong("rater", "one answer of a tester to each query")
-        raters.setdefault(told["rater"], len(raters))
-        seconds_taken = number_of(path, number, "seconds", told.get("seconds", ""), sys.float_info.max)
-        answers[key] = int(told["right"]), seconds_taken
-    place = {name: number for number, name in enumerate(problems)}
-    groups = tuple(dict.fromkeys(problems.values()))
+            raise wrong("rater", "one answer per tester and query")
+        raters.setdefault(cells["rater"], len(raters))
+        took = number_of(path, number, "seconds", cells.get("seconds", ""), sys.float_info.max)
+        answers[key] = int(cells["right"]), took
+    groups, place = tuple(dict.fromkeys(problems.values())), {name: row for row, name in enumerate(problems)}
     right = np.full((len(place), 2, len(raters)), MISSING, np.int8)
     seconds = np.full(right.shape, np.nan)
     for (problem, query, rater), (value, took) in answers.items():
@@ -196,32 +193,26 @@ def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
 
 
 def one_tester(trials: Trials, j: int) -> Tester | None:
-    """Figures of one tester; None who has not answered a whole problem."""
+    """Return the results of tester ``j``, or None if the tester answered both queries of no problem."""
     done = trials.done[:, j]
     if not done.any():
         return None
-    seconds = trials.seconds[done, j]
-    known = seconds[~np.isnan(seconds)]
-    return Tester(
-        int(done.sum()),
-        float(trials.right[done][:, :, j].mean()),
-        float(trials.solved[done, j].mean()),
-        float(np.median(known)) if len(known) else None,
-    )
+    known = trials.seconds[done & ~np.isnan(trials.seconds[:, j]), j]
+    accuracy, solved = float(trials.right[done][:, :, j].mean()), float(trials.solved[done, j].mean())
+    return Tester(int(done.sum()), accuracy, solved, float(np.median(known)) if len(known) else None)
 
 
 def result_of(trials: Trials, chosen: Mask) -> Result | None:
-    """Figures of the problems that a mask chooses; None where none of them was answered whole."""
+    """Return the results of the chosen problems, or None if no tester answered both queries of any of them."""
     done: Mask = trials.done.any(axis=1) & chosen
     if not done.any():
         return None
-    right, by = trials.right[done], trials.done[done]
-    number, most = by.sum(axis=1), int(trials.done.sum(axis=1).max())
-    kept = trials.kept[done]
+    right, kept = trials.right[done], trials.kept[done]
+    number, most = trials.done[done].sum(axis=1), int(trials.done.sum(axis=1).max())
     # Right about the positive query is side A, and so is wrong about the negative one.
     sides = np.concatenate([right[:, 0], np.where(right[:, 1] == MISSING, MISSING, 1 - right[:, 1])])
     return Result(
-        problems=len(by),
+        problems=len(kept),
         testers=(int(number.min()), int(number.max())),
         accuracy=_share(right),
         positive=_share(right[:, :1]),
@@ -235,8 +226,6 @@ def result_of(trials: Trials, chosen: Mask) -> Result | None:
 
 
 def _share(right: Ratings) -> Figure:
-    """Share of right answers of (n, q, R)."""
-
     def share(items: Indices, raters: Indices) -> float | None:
         some = right[items][:, :, raters]
         given = some[some != MISSING]

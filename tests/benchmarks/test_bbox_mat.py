@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import as_bbox, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, parsed
@@ -35,7 +35,7 @@ def _write(tmp_path: Path, *images: dict[str, Any]) -> Path:
 
 def test_one_image_one_hoi_one_box(tmp_path: Path) -> None:
     """Matlab writes one record like many, and one number like a matrix."""
-    truth = read_ground_truth(_write(tmp_path, _image(_hoi())))
+    truth = read_truth_file(_write(tmp_path, _image(_hoi())))
     table = truth.interactions
     assert [truth.classes.labels[k] for k in truth.hoi] == ["ride horse"]
     assert table.human_boxes.tolist() == [[1, 2, 30, 40]]
@@ -47,7 +47,7 @@ def test_a_row_of_connection_is_a_triplet(tmp_path: Path) -> None:
     humans, objects = structs([BOX, OTHER]), structs([BOX, OTHER, BOX])
     connection = np.array([[2, 1], [1, 2], [1, 1]], np.uint8)
     path = _write(tmp_path, _image(_hoi(bboxhuman=humans, bboxobject=objects, connection=connection)))
-    table = read_ground_truth(path).interactions
+    table = read_truth_file(path).interactions
     assert table.human_boxes[:, 0].tolist() == [5, 1, 1]
     assert table.object_boxes[:, 0].tolist() == [1, 5, 1]
 
@@ -62,17 +62,17 @@ def test_invisible_hois_are_skipped_and_images_without_hois_stay(tmp_path: Path)
         _image(hidden, _hoi(), marked, filename="HICO_test2015_3.jpg"),
         _image(unconnected, filename="HICO_test2015_4.jpg"),
     ]
-    table = read_ground_truth(_write(tmp_path, *images)).interactions
+    table = read_truth_file(_write(tmp_path, *images)).interactions
     assert np.diff(table.offsets).tolist() == [0, 0, 1, 0]
 
 
 def test_numbers_of_every_matlab_type_are_read(tmp_path: Path) -> None:
-    expected = read_ground_truth(_write(tmp_path, _image(_hoi()))).interactions
+    expected = read_truth_file(_write(tmp_path, _image(_hoi()))).interactions
     for kind in (np.uint8, np.int16, np.uint16, np.float32, np.float64):
         box, other = ({k: kind(v) for k, v in b.items()} for b in (BOX, OTHER))
         changes = {"bboxhuman": structs([box]), "bboxobject": structs([other]), "connection": np.array([[1, 1]], kind)}
         hoi = _hoi(id=kind(140), invis=kind(0), **changes)
-        assert read_ground_truth(_write(tmp_path, _image(hoi))).interactions.equals(expected)
+        assert read_truth_file(_write(tmp_path, _image(hoi))).interactions.equals(expected)
 
 
 def test_squeezed_values_are_read(tmp_path: Path) -> None:
@@ -80,19 +80,19 @@ def test_squeezed_values_are_read(tmp_path: Path) -> None:
     box: NDArray[Any] = np.empty(1, [(name, "O") for name in BOX])
     box[0] = tuple(BOX.values())
     hoi = _hoi(bboxhuman=box, connection=np.array([1, 1]))
-    assert read_ground_truth(_write(tmp_path, _image(hoi))).interactions.equals(
-        read_ground_truth(_write(tmp_path, _image(_hoi()))).interactions
+    assert read_truth_file(_write(tmp_path, _image(hoi))).interactions.equals(
+        read_truth_file(_write(tmp_path, _image(_hoi()))).interactions
     )
 
 
 FIRST = "image 'HICO_test2015_00000001.jpg'"
 BROKEN = [
-    (_image(filename=7), "image 0: found something else, expected a filename, and a size with width and height"),
-    (_image(filename=""), "image 0: found something else, expected a filename"),
-    (_image(size=NOTHING), "image 0: found something else, expected a filename"),
-    (_image(size=structs([{"width": 640}])), "image 0: found something else, expected a filename"),
-    (_image(size=structs([{"width": np.nan, "height": 480}])), "image 0: found something else"),
-    (_image(size=structs([{"width": 1e300, "height": 480}])), "image 0: found something else"),
+    (_image(filename=7), "image 0: found an invalid record, expected a filename, and a size with width and height"),
+    (_image(filename=""), "image 0: found an invalid record, expected a filename"),
+    (_image(size=NOTHING), "image 0: found an invalid record, expected a filename"),
+    (_image(size=structs([{"width": 640}])), "image 0: found an invalid record, expected a filename"),
+    (_image(size=structs([{"width": np.nan, "height": 480}])), "image 0: found an invalid record"),
+    (_image(size=structs([{"width": 1e300, "height": 480}])), "image 0: found an invalid record"),
     (
         _image(size=structs([{"width": -640, "height": 480}])),
         "record 0: sizes: found -640 x 480, expected width and hei",
@@ -100,18 +100,18 @@ BROKEN = [
     (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found no records, expected records or []"),
     (_image(_hoi(id=0)), f"{FIRST}: hoi 0: id: found 0, expected 1 to 600"),
     (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 1: id: found 601, expected 1 to 600"),
-    (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 0: found something else, expected numbers id and invis, boxes with x1"),
-    (_image(_hoi(id=1.5)), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(id="140")), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(invis=NOTHING)), f"{FIRST}: hoi 0: found something else"),
-    (_image({"id": 140, "invis": 0}), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(bboxhuman=np.array([[1, 2, 30, 40]]))), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(bboxobject=structs([{"x1": 1, "x2": 2}]))), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(bboxobject=structs([BOX | {"x1": "one"}]))), f"{FIRST}: hoi 0: found something else"),
+    (_image(_hoi(id=np.nan)), f"{FIRST}: hoi 0: found an invalid record, expected numbers id and invis, boxes with x1"),
+    (_image(_hoi(id=1.5)), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(id="140")), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(invis=NOTHING)), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image({"id": 140, "invis": 0}), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(bboxhuman=np.array([[1, 2, 30, 40]]))), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(bboxobject=structs([{"x1": 1, "x2": 2}]))), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(bboxobject=structs([BOX | {"x1": "one"}]))), f"{FIRST}: hoi 0: found an invalid record"),
     (_image(_hoi(bboxobject=structs([BOX | {"x1": 50}]))), "object box: found [50, 2, 30, 40], expected finite x1, y1"),
     (_image(_hoi(bboxhuman=structs([BOX | {"x1": np.nan}]))), "human box: found [nan, 2, 30, 40], expected finite x1"),
-    (_image(_hoi(connection=np.array([[1, 2, 3]]))), f"{FIRST}: hoi 0: found something else"),
-    (_image(_hoi(connection="1")), f"{FIRST}: hoi 0: found something else"),
+    (_image(_hoi(connection=np.array([[1, 2, 3]]))), f"{FIRST}: hoi 0: found an invalid record"),
+    (_image(_hoi(connection="1")), f"{FIRST}: hoi 0: found an invalid record"),
     (
         _image(_hoi(connection=np.array([[0, 1]]))),
         f"{FIRST}: hoi 0: connection: found [0.0, 1.0], expected one of 1 hum",
@@ -132,7 +132,7 @@ BROKEN = [
 @pytest.mark.parametrize(("image", "message"), BROKEN)
 def test_a_broken_rule_is_named(tmp_path: Path, image: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as raised:
-        read_ground_truth(_write(tmp_path, image))
+        read_truth_file(_write(tmp_path, image))
     assert str(raised.value).startswith(f"{tmp_path}/anno_bbox.mat: ")
     assert message in str(raised.value)
 
@@ -140,21 +140,19 @@ def test_a_broken_rule_is_named(tmp_path: Path, image: dict[str, Any], message: 
 def test_a_training_image_that_points_beyond_its_boxes_is_left_out_and_named(tmp_path: Path) -> None:
     bad = _image(_hoi(bboxhuman=NOTHING), filename="HICO_train2015_1.jpg")
     good = _image(_hoi(), filename="HICO_train2015_2.jpg")
-    truth = read_ground_truth(write_mat(tmp_path / "anno_bbox.mat", bbox_train=structs([bad, good])))
+    truth = read_truth_file(write_mat(tmp_path / "anno_bbox.mat", bbox_train=structs([bad, good])))
     assert truth.interactions.images == ("HICO_train2015_2.jpg",)
     assert truth.left_out == ("HICO_train2015_1.jpg",)
 
 
 def test_a_file_of_other_variables_is_refused(tmp_path: Path) -> None:
     for variables in ({"anno_test": np.zeros((2, 2))}, {}):
-        with pytest.raises(
-            InputError, match="found none of its variables, expected bbox_test and bbox_train, as in anno"
-        ):
-            read_ground_truth(write_mat(tmp_path / "anno.mat", **variables))
+        with pytest.raises(InputError, match="found neither variable, expected bbox_test or bbox_train, as in anno"):
+            read_truth_file(write_mat(tmp_path / "anno.mat", **variables))
     with pytest.raises(InputError, match="bbox_test: found no records, expected records with filename, size and hoi"):
-        read_ground_truth(write_mat(tmp_path / "anno.mat", bbox_test=np.ones((2, 2))))
-    with pytest.raises(InputError, match="image 0: found something else"):
-        read_ground_truth(write_mat(tmp_path / "anno.mat", bbox_test=structs([{"name": "a"}])))
+        read_truth_file(write_mat(tmp_path / "anno.mat", bbox_test=np.ones((2, 2))))
+    with pytest.raises(InputError, match="image 0: found an invalid record"):
+        read_truth_file(write_mat(tmp_path / "anno.mat", bbox_test=structs([{"name": "a"}])))
 
 
 @examples(5)
@@ -165,7 +163,7 @@ def test_damaged_bytes_are_read_or_refused(tmp_path: Path, data: st.DataObject) 
         content[data.draw(st.integers(116, len(content) - 1))] = data.draw(st.integers(0, 255))
     (tmp_path / "damaged.mat").write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
     with suppress(InputError):
-        read_ground_truth(tmp_path / "damaged.mat")
+        read_truth_file(tmp_path / "damaged.mat")
 
 
 def _small_file() -> bytes:

@@ -41,7 +41,7 @@ def test_what_is_in_range_passes() -> None:
         ),
         (
             lambda: check_boxes("f", PLACE_OF, "object_id", np.array([0, -1, 0, 0]), COUNTS),
-            "object_id: found -1, expected the index of one of the image's 2 boxes, from 0 (triplets without object",
+            "object_id: found -1, expected the index of one of the image's 2 boxes, from 0 (only V-COCO",
         ),
         (
             lambda: objects_of("f", IMAGES, COUNTS, np.array([1, 1, 0]), np.array([-1, 7]), "1"),

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.benchmarks.samples import INSTANCES
@@ -16,13 +16,13 @@ from tests.cli.run import run
 def test_lines_and_json_name_the_same_classes(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("ride horse\n\n  hold   bicycle \nride horse\n")
     (tmp_path / "mine.json").write_bytes(orjson.dumps({"seed": 1, "held_out": ["hold bicycle", "ride horse"]}))
-    one, other = (read_ground_truth(INSTANCES, split=str(tmp_path / f"mine.{kind}")) for kind in ("txt", "json"))
+    one, other = (read_truth_file(INSTANCES, split=str(tmp_path / f"mine.{kind}")) for kind in ("txt", "json"))
     assert one.class_split is not None
     labels = one.classes.labels
     assert {labels[i] for i in np.flatnonzero(one.class_parts["unseen"])} == {"ride horse", "hold bicycle"}
     assert one.class_parts["seen"].sum() == 598
-    assert one.facts() == other.facts()
-    assert (one.facts()["class-split"], one.split) == ("mine", "test2015")
+    assert one.signature_fields() == other.signature_fields()
+    assert (one.signature_fields()["class-split"], one.split) == ("mine", "test2015/part")
 
 
 @pytest.mark.parametrize(
@@ -32,21 +32,21 @@ def test_lines_and_json_name_the_same_classes(tmp_path: Path) -> None:
             "ride horse\nride hors\n",
             r"class 2: found 'ride hors', expected a class of hico-det.*did you mean ride horse",
         ),
-        ("\n", "found 0 of 600 classes, expected some unseen classes"),
+        ("\n", "found 0 of 600 classes, expected at least one unseen"),
         ('{"held_out": [1]}', r"held_out: found \[1\], expected a list of classes"),
-        ('["ride horse"]', "found a JSON list, expected a class on each line, or split.json"),
+        ('["ride horse"]', "found a JSON list, expected one class per line, or the file split.json"),
         ('{"unseen": []}', "held_out: found none, expected a list of classes"),
     ],
 )
 def test_what_is_no_class_is_named(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "mine.txt").write_text(content)
     with pytest.raises(InputError, match=message):
-        read_ground_truth(INSTANCES, split=str(tmp_path / "mine.txt"))
+        read_truth_file(INSTANCES, split=str(tmp_path / "mine.txt"))
 
 
 def test_a_name_that_no_file_can_have_is_no_split() -> None:
-    with pytest.raises(OptionError, match="holds no images of the split"):
-        read_ground_truth(INSTANCES, split="a" * 5000)
+    with pytest.raises(OptionError, match="contains no split"):
+        read_truth_file(INSTANCES, split="a" * 5000)
 
 
 @pytest.mark.slow

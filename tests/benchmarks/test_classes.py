@@ -51,7 +51,7 @@ def test_coco_categories_are_80_of_90() -> None:
         ("", "line 1: found '', expected verb"),
         ("verb,object", "line 1: found 'verb,object', expected"),
         (f"{HEADER}\nride\thorse", "line 2: found 'ride\\thorse', expected six fields"),
-        (f"{HEADER}\nride\thorse\t\t\t\tyes", "expected six fields, the last '' or 'rare'"),
+        (f"{HEADER}\nride\thorse\t\t\t\tyes", "expected six fields, the last: ''"),
         (
             f"{HEADER}\nride\thorse\t\t\t\t\nride\thorse\t\t\t\t",
             "found a class twice, expected each verb and object pair",
@@ -67,8 +67,8 @@ def test_coco_categories_are_80_of_90() -> None:
         ),
         (
             f"{HEADER}\nride\thorse\t\tride.v.01\thorze.n.01\t",
-            "line 2: object_synset: found 'horze.n.01', expected a noun of WordNet 3.0, as airplane.n.01, or nothing "
-            "(did you mean horse.n.01?)",
+            "line 2: object_synset: found 'horze.n.01', expected a noun of WordNet 3.0, such as airplane.n.01, "
+            "or an empty cell (did you mean horse.n.01?)",
         ),
         (f"{HEADER}\nride\thorse\t\tride.v.99\thorse.n.01\t", "line 2: verb_synset: found 'ride.v.99', expected"),
         (f"{HEADER}\nride\thorse\t\tride.n.01\thorse.n.01\t", "line 2: verb_synset: found 'ride.n.01', expected"),

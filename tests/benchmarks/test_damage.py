@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import ShoeError
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
 from tests.damage import damaged_bytes, damaged_json
@@ -33,7 +33,7 @@ def test_damaged_json_is_read_or_refused(
 ) -> None:
     (tmp_path / "damaged.json").write_bytes(damaged(sample.read_bytes(), seed))
     with suppress(ShoeError):
-        read_ground_truth(tmp_path / "damaged.json")
+        read_truth_file(tmp_path / "damaged.json")
 
 
 def test_a_seed_names_one_damage_whatever_came_before() -> None:
@@ -46,4 +46,4 @@ def test_a_seed_names_one_damage_whatever_came_before() -> None:
 def test_damaged_gzip_is_read_or_refused(tmp_path: Path, seed: int) -> None:
     (tmp_path / "damaged.json.gz").write_bytes(damaged_bytes(gzip.compress(PPDM.read_bytes()), seed))
     with suppress(ShoeError):
-        read_ground_truth(tmp_path / "damaged.json.gz")
+        read_truth_file(tmp_path / "damaged.json.gz")

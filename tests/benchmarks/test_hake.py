@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.summary import Recounted, summary
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, ShoeError
 from shoe.core.interactions import image_index
@@ -38,15 +38,15 @@ def training() -> dict[str, Any]:
 
 def read(tmp_path: Path, content: Any) -> GroundTruth:
     (tmp_path / NAME).write_bytes(orjson.dumps(content))
-    return read_ground_truth(tmp_path / NAME)
+    return read_truth_file(tmp_path / NAME)
 
 
 def test_it_gives_the_same_table_as_other_forms(tmp_path: Path) -> None:
     (tmp_path / "instances_train2015.json").write_bytes(orjson.dumps(training()))
-    instances = read_ground_truth(tmp_path / "instances_train2015.json").interactions
+    instances = read_truth_file(tmp_path / "instances_train2015.json").interactions
     truth = read(tmp_path, as_hake(training()))
     table = truth.interactions
-    assert (truth.split, truth.format, truth.left_out) == ("train2015", "HAKE instance-level JSON", ())
+    assert (truth.split, truth.format, truth.left_out) == ("train2015/part", "HAKE instance-level JSON", ())
     empty = np.diff(table.offsets) == 0  # of which the file does not say how large they are
     assert np.array_equal(table.sizes[~empty], instances.sizes[~empty])
     for column in ("images", "offsets", "human_boxes", "object_boxes", "verb", "object", "coordinates"):
@@ -60,7 +60,7 @@ def test_the_archive_is_read_as_it_is_handed_out(tmp_path: Path) -> None:
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    truth = read_ground_truth(tmp_path / "hico-det-instance-level.tar.gz")
+    truth = read_truth_file(tmp_path / "hico-det-instance-level.tar.gz")
     assert truth.interactions.equals(read(tmp_path, as_hake(training())).interactions)
 
 
@@ -84,13 +84,13 @@ def test_what_is_wrong_is_named_with_its_image(tmp_path: Path, triplet: dict[str
 def test_damaged_files_are_read_or_refused(tmp_path: Path, seed: int) -> None:
     (tmp_path / NAME).write_bytes(damaged_json(orjson.dumps({IMAGE: {"labels": [TRIPLET] * 2}}), seed))
     with suppress(ShoeError):
-        read_ground_truth(tmp_path / NAME)
+        read_truth_file(tmp_path / NAME)
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_training_set(shared_data: Path) -> None:
-    truth = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
+    truth = read_truth_file(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
     info = summary("", truth)
     assert (info.images, info.empty_images, info.triplets, info.classes) == (38118, 485, 117654, 600)
     assert info.published is not None
@@ -109,7 +109,7 @@ def test_the_real_training_set(shared_data: Path) -> None:
     assert (int(yes.sum()), int(drawn.sum()), int((drawn & ~yes).sum())) == (70373, 69324, 0)
 
     # Its boxes count from 1: those of the SG files, which say that they count from 0, plus 1.
-    split = read_ground_truth(shared_data / "hico_det_sg" / "test_hico_sg1.json.gz").interactions
+    split = read_truth_file(shared_data / "hico_det_sg" / "test_hico_sg1.json.gz").interactions
     both = image_index(split.images, truth.interactions.images)
     shared = [(i, j) for i, j in enumerate(both.tolist()) if j >= 0]
     assert len(shared) == 6609

@@ -7,7 +7,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.systematic import Combinations, file_order, images_of
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.core.arrays import Mask
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import concatenate
@@ -29,7 +29,7 @@ def held_out(dataset: str, name: str) -> Mask:
 
 def published(shared_data: Path, dataset: str, name: str) -> GroundTruth:
     folder, stem = ("hico_det_sg", "test_hico_") if dataset == "hico-det" else ("v_coco_sg", "test_vcoco_")
-    return read_ground_truth(shared_data / folder / f"{stem}{name}.json.gz", dataset)
+    return read_truth_file(shared_data / folder / f"{stem}{name}.json.gz", dataset)
 
 
 @pytest.mark.parametrize(("dataset", "name"), KNOWN)
@@ -80,8 +80,8 @@ def test_the_published_draws_pass_the_released_check_and_not_the_papers() -> Non
 @pytest.fixture(scope="module")
 def whole(shared_data: Path) -> GroundTruth:
     """HICO-DET's training and test images; HAKE's training set lacks 217 of the official triplets."""
-    train = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
-    test = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    train = read_truth_file(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
+    test = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     assert (train.interactions.verbs, train.interactions.objects) == (test.classes.verbs, test.classes.objects)
     return GroundTruth(concatenate([train.interactions, test.interactions]), test.classes, "whole")
 
@@ -141,7 +141,7 @@ def test_published_training_images_are_those_without_test_combinations(whole: Gr
     """Table 1 counts 38,312, 39,213 and 40,672 of them, the third of which is another number than its draw gives."""
     train, in_test = zip(*(counts[4:] for counts in FILES.values()), strict=True)
     assert [a - b for a, b in zip(train, in_test, strict=True)] == [38_312, 39_213, 40_259]
-    of = Combinations.of(whole.interactions)
+    of = Combinations.from_table(whole.interactions)
     shown = []
     for name in FILES:
         test, mixed = images_of(whole.interactions, held_out("hico-det", name)[whole.hoi])

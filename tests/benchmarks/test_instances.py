@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError
 from tests.benchmarks.samples import INSTANCES, parsed
 
@@ -50,7 +50,7 @@ BROKEN = [
     (_drop("filenames.0"), "annotation: found 28 images, expected 27, one per file name"),
     (_drop("size.0"), "sizes: found shape (27, 2), expected shape (28, 2)"),
     (_set("size.0", [640]), "size: item 0: found [640], expected [width, height]"),
-    (_set("size.0", [-640, 480]), "record 0: sizes: found -640 x 480, expected width and height in pixels"),
+    (_set("size.0", [-640, 480]), "record 0: sizes: found -640 x 480, expected width and height in whole pixels"),
     (_drop("correspondence"), "correspondence: found only"),
     (_set("correspondence.4", [4, 0]), "correspondence: item 4: found [4, 0], expected [hoi, object, verb]"),
     (_set("correspondence.4.2", 1e30), "correspondence: item 4: found [4, 0, 1e+30], expected [hoi, object, verb]"),
@@ -69,7 +69,7 @@ BROKEN = [
     (_set("annotation.0.hoi.1", 600), f"{FIRST}: triplet 1: hoi: found 600, expected 0 to 599"),
     (
         _set("annotation.0.hoi.1", 244),
-        f"{FIRST}: triplet 1: hoi: found 244 with object 8 and verb 87, expected the object and verb that",
+        f"{FIRST}: triplet 1: hoi: found 244 with object 8 and verb 87, expected the object and verb of this hoi",
     ),
     (_set("annotation.0.boxes_h.1", [1, 2, 3]), f"{FIRST}: triplet 1: boxes_h: found [1, 2, 3], expected [x1, y1, x2"),
     (_set("annotation.0.boxes_o.0", [1, 2, 3, "4"]), f"{FIRST}: triplet 0: boxes_o: found [1, 2, 3, '4'], expected"),
@@ -94,7 +94,7 @@ def test_a_broken_rule_is_named(tmp_path: Path, change: Callable[[Document], Non
     change(document)
     (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
     with pytest.raises(InputError) as raised:
-        read_ground_truth(tmp_path / "instances.json")
+        read_truth_file(tmp_path / "instances.json")
     assert str(raised.value).startswith(f"{tmp_path}/instances.json: ")
     assert message in str(raised.value)
 
@@ -104,14 +104,14 @@ def test_a_hoi_that_correspondence_does_not_number_is_refused(tmp_path: Path) ->
     document["correspondence"][245][0] = 7
     (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
     with pytest.raises(InputError, match=r"triplet 0: hoi: found 245 with object 8 and verb 87"):
-        read_ground_truth(tmp_path / "instances.json")
+        read_truth_file(tmp_path / "instances.json")
 
 
 def test_sizes_are_not_needed(tmp_path: Path) -> None:
     document = parsed(INSTANCES)
     del document["size"]
     (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
-    assert not read_ground_truth(tmp_path / "instances.json").interactions.sizes.any()
+    assert not read_truth_file(tmp_path / "instances.json").interactions.sizes.any()
 
 
 def test_the_files_own_word_lists_say_what_its_numbers_mean(tmp_path: Path) -> None:
@@ -125,12 +125,12 @@ def test_the_files_own_word_lists_say_what_its_numbers_mean(tmp_path: Path) -> N
         for entry in document["annotation"]:
             entry[part[:-1]] = [last - i for i in entry[part[:-1]]]
     (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
-    assert read_ground_truth(tmp_path / "instances.json").interactions.equals(read_ground_truth(INSTANCES).interactions)
+    assert read_truth_file(tmp_path / "instances.json").interactions.equals(read_truth_file(INSTANCES).interactions)
 
 
 @pytest.mark.real_data
 def test_the_real_test_set_has_the_published_numbers(shared_data: Path) -> None:
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     table = truth.interactions
     assert (len(table.images), len(table)) == (9658, 33405)
     counts = truth.triplets_per_class

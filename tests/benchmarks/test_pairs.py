@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import pairs
-from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats, single_pair_images
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.pairs import (
+    distinct_pairs,
+    exact_duplicates,
+    merge_pairs,
+    overlapping_triplets,
+    single_pair_images,
+)
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.boxes import Coordinates
 from shoe.core.interactions import Interactions, concatenate
 from tests.benchmarks.samples import INSTANCES
@@ -69,7 +75,7 @@ def _crowded(draw: st.DrawFn) -> Interactions:
 def test_overlaps_are_those_of_a_plain_loop(table: Interactions, iou: float, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs, "CANDIDATES_AT_ONCE", at_once)
-        later, earlier = overlapping(table, table.object, iou)
+        later, earlier = overlapping_triplets(table, table.object, iou)
     assert list(zip(later.tolist(), earlier.tolist(), strict=True)) == _overlapping(table, table.object.tolist(), iou)
 
 
@@ -82,15 +88,15 @@ def test_merging_is_that_of_a_plain_loop(table: Interactions, iou: float) -> Non
         expected.append(next((j for j in leaders if (i, j) in near), i))
         if expected[-1] == i:
             leaders.append(i)
-    assert merged(table, iou).tolist() == expected
+    assert merge_pairs(table, iou).tolist() == expected
 
 
 @given(tables())
 def test_a_triplet_overlaps_its_own_copy(table: Interactions) -> None:
     twice = concatenate([table, table])
     assert distinct_pairs(twice) == distinct_pairs(table)
-    assert repeats(twice).sum() == len(table) + repeats(table).sum()
-    assert len(np.unique(merged(twice, 0.5))) == len(np.unique(merged(table, 0.5)))
+    assert exact_duplicates(twice).sum() == len(table) + exact_duplicates(table).sum()
+    assert len(np.unique(merge_pairs(twice, 0.5))) == len(np.unique(merge_pairs(table, 0.5)))
 
 
 def test_a_repeat_has_the_same_words_and_boxes_in_the_same_image() -> None:
@@ -103,7 +109,7 @@ def test_a_repeat_has_the_same_words_and_boxes_in_the_same_image() -> None:
         one_triplet(score=[0.5]),
     ]
     table = concatenate([first, *others])
-    assert repeats(table).tolist() == [False, False, False, False, True, False]
+    assert exact_duplicates(table).tolist() == [False, False, False, False, True, False]
     assert distinct_pairs(table) == 4
 
 
@@ -111,12 +117,12 @@ def test_pixels_count_as_wide_as_they_are() -> None:
     """Two boxes of 2 x 1 pixels that share one: 1/3. As continuous boxes of the same numbers they share nothing."""
     left, right = ({"human_boxes": [box], "object_boxes": [box]} for box in ([1, 1, 2, 1], [2, 1, 3, 1]))
     table = concatenate([one_triplet(coordinates=Coordinates.PIXELS_1, **boxes) for boxes in (left, right)])
-    assert len(overlapping(table, table.object, 1 / 3)[0]) == 1
-    assert len(overlapping(table, table.object, 0.34)[0]) == 0
+    assert len(overlapping_triplets(table, table.object, 1 / 3)[0]) == 1
+    assert len(overlapping_triplets(table, table.object, 0.34)[0]) == 0
 
 
 def test_images_of_one_pair_in_the_sample() -> None:
-    truth = read_ground_truth(INSTANCES)
+    truth = read_truth_file(INSTANCES)
     chosen = single_pair_images(truth.interactions)
     counts = np.diff(truth.interactions.offsets)
     assert chosen.sum() == 10
@@ -128,16 +134,16 @@ def test_images_of_one_pair_in_the_sample() -> None:
 @pytest.mark.real_data
 def test_the_real_test_set_has_the_known_pairs(shared_data: Path) -> None:
     """Pixels counted (+1), overlap >= 0.5, greedy in file order, per object: protocols of this project, section 15."""
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
-    assert len(np.unique(merged(truth.interactions, 0.5))) == 22012
-    assert len(np.unique(overlapping(truth.interactions, truth.hoi, 0.5)[0])) == 144
-    assert not repeats(truth.interactions).any()
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
+    assert len(np.unique(merge_pairs(truth.interactions, 0.5))) == 22012
+    assert len(np.unique(overlapping_triplets(truth.interactions, truth.hoi, 0.5)[0])) == 144
+    assert not exact_duplicates(truth.interactions).any()
     assert distinct_pairs(truth.interactions) == 33405
 
 
 @pytest.mark.real_data
 def test_the_single_pair_subset_has_575_classes(shared_data: Path) -> None:
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     chosen = single_pair_images(truth.interactions)
     assert chosen.sum() == 3920
     assert len(np.unique(truth.hoi[chosen[truth.interactions.image]])) == 575
@@ -149,7 +155,7 @@ def test_the_single_pair_subset_has_575_classes(shared_data: Path) -> None:
 
 
 def test_the_shipped_list_is_what_the_rule_finds() -> None:
-    truth = read_ground_truth(INSTANCES)
+    truth = read_truth_file(INSTANCES)
     listed, found = (truth.subset(name).interactions.images for name in ("single-hoi", "single-pair"))
     assert listed == found
     assert len(listed) > 5

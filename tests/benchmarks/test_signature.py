@@ -36,7 +36,7 @@ ALL_CHANGES = [f"{name}={value}" for name, values, default, _ in describe() for 
 
 
 def test_changing_any_option_changes_the_signature() -> None:
-    facts, strict, semantic = truth().facts(), STRICT["hico-det"], SEMANTIC["shoe"]
+    facts, strict, semantic = truth().signature_fields(), STRICT["hico-det"], SEMANTIC["shoe"]
     signatures = [
         str(sign(facts, changed(strict, assignments), changed(semantic, assignments)))
         for assignments in ([], *([change] for change in ALL_CHANGES))
@@ -77,20 +77,20 @@ def test_truth_changes_the_signature() -> None:
     moved = (2.0, 1.0, 20.0, 30.0)
     whole = truth()
     labels = replace(whole, image_labels=np.ones((600, 1), np.int8))
-    signatures = {str(sign(t.facts())) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
+    signatures = {str(sign(t.signature_fields())) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
     assert len(signatures) == 4
-    assert str(sign(truth().facts())) == str(sign(truth().facts()))
+    assert str(sign(truth().signature_fields())) == str(sign(truth().signature_fields()))
 
 
 def test_class_table_changes_the_signature() -> None:
     whole = truth()
     other = replace(whole, classes=replace(whole.classes, digest="00000000"))
-    assert str(sign(whole.facts())) != str(sign(other.facts()))
+    assert str(sign(whole.signature_fields())) != str(sign(other.signature_fields()))
 
 
 def test_the_short_form_names_what_differs_from_the_protocol() -> None:
     options = changed(SEMANTIC["shoe"], ["delta=0.25"])
-    short = sign(truth().facts() | {"map": "hico-det"}, STRICT["qpic"], options, STRICT).short()
+    short = sign(truth().signature_fields() | {"map": "hico-det"}, STRICT["qpic"], options, STRICT).short()
     assert "strict.protocol:qpic" in short
     assert "protocol:shoe" in short
     assert "delta:0.25" in short
@@ -107,7 +107,7 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("delta", "found no '=', expected NAME=VALUE"),
+        ("delta", "option 'delta': must have the form NAME=VALUE"),
         ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at"),
         ("delta=2", "option delta: found '2', expected 0 to 1"),
         ("delta=nan", "option delta: found 'nan', expected 0 to 1"),

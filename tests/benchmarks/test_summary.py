@@ -7,18 +7,18 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.summary import Counted, compare_with_published, statistics, summary
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 
 
 def test_the_sample_is_summed_up() -> None:
-    facts = summary("instances.json", read_ground_truth(INSTANCES)).to_dict()
+    facts = summary("instances.json", read_truth_file(INSTANCES)).to_dict()
     published = facts.pop("published")
     assert facts == {
         "file": "instances.json",
         "format": "hicodet instances JSON",
         "dataset": "hico-det",
-        "split": "test2015",
+        "split": "test2015/part",
         "images": 28,
         "empty_images": 2,
         "triplets": 95,
@@ -42,7 +42,7 @@ def test_the_sample_is_summed_up() -> None:
 
 
 def test_a_split_that_nobody_published_is_compared_to_nothing() -> None:
-    info = summary("", read_ground_truth(PPDM_MIXED))
+    info = summary("", read_truth_file(PPDM_MIXED))
     assert info.published is None
     assert info.coordinates == {"pixels_0": 14, "pixels_1": 6}
 
@@ -51,12 +51,12 @@ def test_images_left_out_are_counted_only_where_there_are_some(tmp_path: Path) -
     records = parsed(PPDM_MIXED)
     records[0]["hoi_annotation"][0]["object_id"] = 99
     (tmp_path / "train.json").write_bytes(orjson.dumps(records))
-    assert summary("", read_ground_truth(tmp_path / "train.json")).left_out_images == 1
-    assert summary("", read_ground_truth(PPDM_MIXED)).left_out_images is None
+    assert summary("", read_truth_file(tmp_path / "train.json")).left_out_images == 1
+    assert summary("", read_truth_file(PPDM_MIXED)).left_out_images is None
 
 
 def test_statistics_count_every_triplet_once() -> None:
-    truth = read_ground_truth(INSTANCES)
+    truth = read_truth_file(INSTANCES)
     counts = statistics("", truth)
     by_kind: tuple[Sequence[Counted], ...] = (counts.classes, counts.verbs, counts.objects)
     assert [len(rows) for rows in by_kind] == [600, 117, 80]
@@ -95,6 +95,6 @@ def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
     ],
 )
 def test_the_real_files_match_what_was_published(shared_data: Path, file: str, split: str) -> None:
-    published = summary(file, read_ground_truth(shared_data / file)).published
+    published = summary(file, read_truth_file(shared_data / file)).published
     assert published is not None
     assert (published.split, published.matches, published.differs) == (split, True, {})

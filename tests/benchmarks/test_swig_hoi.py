@@ -73,7 +73,7 @@ def test_annotations_are_read(tmp_path: Path) -> None:
     assert CLASSES.labels[truth.hoi[0]] == "wrap strip_tape"
     assert truth.class_split is not None
     assert truth.class_split.name == "frequency"
-    assert truth.facts()["class-split"] == "frequency"
+    assert truth.signature_fields()["class-split"] == "frequency"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_annotations_are_read(tmp_path: Path) -> None:
         ({"box_annotations": [{"bbox": PERSON, "category_id": 1000}, {"bbox": WRAP, "category_id": 123}]},
          "box 0: category_id: found 1000, expected 0 to 999, an object of SWIG-HOI"),
         ({"hoi_annotations": [{"subject_id": 0, "object_id": 1}]}, "expected this key"),
-        ({"img_id": 8}, "img_id: found 8 of 'wrapping_1.jpg' and 'aiming_3.jpg', expected a number of its own"),
+        ({"img_id": 8}, "img_id: found 8 of 'wrapping_1.jpg' and 'aiming_3.jpg', expected a different ID"),
     ],
 )  # fmt: skip
 def test_wrong_numbers_are_one_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -131,7 +131,7 @@ def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
     truth = read_ground_truth(written(tmp_path, document()), "swig-hoi")
     hoi = int(truth.hoi[0])
     table = read_predictions(written(tmp_path, {"7": [[hoi, 0.9, *PERSON, *WRAP]]}, "p.json"), dataset="swig-hoi")
-    run = Run.of(score(table, truth, protocols=["swig-hoi", "choir"]), "model")
+    run = Run.from_report(score(table, truth, protocols=["swig-hoi", "choir"]), "model")
     write_run(run, tmp_path / "a.shoe")
     figures = read_run(tmp_path / "a.shoe").figures()
     assert figures == run.figures()

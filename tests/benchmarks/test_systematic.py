@@ -1,4 +1,3 @@
-import re
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,7 @@ def test_a_split_worked_by_hand() -> None:
     NumPy shuffles them to 2 1 ... with seed 1, to 4 1, 3 5 and 4 5 with the next ones, and to 5 2 with seed 5.
     """
     table = table_of(_BY_HAND)
-    of = Combinations.of(table)
+    of = Combinations.from_table(table)
     assert list(zip(of.object, of.verb, strict=True)) == [
         *(_CARRY_CUP, _HOLD_CUP, _WASH_CUP),
         *(_WASH_DOG, _RIDE_HORSE, _WASH_HORSE),
@@ -105,36 +104,30 @@ def test_mixed_images_are_cut_to_their_test_combinations_where_that_is_asked_for
 
 def test_combinations_are_numbered_in_the_order_asked_for() -> None:
     table = table_of(_BY_HAND)
-    verb_by_verb = Combinations.of(table, np.arange(16).reshape(4, 4))
+    verb_by_verb = Combinations.from_table(table, np.arange(16).reshape(4, 4))
     assert list(zip(verb_by_verb.verb, verb_by_verb.object, strict=True)) == sorted((v, o) for o, v in pairs_of(table))
     pairs = np.stack([verb_by_verb.object, verb_by_verb.verb], axis=1)[verb_by_verb.row]
     assert pairs.tolist() == [list(pair) for scene in _BY_HAND for pair in scene]
 
 
 @pytest.mark.parametrize(
-    ("rules", "message"),
+    ("rules", "parts"),
     [
-        (
-            {"verify": "paper"},
-            "verify: found paper, which no split can keep: 1 of 3 objects have one verb; expected possible or released",
-        ),
-        (
-            {"ratio": 0.8, "tries": 20},
-            "no split found with seed 0 to 19; most often (20 of 20): 1 of 2 test combinations not found: "
-            "training would keep too few verbs of an object; expected a larger ratio, fewer conditions, or more tries",
-        ),
-        ({"ratio": 0.1}, "ratio: found 0.1 of 6 combinations, expected a share that leaves some for training and some"),
-        ({"ratio": 1}, "ratio: found 1, expected a share above 0 and below 1, as 0.9"),
-        ({"ratio": float("nan")}, "ratio: found nan, expected a share above 0"),
-        ({"verify": "papre"}, "unknown verify 'papre' (did you mean paper?); known: paper, possible, released"),
-        ({"min_similarity": 0.8, "max_similarity": 0.5}, "min_similarity and max_similarity: found 0.8 and 0.5"),
-        ({"max_similarity": 0.7}, "similarity: found none, expected one"),
-        ({"tries": 0}, "tries: found 0, expected 1 or more"),
+        ({"verify": "paper"}, ["verify: found paper, expected possible or released", "1 of 3 objects"]),
+        ({"ratio": 0.8, "tries": 20}, ["seed 0 to 19", "(20 of 20)", "1 of 2 test combinations", "verbs of an object"]),
+        ({"ratio": 0.1}, ["ratio: found 0.1 of 6 combinations, expected"]),
+        ({"ratio": 1}, ["ratio: found 1, expected", "above 0 and below 1"]),
+        ({"ratio": float("nan")}, ["ratio: found nan, expected", "above 0"]),
+        ({"verify": "papre"}, ["verify 'papre' (did you mean paper?)", "paper, possible, released"]),
+        ({"min_similarity": 0.8, "max_similarity": 0.5}, ["min_similarity and max_similarity: found 0.8 and 0.5"]),
+        ({"max_similarity": 0.7}, ["similarity", "max_similarity"]),
+        ({"tries": 0}, ["tries: found 0, expected 1 or more"]),
     ],
 )
-def test_what_cannot_be_is_said(rules: dict[str, Any], message: str) -> None:
-    with pytest.raises(OptionError, match="^" + re.escape(message)):
+def test_impossible_rules_are_refused(rules: dict[str, Any], parts: list[str]) -> None:
+    with pytest.raises(OptionError) as caught:
         split_systematically(table_of(_BY_HAND), SplitRules(**rules))
+    assert [part for part in parts if part not in str(caught.value)] == []
 
 
 @pytest.mark.slow
@@ -152,7 +145,7 @@ def test_it_is_algorithm_1(scenes: list[Scene], rules: SplitRules, seed: int) ->
 @given(_scenes, _rules, st.integers(0, 5), st.data())
 def test_every_split_keeps_its_promises(scenes: list[Scene], rules: SplitRules, seed: int, data: st.DataObject) -> None:
     table = table_of(scenes)
-    of = Combinations.of(table)
+    of = Combinations.from_table(table)
     levels = st.lists(st.sampled_from([0.0, 0.3, 0.6, 0.9]), min_size=len(of) ** 2, max_size=len(of) ** 2)
     similarity = np.array(data.draw(levels)).reshape(len(of), len(of))
     similarity = np.maximum(similarity, similarity.T)

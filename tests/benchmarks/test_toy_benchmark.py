@@ -78,7 +78,7 @@ def predictions(tmp_path: Path) -> shoe.Interactions:
 
 
 def test_it_is_read_in_its_own_names_and_numbers(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:
-    assert truth.facts() | {"truth-sha": "", "class-list-sha": ""} == {
+    assert truth.signature_fields() | {"truth-sha": "", "class-list-sha": ""} == {
         "data": "toy",
         "split": "toy",
         "images": "2",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Mask
 
 HICO_DET = benchmark("hico-det")
@@ -63,7 +63,7 @@ def test_unseen_objects_and_verbs_lose_all_their_classes_and_no_others_are_unsee
 @pytest.mark.real_data
 def test_two_of_them_are_the_rarest_and_the_most_frequent_combinations(shared_data: Path) -> None:
     """As their paper says: by training triplets, each verb and object keeping a seen class."""
-    counts = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz").triplets_per_class
+    counts = read_truth_file(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz").triplets_per_class
     for name, order in (("rf-uc", counts), ("nf-uc", -counts)):
         seen = np.ones(len(CLASSES), bool)
         taken: list[int] = []

@@ -56,7 +56,7 @@ def test_mean_and_deviation_stand_beside_another_split(reports: list[Path]) -> N
 
 
 def test_what_has_no_mean_is_refused(reports: list[Path], tmp_path: Path) -> None:
-    refused(run("average", reports[0]), "0.json: found one report, expected two or more")
+    refused(run("average", reports[0]), "0.json: found one report, expected at least two")
     refused(run("average", reports[0], reports[1], reports[0]), "0.json: found the ground truth of 0.json")
     refused(run("average", reports[0], INSTANCES), "instances_test2015.json")
     other = report(reports[1]) | {

@@ -74,7 +74,10 @@ def test_a_page_shows_them(problems: list[str], tmp_path: Path) -> None:
         (["score", "PROBLEMS", "PROBLEMS"], "PROBLEMS: found Bongard problems, expected predictions"),
         (["build", "TRUTH", "--out", "TRUTH"], "expected a folder that can be written to"),
         (["build", "TRUTH", "--out", "x", "--name", "../y"], "found '../y', expected a name without folders"),
-        (["build", "TRUTH", "--out", "x", "--seen", "PROBLEMS", "--hold-out", "0.1"], "found several"),
+        (
+            ["build", "TRUTH", "--out", "x", "--seen", "PROBLEMS", "--hold-out", "0.1"],
+            "--seen, --hold-out and a class --split",
+        ),
         (["build", "PROBLEMS", "--out", "x"], "PROBLEMS: found Bongard problems, expected ground truth"),
         (["show", "PROBLEMS", "--html", "p.html", "--images", "nowhere"], "nowhere: found no such folder"),
     ],

@@ -20,7 +20,7 @@ def test_figures_are_what_counting_one_by_one_gives() -> None:
     assert [model["predictions"] for model in found] == ["detector", "vlm"]
     for path, model in zip(files, found, strict=True):
         report = shoe.score(shoe.read_predictions(path), shoe.read_ground_truth(TRUTH), protocols=["hico-det"])
-        entries = Run.of(report, "x").strict[0].entries
+        entries = Run.from_report(report, "x").strict[0].entries
         (of_protocol,) = model["protocols"]
         assert of_protocol["map"] == report.strict.map if report.strict else False
         rows = list(zip(entries.category.tolist(), entries.score.tolist(), entries.credit.tolist(), strict=True))

@@ -49,20 +49,19 @@ def test_ground_truth_gives_the_sizes_that_a_convention_needs(tmp_path: Path) ->
     assert width > 100
     assert table.human_boxes.tolist() == [[0, 0, width / 2, height / 2]]
     assert result.stderr.splitlines()[0] == f"{source}: 1 triplet in 1 image, read as vlm, boxes as thousand"
-    assert result.stderr.splitlines()[1] == "no score given for 1 triplet: 1 assumed"
+    assert result.stderr.splitlines()[1] == "no score given for 1 triplet: score 1 assumed"
     with pytest.raises(InputError, match="found no width and height"):
         run(source, out, "--boxes", "thousand")
 
 
 def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
     result = run(samples.FOLDER / "qpic.json", tmp_path / "out.csv", "--boxes", "pixels-1")
-    assert (
-        result.stderr.splitlines()[-1] == f"{tmp_path / 'out.csv'}: boxes count pixels; read it with --boxes pixels-0"
-    )
+    assert f"{tmp_path / 'out.csv'}: boxes" in (last := result.stderr.splitlines()[-1])
+    assert "--boxes pixels-0" in last
 
 
 def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found text, not a file of this kind, expected the format qpic"):
+    with pytest.raises(InputError, match="found text, expected a file in the format qpic"):
         run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--format", "qpic")
 
 
@@ -71,10 +70,10 @@ def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path)
     [
         (
             ["out.json"],
-            r"out.json: the ending '.json' does not say which format to write; name it with --to: csv",
+            r"out.json: no format has the extension '.json'; choose a format with --to: csv",
         ),
-        (["out"], "the ending '' does not say"),
-        (["out.json", "--to", "ppdm"], "the format ppdm is only read; written are: csv"),
+        (["out"], "extension ''"),
+        (["out.json", "--to", "ppdm"], "the format ppdm can only be read; formats that can be written: csv"),
         (["out.json", "--to", "qpik"], r"unknown format 'qpik' \(did you mean qpic\?\)"),
         (["out.npz", "--boxes", "xyx"], "unknown box convention 'xyx'"),
     ],

@@ -46,12 +46,13 @@ def test_a_split_of_classes_is_described() -> None:
     assert len(found["lost_verbs"]) == 9
     assert found["lost_objects"] == []
     lines = run("dataset", "info", "uc0").stdout.splitlines()
-    assert lines[-5].startswith("unseen     9 verbs without a seen class: block, check, flip, greet")
-    assert lines[-4] == "unseen     every object has a seen class"
+    assert lines[-5].startswith("unseen     9 verbs ")
+    assert "block, check, flip, greet" in lines[-5]
+    assert lines[-4] == "unseen     every object is in a seen class"
 
 
 def test_what_is_neither_dataset_nor_split_nor_file_is_said_in_a_line(tmp_path: Path) -> None:
-    refused(run("dataset", "info", "uc9"), "unknown dataset, split of its classes or file 'uc9'")
+    refused(run("dataset", "info", "uc9"), "'uc9'")
     refused(run("dataset", "check", tmp_path / "nothing"), "found no folder, expected the folder")
 
 
@@ -105,11 +106,10 @@ def test_what_is_cut_off_is_said_so_and_problems_are_problems(tmp_path: Path) ->
     (tmp_path / "half.json.gz").write_bytes(gzip.compress(INSTANCES.read_bytes())[:2000])
     (tmp_path / "val.json").write_text('[[[{"im_path": "HICO_test2015_1.jpg", "crop_bbox": []}], [], 0, ""]]')
     lines = run("dataset", "check", tmp_path).stdout.splitlines()
-    assert lines[1].startswith(
-        "also       early.json, which cannot be read: line 1, column 51: found the end of the file"
-    )
-    assert lines[2].startswith("also       half.json.gz, which cannot be read: found damaged gzip data")
-    assert lines[3] == "also       val.json: Bongard problems, which shoe bongard score answers from predictions"
+    assert lines[1].startswith("also       early.json: cannot be read: line 1, column 51: found the end of the file")
+    assert lines[2].startswith("also       half.json.gz: cannot be read: found damaged gzip data")
+    assert lines[3].startswith("also       val.json: Bongard problems")
+    assert "shoe bongard score" in lines[3]
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def figures(output: str, row: str) -> list[float]:
 
 def test_it_says_that_the_predictions_are_synthetic(output: str) -> None:
     assert "SYNTHETIC" in output.splitlines()[0]
-    assert "say nothing about any real model" in output
+    assert "are not results of any real model" in output
 
 
 def test_strict_stands_beside_semantic_for_both_files(output: str) -> None:

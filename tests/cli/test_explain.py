@@ -25,17 +25,21 @@ def test_the_figures_are_those_of_score_and_the_parts_sum() -> None:
 
 @pytest.mark.slow
 def test_the_table_says_what_the_json_does() -> None:
-    done = run("explain", DETECTOR, "-g", TRUTH)
+    done = run("explain", DETECTOR, "-g", TRUTH, "-v")
     assert done.returncode == 0, done.stderr
     assert "hico-det → diag" in done.stdout
     assert "annotated twice" in done.stdout
-    assert "With --image-labels anno.mat" in done.stdout
+    assert "--image-labels" in done.stdout
+    brief = run("explain", DETECTOR, "-g", TRUTH).stdout
+    assert "--verbose" in brief
+    assert "hico-det → diag" not in brief
+    assert {"hico-det", "diag", "unpredicted"} <= set(brief.split())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--protocols", "hico-det,shoe"], "--protocols: found shoe, whose rules are of another kind; expected strict"),
+        (["--protocols", "hico-det,shoe"], "--protocols: found the semantic protocol shoe"),
         (["--protocols", "hico"], "unknown protocol 'hico' (did you mean hico-det?)"),
         (["--protocols", "hico-det,,qpic"], "unknown protocol ''"),
     ],

@@ -57,7 +57,7 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
         raise error
 
     monkeypatch.setattr("shoe.cli.demo.demo", fails)
-    refused(run("demo"), "there is not enough memory for what was given")
+    refused(run("demo"), "not enough memory")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ import orjson
 import pytest
 
 from shoe.cli.map.complete import complete
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
 from tests.cli import run as cli
+from tests.errors import input_error
 from tests.maps.standin import know_this_kind
 
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
@@ -59,9 +60,9 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
         assert f"between {low} and {high}" in said
         assert f" {low}" in shown
         assert f" {high}" in shown
-    assert "the interval is inside the tolerance (0.10 points)" in shown
+    assert "tolerance (0.10 points)" in shown
     times = found["pairs"]["whole_build"] / found["pairs"]["rated"]
-    assert f"(a whole build): {times:,.1f} times fewer" in shown
+    assert f"(a complete map): a factor of {times:,.1f}" in shown
     raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
     assert raters == [*(rater.name for rater in SimilarityMap.load("hico-det").raters), "path"]
 
@@ -77,7 +78,7 @@ def test_the_same_command_goes_on_and_has_nothing_left_to_do(folder: Path, capsy
     further = run(folder, tolerance=0.0)
     assert further["pairs"]["rated"] > first["pairs"]["rated"]
     assert further["rounds"][0]["map"] == first["map"]
-    assert "nothing had to be rated" not in capsys.readouterr().out
+    assert "no pair had to be rated" not in capsys.readouterr().out
 
 
 def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +86,7 @@ def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.C
     assert found["pairs"]["rated"] == 0
     assert "out" not in found
     assert not (folder / "out").exists()
-    assert "nothing had to be rated" in capsys.readouterr().out
+    assert "no pair had to be rated" in capsys.readouterr().out
 
 
 @pytest.mark.slow
@@ -95,7 +96,7 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 ) -> None:
     know_this_kind(monkeypatch.setitem)
     (folder / "raters.toml").write_text(STAND_IN)
-    with pytest.raises(OptionError, match="found prices, expected --max-cost, or --yes"):
+    with pytest.raises(OptionError, match=r"raters.toml.*prices.*--max-cost.*--yes"):
         run(folder)
     before = run(folder, dry_run=True)
     assert before["estimate"]["cost"]["low"] > 0
@@ -111,7 +112,7 @@ def test_a_budget_ends_it_and_refusals_stay_open(
     everything = run(folder, yes=True, tolerance=0.0)
     assert everything["why"] == "nothing_left"
     assert everything["pairs"]["unanswered"] > 0
-    assert "have no valid answer; they stay open" in capsys.readouterr().out
+    assert "have no valid answer" in capsys.readouterr().out
     assert not set(asked) & set((folder / "log").read_text().splitlines())
     account = SimilarityMap.load(folder / "out").about["completed"][-1]
     assert sum(map(len, account["unanswered"].values())) == everything["pairs"]["unanswered"]
@@ -146,7 +147,7 @@ def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
 def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="found something that is no map"):
+    with input_error(source=str(folder / "out")):
         run(folder)
     assert [path.name for path in (folder / "out").iterdir()] == ["notes.txt"]
 
@@ -160,4 +161,4 @@ def test_as_a_program(folder: Path) -> None:
     bad = cli.run("map", "complete", *arguments, "--out", "said.jsonl", folder=folder)
     assert bad.returncode == 2
     assert bad.stdout == ""
-    assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: found something that is no map")
+    assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: ")

@@ -66,7 +66,7 @@ def test_without_wordnet_there_are_no_glosses_and_a_hint(other: Path, monkeypatc
     monkeypatch.setattr("shoe.maps.diff.glosses", missing)
     done = run("diff", "hico-det", other, "--json", "-")
     assert done.returncode == 0
-    assert done.stderr.startswith("showing WordNet's definitions needs WordNet's files: run scripts/setup-wordnet")
+    assert done.stderr.startswith("showing WordNet's definitions needs WordNet's files: run `scripts/setup-wordnet`")
     assert '"lemmas"' in done.stdout
     assert '"glosses"' not in done.stdout
 
@@ -90,15 +90,15 @@ def test_subsets_scored_and_compared_with_people(tmp_path: Path) -> None:
     assert found["sizes"][0]["map"]["lowest"] == min(single)
     assert found["sizes"][0]["map"]["highest"] == max(single)
     spread = f"{100 * (max(single) - min(single)):.2f}"
-    assert any(row.startswith("SHOE-mAP: single raters") and f"(spread {spread})" in row for row in rows)
+    assert any(row.startswith("SHOE-mAP: single raters") and spread in row for row in rows)
     assert found["human"] == {"verbs": {"pairs": 2, "ratings": 2}}
     assert whole["human"]["verbs"]["agreement"] == pytest.approx(1 - 0.125 / 2)
 
 
 def test_mistakes_are_answered(tmp_path: Path, other: Path) -> None:
     refused(run("diff", "hico-det", "wup"), "unknown similarity map 'wup'")
-    refused(run("diff", "hico-det", other, *FOR[:2]), "--for: found no --ground-truth, expected both or none")
-    refused(run("ablate", "hico-det", *FOR[2:]), "--ground-truth: found no --for, expected both or none")
+    refused(run("diff", "hico-det", other, *FOR[:2]), "--for and --ground-truth")
+    refused(run("ablate", "hico-det", *FOR[2:]), "--for and --ground-truth")
     scores = tmp_path / "scores.jsonl"
     record = (
         '{"image": "HICO_test2015_00000025.jpg", "human_box": [8, 166, 165, 472], "object_box": [134, 0, 406, 480],'
@@ -108,4 +108,4 @@ def test_mistakes_are_answered(tmp_path: Path, other: Path) -> None:
     eleven = {"ride.v.01 straddle.v.01": [1] * 11}
     made(tmp_path / "eleven", eleven, [f"r{n}" for n in range(11)])
     refused(run("ablate", tmp_path / "eleven"), "map ablate: found 11 raters")
-    refused(run("ablate", "hico-det", "--human", TRUTH), "expected a header and at least one line below it")
+    refused(run("ablate", "hico-det", "--human", TRUTH), f"{TRUTH}: found")

@@ -46,7 +46,7 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
         "reading_f": None,
         "gpt": 3,
     }
-    assert list(both.voices.weights) == [0.5, 0.5, 1, 1, 1, 0.5, 0.5, 1]
+    assert list(both.rater_weights.weights) == [0.5, 0.5, 1, 1, 1, 0.5, 0.5, 1]
 
     done = run("export", tmp_path / "both", tmp_path / "both.npz")
     assert (done.returncode, done.stdout) == (0, "")
@@ -64,12 +64,12 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
 def test_mistakes_are_answered_and_leave_nothing(tmp_path: Path, table: Path) -> None:
     out = tmp_path / "out"
     refused(run("import", out, tmp_path / "verbs.csw"), "verbs.csw: found no such file, expected a file (did you mean")
-    refused(run("import", out, table, "--model", "gpt"), "model: found 'gpt', expected RATER=MODEL")
-    refused(run("import", out, table, "--model", "gtp=x"), "model of rater 'gtp': found no column of that name")
+    refused(run("import", out, table, "--model", "gpt"), "--model: found 'gpt', expected RATER=MODEL")
+    refused(run("import", out, table, "--model", "gtp=x"), "model of rater 'gtp': the tables have no such column")
     refused(run("import", out, table, "--dataset", "hico"), "unknown dataset 'hico' (did you mean hico-det?)")
     refused(run("import", out, table, "--provenance", "a\nb"), "provenance: found 'a\\nb', expected one line of text")
-    refused(run("import", table, table), "verbs.csv: found something that is there already")
+    refused(run("import", table, table), "verbs.csv: found an existing file or folder")
     refused(run("merge", "hico-det", "hico-det", "--out", out), "found the rater 'extension', expected another name")
     refused(run("merge", "hico-det", tmp_path / "nope", "--out", out), "unknown similarity map")
-    refused(run("export", "hico-det", out), "OUT: found 'out', expected a name that ends in .npz, .csv, .tsv")
+    refused(run("export", "hico-det", out), "OUT: found 'out', expected a name that ends in .npz, .csv or .tsv")
     assert list(tmp_path.iterdir()) == [table]

@@ -72,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("instances.json", TRUTH, [], "instances.json: found V-COCO pairs JSON, ground truth of v-coco"),
         (VLM, "instances.json", [], "instances.json: found V-COCO pairs JSON, ground truth of v-coco"),
-        ("ratings.csv", TRUTH, [], "ratings.csv: found a similarity map, expected predictions (a map is given with"),
+        ("ratings.csv", TRUTH, [], "ratings.csv: found a similarity map, expected predictions (use --similarity"),
         ("export.npz", TRUTH, [], "export.npz: found a similarity map, expected predictions"),
         (VLM, "export.npz", [], "export.npz: found a similarity map, expected ground truth"),
         ("map", TRUTH, [], "map: found a similarity map, expected predictions"),
@@ -83,9 +83,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             VLM,
             TRUTH,
             ["--similarity", "bare"],
-            "found a folder without map.json, expected a similarity map",
+            "found a folder without map.json, expected the name or folder of a similarity map",
         ),
-        (VLM, TRUTH, ["--similarity", "ratings.csv"], "ratings.csv: found a file, expected a similarity map's name"),
+        (
+            VLM,
+            TRUTH,
+            ["--similarity", "ratings.csv"],
+            "ratings.csv: found a file, expected the name or folder of a similarity map",
+        ),
         (
             VLM,
             TRUTH,
@@ -96,7 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             VLM,
             TRUTH,
             ["--boxes", "normalized"],
-            "'normalized': found no scale, expected unit (0 to 1), hundred",
+            "'normalized': the range is missing: use unit (0 to 1), hundred",
         ),
         ("misspelt.json", TRUTH, [], "(did you mean object for 'objct'?)"),
         ("listed.json", TRUTH, [], "record 1: object: found ['horse', 'dog'], expected text (one record for each)"),
@@ -124,7 +129,7 @@ def test_other_commands_and_python_tell_it_too(folder: Path) -> None:
 
 def test_a_misspelt_score_is_told_beside_the_assumed_one(folder: Path) -> None:
     done = run("score", "scored.json", "-g", TRUTH, "-p", "qpic", folder=folder)
-    assert "no score given for 1 triplet: 1 assumed (did you mean confidence for 'confidnce'?)" in done.stdout
+    assert "no score given for 1 triplet: score 1 assumed (did you mean confidence for 'confidnce'?)" in done.stdout
 
 
 def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from shoe.cli import score
 from shoe.cli.app import app
-from shoe.cli.start import declared, read
+from shoe.cli.start import declarations, parse_arguments
 
 PLAIN: list[list[str]] = [
     ["p.json", "--ground-truth", "t.json"],
@@ -42,18 +42,18 @@ def test_plain_words_are_read_as_typer_reads_them(words: Sequence[str], monkeypa
     monkeypatch.setattr(command, "callback", functools.wraps(command.callback)(lambda **given: seen.update(given)))
     done = CliRunner().invoke(whole, ["score", *words])
     assert done.exit_code == 0, done.output
-    found = read(score.score, words)
+    found = parse_arguments(score.score, words)
     assert found is not None
-    defaults = dict(zip(list(declared(score.score))[2:], score.score.__defaults__ or (), strict=True))
+    defaults = dict(zip(list(declarations(score.score))[2:], score.score.__defaults__ or (), strict=True))
     assert defaults | found == seen
 
 
 @pytest.mark.parametrize("words", OTHER, ids=" ".join)
 def test_all_else_is_left_to_typer(words: Sequence[str]) -> None:
-    assert read(score.score, words) is None
+    assert parse_arguments(score.score, words) is None
 
 
 def test_every_type_is_one_that_is_converted() -> None:
-    kinds = {kind for kind, _ in declared(score.score).values()}
+    kinds = {kind for kind, _ in declarations(score.score).values()}
     assert kinds == {list[Path], Path, str, bool, list[str] | None, str | None, Path | None}
     assert typer.main.get_command(app("score")) is not None

@@ -62,10 +62,10 @@ def test_no_word_is_refused() -> None:
             ["ride.v.01", "horse.n.01"],
         ),
         ("eating pizza with a fork", ["read as  eating · pizza / fork"], ["eat.v.01", "pizza.n.01", "fork.n.01"]),
-        ("man on a horse", ["read as   being on · horse", "doubtful  it could be split otherwise"], ["be.v.01"]),
+        ("man on a horse", ["read as   being on · horse", "doubtful  "], ["be.v.01"]),
         ("riding and holding a horse", ["read as  riding · horse", "read as  holding · horse"], ["hold.v.02"]),
-        ("a man is not riding a horse", ["denied  it says that there is no interaction"], []),
-        ("the \x1b white ship", ["not read  no verb and object are found"], []),
+        ("a man is not riding a horse", ["denied  "], []),
+        ("the \x1b white ship", ["not read  "], []),
     ],
 )
 def test_a_phrase_is_shown_as_it_is_split(phrase: str, says: list[str], senses: list[str]) -> None:

@@ -21,8 +21,9 @@ import pytest
 
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.benchmarks.protocols import Signature
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.scoring.score import NOTHING
 from tests.benchmarks.forms import write_mat
 from tests.cli import run as cli
 from tests.cli.run import refused
@@ -72,7 +73,7 @@ def test_default_output_has_both_tables_and_a_signature(usual: dict[str, Any]) -
 def test_all_protocols_are_shown_each_with_its_signature() -> None:
     done = run(VLM, "--protocol", "all", "--protocol", "hico-det")
     title, *lines = done.stdout.splitlines()
-    assert title.startswith("hico-det · test2015 · 200 images")
+    assert title.startswith("hico-det · test2015/part · 200 images")
     shown = [line.split()[0] for line in lines if line.split()]
     assert [name for name in shown if name in (*STRICT, "shoe")] == [*STRICT, "shoe"]
     found = as_json(VLM, "--protocol", "all")["protocols"]
@@ -113,7 +114,7 @@ def write(path: Path, records: list[dict[str, Any]]) -> Path:
 
 def test_subset(usual: dict[str, Any]) -> None:
     found = as_json(VLM, "--subset", "single-pair")
-    assert found["split"] == signed(found)["split"] == "test2015/single-pair"
+    assert found["split"] == signed(found)["split"] == "test2015/part/single-pair"
     assert found["images"] < usual["images"]
     assert found["semantic"]["map"] != usual["semantic"]["map"]
     assert signed(found)["truth-sha"] != signed(usual)["truth-sha"]
@@ -133,19 +134,20 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert facts.items() <= whole["profile"].items()
     assert facts.items() <= part["profile"].items()
     assert part["images"] == len(names) + 1
-    assert part["split"] == signed(part)["split"] == "test2015/images-in-predictions"
+    assert part["split"] == signed(part)["split"] == "test2015/part/images-in-predictions"
     assert signed(part)["truth-sha"] != signed(whole)["truth-sha"]
     assert part["semantic"]["map"] > whole["semantic"]["map"]
     lines = run(path).stdout.splitlines()
-    assert lines[1] == (
-        f"{len(names)} of 200 images have predictions, 1 more is in the file without any"
-        "; what the others show counts as missed (leave them out: --images-in-predictions; "
-        "Python: truth.within(predictions.images))"
-    )
+    assert lines[1].endswith(" words are labels of the dataset")
+    assert lines[3].startswith("truth: the file has 200 of 9,658 images and ")
+    assert lines[2].startswith(f"{len(names)} of 200 images have predictions, 1 more is in the file without ")
+    assert "--images-in-predictions" in lines[2]
+    assert "truth.within(predictions.images)" in lines[2]
     lines = run(path, "--images-in-predictions").stdout.splitlines()
-    assert lines[0].startswith("hico-det · test2015/images-in-predictions · ")
-    assert lines[1] == f"{len(names)} of {len(names) + 1} images have predictions, 1 more is in the file without any"
-    assert "split:test2015/images-in-predictions" in lines[-2]
+    assert lines[0].startswith("hico-det · test2015/part/images-in-predictions · ")
+    assert lines[2].startswith(f"{len(names)} of {len(names) + 1} images have predictions, 1 more is in the file ")
+    assert "--images-in-predictions" not in lines[2]
+    assert "split:test2015/part/images-in-predictions" in lines[-2]
 
 
 def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
@@ -197,10 +199,10 @@ def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert signed(found) == signed(usual) | {"boxes": "xywh"}
     assert found["semantic"] == usual["semantic"]
     assert found["strict"] == usual["strict"]
-    urgent = run(VLM, "--boxes", "xywh").stdout.splitlines()[1:3]
+    urgent = run(VLM, "--boxes", "xywh").stdout.splitlines()[2:4]
     assert urgent[0].startswith("boxes: ")
-    assert "name it: --boxes xyxy" in urgent[0]
-    assert " have predictions; what the others show counts as missed" in urgent[1]
+    assert "--boxes xyxy" in urgent[0]
+    assert "155 of 200 images have predictions" in urgent[1]
 
 
 def test_similarity(usual: dict[str, Any]) -> None:
@@ -272,10 +274,13 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "expected a list"]),
     "list for object": (qpic(hoi_prediction=[[1]]), [IMAGE, "expected an object"]),
     "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), [IMAGE, "nan"]),
-    "NaN in CSV": ((CSV + ROW + ROW.replace("406", "nan")).encode(), ["line 3", "ox2", "nan"]),
+    "NaN in CSV": (
+        (CSV + ROW + ROW.replace("406", "nan")).encode(),
+        ["line 3", "object box: found [134, 0, nan, 480]", "--bad-boxes"],
+    ),
     "infinite box": (
         (CSV + ROW + ROW.replace("406", "inf")).encode(),
-        ["line 3: ox2: found 'inf', expected a number"],
+        ["line 3", "object box: found [134, 0, inf, 480], expected finite"],
     ),
     "x1 >= x2": (
         record(human_box=[165, 166, 8, 472]),
@@ -285,7 +290,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
         record(object_box=[8, 166, 165, 166]),
         ["line 2", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
     ),
-    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3: score: found 'inf'"]),
+    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3", "score: found inf"]),
     "no score but text": (record(score="blue"), ["line 2: score: found 'blue'"]),
     "unknown category": (
         qpic(predictions=[QPIC["predictions"][0] | {"category_id": 91}, QPIC["predictions"][1]]),
@@ -321,20 +326,20 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(
     ("arguments", "says"),
     [
         (["--protocol", "HICO-DET"], ["unknown protocol 'HICO-DET'", "did you mean hico-det?"]),
-        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "threshold", "(shoe score -o help lists all)"]),
+        (["--option", "thetta=0.5"], ["'thetta'", "threshold", "`shoe score -o help`"]),
         (["--option", "threshold=2"], ["option threshold: found '2', expected 0 to 1"]),
         (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),
-        (["--option", "threshold"], ["expected NAME=VALUE"]),
-        (["--protocol", "shoe", "--option", "strict.cap=5"], ["option strict.cap=5: found no strict protocol"]),
-        (["--protocol", "shoe", "--protocol", "shoe-literal"], ["expected one semantic protocol a run"]),
-        (["--option", "strict.known-object=labels"], ["expected --image-labels"]),
+        (["--option", "threshold"], ["'threshold'", "NAME=VALUE"]),
+        (["--protocol", "shoe", "--option", "strict.cap=5"], ["strict.cap=5", "strict protocol"]),
+        (["--protocol", "shoe", "--protocol", "shoe-literal"], ["shoe and shoe-literal are mutually exclusive"]),
+        (["--option", "strict.known-object=labels"], ["strict.known-object=labels", "--image-labels"]),
         (["--similarity", "hico-dt"], ["unknown similarity 'hico-dt'", "hico-det"]),
         (["--format", "qpik"], ["unknown format 'qpik'", "did you mean qpic?"]),
         (["--format", "csv"], ["the format csv"]),
         (["--boxes", "xywhh"], ["unknown box convention 'xywhh'", "did you mean xywh?"]),
         (["--dataset", "hico"], ["unknown dataset 'hico'", "did you mean hico-det?"]),
         (["--subset", "single-pairs"], ["unknown subset 'single-pairs'", "did you mean single-pair?"]),
-        (["--split", "train2015"], ["no images of the split 'train2015'"]),
+        (["--split", "train2015"], ["'train2015'"]),
         (["--classes", "nowhere"], ["nowhere: found no such file"]),
         (["--classes", "."], ["found a folder"]),
         (["--classes", str(TRUTH)], ["truth.json", "line 1"]),
@@ -370,7 +375,7 @@ def test_a_broken_ground_truth_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
-    source, folder = shipped("similarity_maps") / "hico-det", tmp_path / "mine"
+    source, folder = data_folder("similarity_maps") / "hico-det", tmp_path / "mine"
     shutil.copytree(source, folder)
     lines = (source / "verbs.tsv").read_text().splitlines(keepends=True)
     lines[4] = lines[4].rsplit("\t", 3)[0] + "\t9\t9\t9\n"
@@ -415,11 +420,11 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
 
 def test_no_prediction_is_said_first(tmp_path: Path) -> None:
     path = write(tmp_path / "none.jsonl", [{"image": IMAGE, "interactions": []}])
-    says = "the file holds no prediction: all figures are those of a model that says nothing"
     lines = run(path).stdout.splitlines()
-    assert lines[1] == says
-    assert says not in lines[2:]
-    assert as_json(path)["notes"][0] == says
+    says = as_json(path)["notes"][0]
+    assert says == NOTHING
+    assert lines[2] == says
+    assert says not in lines[3:]
     diagnosed = cli.run("diagnose", path, "-g", TRUTH, "--similarity", "none").stdout.splitlines()
     assert diagnosed[1] == says
 

@@ -33,29 +33,29 @@ def test_a_folder_is_set_up_copied_and_put_back(tmp_path: Path) -> None:
     assert re.search(rf"{token[:10]}\.\.\. +ci +vision +submit", listed)
     assert "revoked" in shoe("token", "revoke", "lab", token[:10])
     assert shoe("backup", "lab", "copy") == "copy: 1 files, 0.0 MB, and the database\n"
-    assert "shoe serve again starts" in shoe("restore", "copy", "again")
-    assert shoe("doctor", "again") == "again: not in use\nnothing is lost or broken\n"
+    assert "`shoe serve again`" in shoe("restore", "copy", "again")
+    assert shoe("doctor", "again") == "again: not in use\nno missing or damaged files\n"
     (file,) = (tmp_path / "again" / "files").glob("??/*")
     file.unlink()
     done = run("serve", "doctor", "again", folder=tmp_path)
     assert done.returncode == 2
-    assert "No such file or directory: copy it from a backup" in done.stdout
+    assert "No such file or directory: copy the file from a backup" in done.stdout
 
-    refused(run("serve", "restore", "copy", "again", folder=tmp_path), "expected a new or empty one")
+    refused(run("serve", "restore", "copy", "again", folder=tmp_path), "expected a new or empty folder")
     refused(run("serve", "token", "revoke", "lab", "shoe_12345", folder=tmp_path), "no valid token begins with")
-    refused(run("serve", "add-truth", "lab", "small", TRUTH, folder=tmp_path), "one of this name already")
+    refused(run("serve", "add-truth", "lab", "small", TRUTH, folder=tmp_path), "this name is already in use")
     refused(run("serve", "add-truth", "lab", "other", "README.md", folder=tmp_path), "no such file")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     refused(run("serve", "full", folder=tmp_path), "full: found other files, expected an empty folder")
     refused(
         run("serve", "doctr", folder=tmp_path),
-        "expected a command or a folder (did you mean doctor? a folder: ./doctr)",
+        "expected a command or a folder (did you mean doctor? for a folder: ./doctr)",
     )
     refused(run("serve", "lab", "--port", "99999", folder=tmp_path), "--port: found '99999'")
-    refused(run("serve", "lab", "--name", "https://shoe.example", folder=tmp_path), "expected a host name alone")
+    refused(run("serve", "lab", "--name", "https://shoe.example", folder=tmp_path), "expected a host name")
     for words in (["token", "list", "lba"], ["token", "new", "lba", "ci", "--team", "a"], ["export", "lba", "site"]):
-        refused(run("serve", *words, folder=tmp_path), "lba: found no folder of shoe serve")
+        refused(run("serve", *words, folder=tmp_path), "lba: found no file shoe.sqlite")
     assert not (tmp_path / "lba").exists()
 
 

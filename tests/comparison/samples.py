@@ -51,4 +51,4 @@ def report_of(
 
 
 def run_of(scenes: Sequence[ImageScene], options: Sequence[str] = (), name: str = "model") -> Run:
-    return Run.of(report_of(scenes, options), name)
+    return Run.from_report(report_of(scenes, options), name)

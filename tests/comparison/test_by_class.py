@@ -8,7 +8,7 @@ from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Ranked
 from shoe.comparison.resampling import drawn_images
 from shoe.core.arrays import Floats, Indices
-from shoe.scoring.entries import Entries, Rule
+from shoe.scoring.entries import AveragingRule, Entries
 
 
 def of(values: Floats, drawn: Indices, images: list[int], own: Floats | None = None) -> ByClass:
@@ -18,7 +18,7 @@ def of(values: Floats, drawn: Indices, images: list[int], own: Floats | None = N
 def test_deviations_are_stretched_by_hand() -> None:
     """By sqrt(t* / (t - 1)); what one image shows borrows of what two show, times sqrt(2); 7 / 6 is of dropping out."""
     values = np.array([[0.2, 0.5, 0.4], [0.4, 0.5, 0.4], [0.9, 0.5, 0.7]])
-    found = of(values, np.array([[2, 1, 10], [1, 0, 5], [0, 1, 15]]), [2, 1, 10]).stretched()
+    found = of(values, np.array([[2, 1, 10], [1, 0, 5], [0, 1, 15]]), [2, 1, 10]).scaled_deviations()
     assert found[:2, 0] == pytest.approx([0.3 - 0.1 * (2 * 7 / 6) ** 0.5, 0.3 + 0.1 * (7 / 6) ** 0.5])
     borrowed = np.array([0.2, 0.1 * 2**0.5]) * (7 / 6) ** 0.5
     assert (np.abs(np.abs(found[:, 1:2] - 0.5) - borrowed) < 1e-12).any(axis=1).all()
@@ -27,7 +27,7 @@ def test_deviations_are_stretched_by_hand() -> None:
 
 def test_what_other_images_do_is_not_stretched() -> None:
     own, others = np.array([[0.1], [-0.1], [0.1], [-0.1]]), np.array([[0.05], [0.05], [-0.05], [-0.05]])
-    found = of(0.5 + own + others, np.full((4, 1), 2), [2], 0.6 + own).stretched()
+    found = of(0.5 + own + others, np.full((4, 1), 2), [2], 0.6 + own).scaled_deviations()
     assert found == pytest.approx(0.5 + own * 2**0.5 + others)
 
 
@@ -35,12 +35,12 @@ def test_one_image_gives_the_mean_of_t_times_the_variance_and_models_borrow_alik
     rng, images = np.random.default_rng(0), [2, 5, 9, 1, 1]
     everywhere = np.tile(images, (2_000, 1))
     values = 0.5 + rng.normal(0, [0.1, 0.05, 0.3, 0, 0], (2_000, 5))
-    first = of(values, everywhere, images).stretched()
+    first = of(values, everywhere, images).scaled_deviations()
     expected = (2 * 2 * 0.1**2 + 5 * 5 / 4 * 0.05**2) / 2
     assert first[:, 3:].var(axis=0) == pytest.approx(expected, rel=0.1)
     apart = first[:, 3:] - first[:, 3:].mean(axis=0)
     assert abs((apart[:, 0] * apart[:, 1]).mean()) < 0.1 * expected
-    other = of(values * 0.25 + 0.1, everywhere, images).stretched()
+    other = of(values * 0.25 + 0.1, everywhere, images).scaled_deviations()
     assert other == pytest.approx(first * 0.25 + 0.1)
 
 
@@ -56,7 +56,7 @@ def population(rng: np.random.Generator, images: int, classes: int) -> Entries:
         truth_image=image,
         counted=np.ones(classes, bool),
         rare=np.arange(classes) % 2 == 0,
-        rule=Rule(Interpolation.ALL_POINTS, Ties.INPUT),
+        rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
     )
 
 
@@ -74,7 +74,7 @@ def test_resamples_spread_as_test_sets_do() -> None:
     values, plain, found = np.empty((3, sets))
     for number in range(sets):
         drawn = everyone.take_images(rng.choice(20_000, images, replace=False))
-        of_classes = Ranked.of(images, drawn).by_class(weights)
+        of_classes = Ranked.from_entries(images, drawn).by_class(weights)
         values[number] = drawn.means().map
         plain[number], found[number] = (each[:, 0].std() for each in (of_classes.means(), of_classes.resampled()))
     assert plain.mean() / values.std() < 0.87

@@ -40,7 +40,7 @@ def reports(files: tuple[Path, list[Path]]) -> list[Report]:
 
 
 def test_figures_are_those_of_the_report_and_come_back_from_a_file(reports: list[Report], tmp_path: Path) -> None:
-    runs = [Run.of(report, f"model {number}") for number, report in enumerate(reports)]
+    runs = [Run.from_report(report, f"model {number}") for number, report in enumerate(reports)]
     for report, run in zip(reports, runs, strict=True):
         expected = {f"roles:{of.options.protocol}:full": of.map for of in report.role_results}
         expected |= {
@@ -61,7 +61,7 @@ def test_resamples_are_what_drawn_images_would_score(tmp_path: Path) -> None:
     truths, said = v_coco.scene(5, images=7)
     truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
     predictions = shoe.read_predictions(v_coco.write_pickle(said, tmp_path / "said.pkl"), dataset="v-coco")
-    run = Run.of(shoe.score(predictions, truth), "model")
+    run = Run.from_report(shoe.score(predictions, truth), "model")
     weights = np.random.default_rng(0).multinomial(7, [1 / 7] * 7, size=9).T.astype(np.int32)
     found = Resampler(run).figures(weights)
     for of in run.by_person:
@@ -84,26 +84,26 @@ def test_models_are_compared_from_their_official_files(files: tuple[Path, list[P
 
 
 def test_runs_over_other_persons_are_not_compared(reports: list[Report]) -> None:
-    a, b = (Run.of(report, name) for report, name in zip(reports, ("a", "b"), strict=True))
+    a, b = (Run.from_report(report, name) for report, name in zip(reports, ("a", "b"), strict=True))
     first = b.by_person[0]
     fewer = replace(
         first.entries, truth_category=first.entries.truth_category[1:], truth_image=first.entries.truth_image[1:]
     )
-    with pytest.raises(InputError, match="found other persons, expected those of a"):
+    with pytest.raises(InputError, match="found different persons, expected the persons of a"):
         compare([a, replace(b, by_person=(replace(first, entries=fewer), *b.by_person[1:]))], resamples=0)
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda of: of["options"].update({"roles.threshold": "0.4"}), "settings that no protocol of v-coco by person"),
+        (lambda of: of["options"].update({"roles.threshold": "0.4"}), "protocol by person of v-coco"),
         (lambda of: of["names"].pop(), "a damaged or edited run"),
-        (lambda of: of.update(signature="shoe:1"), "a signature that is not the one"),
-        (lambda of: of["names"].__setitem__(0, "x\n"), "no plain text"),
+        (lambda of: of.update(signature="shoe:1"), "a signature that differs"),
+        (lambda of: of["names"].__setitem__(0, "x\n"), "plain text"),
     ],
 )
 def test_edited_runs_are_refused(reports: list[Report], tmp_path: Path, change: Any, said: str) -> None:
-    write_run(Run.of(reports[0], "model"), tmp_path / "kept.shoe")
+    write_run(Run.from_report(reports[0], "model"), tmp_path / "kept.shoe")
     with zipfile.ZipFile(tmp_path / "kept.shoe") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     name = next(name for name in members if not name.startswith("columns/"))

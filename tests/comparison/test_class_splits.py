@@ -20,12 +20,12 @@ SPLIT = ClassSplit.of_unseen("odd", np.arange(1, len(CLASSES), 2), len(CLASSES),
 
 
 def parted(options: tuple[str, ...] = ()) -> Run:
-    return Run.of(report_of(scenes_of(4), options, SPLIT), "model")
+    return Run.from_report(report_of(scenes_of(4), options, SPLIT), "model")
 
 
 @pytest.mark.parametrize("options", [OPTIONS[0], OPTIONS[-1]])
 def test_figures_are_means_over_the_parts_and_survive_a_file(tmp_path: Path, options: tuple[str, ...]) -> None:
-    run, plain = parted(options), Run.of(report_of(scenes_of(4), options), "model")
+    run, plain = parted(options), Run.from_report(report_of(scenes_of(4), options), "model")
     figures = run.figures()
     for kind, entries in (("strict:qpic", run.strict[0].entries), ("semantic", run.semantic.entries)):  # type: ignore[union-attr]
         scores = entries.scores()

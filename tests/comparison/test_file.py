@@ -38,7 +38,7 @@ def same(a: Any, b: Any) -> bool:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_what_was_written_is_read(tmp_path: Path, options: tuple[str, ...]) -> None:
     spread, interval = Spread({"one": 0.25, "two": 0.5}), Interval((0.1, 0.2), None, 3)
-    once = Run.of(report_of(scenes_of(4), options), "my model", spread, interval)
+    once = Run.from_report(report_of(scenes_of(4), options), "my model", spread, interval)
     write_run(once, tmp_path / "a.shoe")
     again = read_run(tmp_path / "a.shoe")
     assert again.figures() == once.figures()
@@ -74,9 +74,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no run"),
-        (b'{"some": "json"}', "no run"),
-        (b"PK\x05\x06" + bytes(18), "another kind of archive"),
+        (b"", "a file that is not a run"),
+        (b'{"some": "json"}', "a file that is not a run"),
+        (b"PK\x05\x06" + bytes(18), "an archive"),
     ],
 )
 def test_what_is_no_run_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
@@ -105,7 +105,9 @@ def changed(whole: Path, path: Path, **changes: Any) -> Path:
 
 
 def test_a_later_version_and_unknown_options_are_said(tmp_path: Path, whole: Path) -> None:
-    with pytest.raises(InputError, match=r"shoe_run: found 2, expected version 1 \(a later shoe wrote it"):
+    with pytest.raises(
+        InputError, match=r"shoe_run: found 2, expected version 1 \(the run may have been written by a later version"
+    ):
         read_run(changed(whole, tmp_path / "later.shoe", shoe_run=2))
     with zipfile.ZipFile(whole) as archive:
         head = json.loads(archive.read("run.json"))

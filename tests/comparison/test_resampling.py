@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks.protocol_options import Interpolation, Ties
 from shoe.comparison.ranked import Ranked
-from shoe.comparison.resampling import Counted, Resampler, coins, differences_when_swapped, drawn_images
+from shoe.comparison.resampling import Counted, Resampler, differences_when_swapped, drawn_images, random_swaps
 from shoe.comparison.run import Run, semantic_figures, strict_figures
 from shoe.core.arrays import Indices
-from shoe.scoring.entries import Entries, Rule
+from shoe.scoring.entries import AveragingRule, Entries
 from tests.comparison.samples import OPTIONS, run_of, scenes_of
 from tests.examples import examples
 
@@ -26,7 +26,7 @@ def of_images(run: Run, index: Indices) -> dict[str, float | None]:
     return strict | semantic_figures(semantic.entries.take_images(index).means(), f1)
 
 
-def entries(rng: np.random.Generator, images: int, levels: int, rule: Rule) -> Entries:
+def entries(rng: np.random.Generator, images: int, levels: int, rule: AveragingRule) -> Entries:
     """Entries of three classes; scores of so many levels, or none of them equal."""
     number, truths, classes = 30, 12, 3
     score = rng.integers(0, levels, number) / levels if levels else rng.permutation(number) / number
@@ -78,9 +78,9 @@ def test_so_do_untied_lists_under_every_rule(
     seed: int, ap: Interpolation, ties: Ties, skipping: bool, truthless: bool
 ) -> None:
     rng = np.random.default_rng(seed)
-    found = entries(rng, 5, 0, Rule(ap, ties, 1e-8, truthless, skipping, skipping))
+    found = entries(rng, 5, 0, AveragingRule(ap, ties, 1e-8, truthless, skipping, skipping))
     weights = drawn_images(5, range(4), seed % 100)
-    means = Ranked.of(5, found).by_class(weights).means()
+    means = Ranked.from_entries(5, found).by_class(weights).means()
     for number in range(4):
         slow = found.take_images(np.repeat(np.arange(5), weights[:, number])).means()
         assert means[number].tolist() == pytest.approx(
@@ -93,7 +93,7 @@ def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> No
     run, weights = untied(run_of(scenes_of(seed, 6))), drawn_images(6, range(9), seed)
     assert run.semantic is not None
     strict, f1 = run.strict[0].entries, run.semantic.f1
-    ranked, counted = Ranked.of(6, strict), Counted.of(6, f1)
+    ranked, counted = Ranked.from_entries(6, strict), Counted.from_entries(6, f1)
     for category, image, by_class in (
         (strict.truth_category, strict.truth_image, ranked.by_class),
         (f1.truth_category, f1.truth_image, lambda weights: counted.under(weights)[0]),
@@ -106,9 +106,9 @@ def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> No
 
 def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
     rng = np.random.default_rng(0)
-    tied = entries(rng, 5, 3, Rule(Interpolation.ALL_POINTS, Ties.EXPECTED))
+    tied = entries(rng, 5, 3, AveragingRule(Interpolation.ALL_POINTS, Ties.EXPECTED))
     weights = np.ones((5, 2000), np.int32)
-    found = Ranked.of(5, tied).by_class(weights).means()[:, 0]
+    found = Ranked.from_entries(5, tied).by_class(weights).means()[:, 0]
     assert found.mean() == pytest.approx(tied.means().map, abs=0.01)
     assert found.std() < 0.05
 
@@ -120,20 +120,20 @@ def test_draws_are_of_all_images_and_the_same_for_all() -> None:
     assert weights.var() == pytest.approx(0.98, abs=0.05)
     assert (drawn_images(50, range(9), 3) == weights[:, :9]).all()
     assert (drawn_images(50, range(9), 4) != weights[:, :9]).any()
-    assert coins(50, range(400), 3, 400).mean() == pytest.approx(0.5, abs=0.02)
+    assert random_swaps(50, range(400), 3, 400).mean() == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equal_models_swap_nothing(options: tuple[str, ...]) -> None:
     run = run_of(scenes_of(7, 6), options)
-    found = differences_when_swapped(Resampler(run, replace(run, name="other")), coins(6, range(20), 0, 20))
+    found = differences_when_swapped(Resampler(run, replace(run, name="other")), random_swaps(6, range(20), 0, 20))
     assert all((values[~np.isnan(values)] == 0).all() for values in found.values())
 
 
 def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
     a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
     b = _of_truth_of(a, b)
-    kept = coins(6, range(30), 1, 30)
+    kept = random_swaps(6, range(30), 1, 30)
     kept[:, 0], kept[:, 1] = 1, 0
     there, back = differences_when_swapped(Resampler(a, b), kept), differences_when_swapped(Resampler(b, a), kept)
     mine, others = a.figures(), b.figures()
@@ -147,7 +147,7 @@ def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
 
 def test_the_scale_of_confidences_moves_nothing() -> None:
     a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
-    b, kept = _of_truth_of(a, b), coins(6, range(30), 1, 30)
+    b, kept = _of_truth_of(a, b), random_swaps(6, range(30), 1, 30)
     strict = b.strict[0]
     squeezed = replace(strict, entries=replace(strict.entries, score=strict.entries.score / 100 + 0.001))
     there = differences_when_swapped(Resampler(a, b), kept)["strict:qpic:full"]

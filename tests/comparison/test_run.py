@@ -29,7 +29,7 @@ def figures_of(report: Report) -> dict[str, float | None]:
 def test_its_figures_are_the_reports() -> None:
     truth = shoe.read_ground_truth(TRUTH)
     report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth, protocols=["all"])
-    run = Run.of(report, "free text")
+    run = Run.from_report(report, "free text")
     assert run.figures() == figures_of(report)
     assert run.signature == report.signature
     assert run.images == truth.interactions.images
@@ -45,7 +45,7 @@ def test_its_figures_are_the_reports() -> None:
 @examples(0.3)
 def test_so_they_are_under_any_options(seed: int, options: tuple[str, ...]) -> None:
     report = report_of(scenes_of(seed), options)
-    assert Run.of(report, "model").figures() == figures_of(report)
+    assert Run.from_report(report, "model").figures() == figures_of(report)
 
 
 @pytest.mark.slow

@@ -23,14 +23,14 @@ def test_holm_by_hand() -> None:
 
 
 def test_an_interval_holds_the_deviations_around_the_figure() -> None:
-    found = Estimate.of(0.5, np.linspace(0.6, 0.8, 401))
+    found = Estimate.from_resamples(0.5, np.linspace(0.6, 0.8, 401))
     assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.405, 0.595))
-    assert Estimate.of(0.5, np.full(3, np.nan)) == Estimate(0.5, 0.5, 0.5)
-    assert not Estimate.of(0.5, np.full(400, 0.1)).varies
+    assert Estimate.from_resamples(0.5, np.full(3, np.nan)) == Estimate(0.5, 0.5, 0.5)
+    assert not Estimate.from_resamples(0.5, np.full(400, 0.1)).varies
 
 
 def test_an_interval_holds_its_figure_and_ends_where_figures_do() -> None:
-    assert Estimate.of(0.9, np.array([0.0, *[1.0] * 999])).low == 0.9
+    assert Estimate.from_resamples(0.9, np.array([0.0, *[1.0] * 999])).low == 0.9
     above = np.nextafter(1.0, 2)
     assert Estimate(above, 0.9, 1.2).within(0.0) == Estimate(above, 0.9, above)
     assert Estimate(-0.9, -1.3, 0.2).within(-1.0) == Estimate(-0.9, -1.0, 0.2)
@@ -75,7 +75,7 @@ def test_kendall_is_scipys(pairs: list[tuple[int, int]]) -> None:
 def demo(name: str) -> Run:
     import shoe
 
-    return Run.of(shoe.score(shoe.read_predictions(PREDICTIONS[name]), shoe.read_ground_truth(TRUTH)), name)
+    return Run.from_report(shoe.score(shoe.read_predictions(PREDICTIONS[name]), shoe.read_ground_truth(TRUTH)), name)
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.comparison.classes import means_apart
-from shoe.comparison.sweeps import Point, Setting, settings_of, survival, sweep
+from shoe.comparison.classes import mean_differences
+from shoe.comparison.sweeps import Point, Setting, rank_stability, settings_of, sweep
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.report.comparison import sentence
 from shoe.scoring.score import Report
@@ -50,11 +50,11 @@ def test_a_ranking_survives_unless_two_models_change_places(reports: list[Report
         Point(Setting("delta", 0.9), {"map": (0.3, 0.2)}),
         Point(Setting("tau", 0.9), {"mf1": (0.3, 0.2)}),
     ]
-    found = survival(reports, points, "map")
+    found = rank_stability(reports, points, "map")
     assert found is not None
     assert (found.settings, found.changed, found.lowest_tau) == (3, (Setting("delta", 0.9),), -1.0)
     assert "under 1 of 3 other settings: delta 0.9; lowest Kendall's tau-b -1.00" in sentence(found)
-    assert survival(reports[:1], points, "map") is None
+    assert rank_stability(reports[:1], points, "map") is None
 
 
 def test_classes_verbs_and_objects_by_what_the_second_model_gains() -> None:
@@ -64,9 +64,10 @@ def test_classes_verbs_and_objects_by_what_the_second_model_gains() -> None:
     before[[ride, feed, sit]], after[[ride, feed]] = (0.5, 0.25, 1.0), (0.25, 0.75)
     truths = np.arange(len(classes))
     columns = truths, before, after
-    by_class = means_apart(classes.labels, np.arange(len(classes)), *columns)
+    by_class = mean_differences(classes.labels, np.arange(len(classes)), *columns)
     assert [(m.name, m.by) for m in by_class] == [("feed horse", 0.5), ("ride horse", -0.25)]
     assert [
-        (m.name, m.classes, m.truths, m.before, m.after) for m in means_apart(classes.objects, classes.object, *columns)
+        (m.name, m.classes, m.truths, m.before, m.after)
+        for m in mean_differences(classes.objects, classes.object, *columns)
     ] == [("horse", 2, ride + feed, 0.375, 0.5)]
-    assert [m.name for m in means_apart(classes.verbs, classes.verb, *columns)] == ["feed", "ride"]
+    assert [m.name for m in mean_differences(classes.verbs, classes.verb, *columns)] == ["feed", "ride"]

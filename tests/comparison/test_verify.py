@@ -13,7 +13,7 @@ from shoe.scoring.evidence.draws import Interval
 from shoe.scoring.evidence.facts import Spread
 from tests.comparison.samples import report_of, scenes_of
 
-FOUND = Run.of(report_of(scenes_of(3)), "model", Spread({"a": 0.5, "b": 0.25}), Interval((0.1, 0.2), None, 3))
+FOUND = Run.from_report(report_of(scenes_of(3)), "model", Spread({"a": 0.5, "b": 0.25}), Interval((0.1, 0.2), None, 3))
 
 
 def strict(**columns: Callable[[Any], Any]) -> Run:

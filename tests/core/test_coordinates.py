@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shoe.core.boxes import CommonCoordinates, Coordinates, converted
+from shoe.core.boxes import CommonCoordinates, Coordinates, convert_boxes
 
 C, P0, P1 = Coordinates.CONTINUOUS, Coordinates.PIXELS_0, Coordinates.PIXELS_1
 BOX = [10.0, 20.0, 30.0, 40.0]
@@ -24,13 +24,13 @@ WORKED = [
 @pytest.mark.parametrize(("common", "kind", "expected"), WORKED)
 def test_a_box_moves_as_worked_by_hand(common: CommonCoordinates, kind: Coordinates, expected: list[float]) -> None:
     for kinds in ([kind], [kind, kind]):
-        moved = converted(np.array([BOX, BOX]), np.array(kinds, np.uint8), common)
+        moved = convert_boxes(np.array([BOX, BOX]), np.array(kinds, np.uint8), common)
         assert moved.tolist() == [expected, expected]
 
 
 @pytest.mark.parametrize("common", CommonCoordinates)
 def test_coordinates_may_differ_from_box_to_box(common: CommonCoordinates) -> None:
-    moved = converted(np.array([BOX, BOX, BOX]), np.array([P1, C, P0], np.uint8), common)
+    moved = convert_boxes(np.array([BOX, BOX, BOX]), np.array([P1, C, P0], np.uint8), common)
     expected = {(s, f): box for s, f, box in WORKED}
     assert moved.tolist() == [expected[common, P1], expected[common, C], expected[common, P0]]
 
@@ -39,23 +39,23 @@ def test_the_first_pixel_of_an_image_is_the_same_in_all_coordinates() -> None:
     """Its edges are 0 and 1; its index is 0 or 1."""
     same = [([0, 0, 1, 1], C), ([0, 0, 0, 0], P0), ([1, 1, 1, 1], P1)]
     for box, kind in same:
-        edges = converted(np.array([box], float), np.array([kind], np.uint8), CommonCoordinates.EDGES)
+        edges = convert_boxes(np.array([box], float), np.array([kind], np.uint8), CommonCoordinates.EDGES)
         assert edges.tolist() == [[0, 0, 1, 1]]
 
 
 def test_boxes_that_need_not_move_are_not_copied() -> None:
     boxes = np.array([BOX])
-    assert converted(boxes, np.array([P1], np.uint8), CommonCoordinates.INDICES) is boxes
-    assert converted(boxes, np.array([C], np.uint8), CommonCoordinates.EDGES) is boxes
-    assert converted(boxes, np.array([P1], np.uint8), CommonCoordinates.RAW) is boxes
+    assert convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.INDICES) is boxes
+    assert convert_boxes(boxes, np.array([C], np.uint8), CommonCoordinates.EDGES) is boxes
+    assert convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.RAW) is boxes
 
 
 def test_moving_leaves_the_given_boxes_alone() -> None:
     boxes = np.array([BOX])
-    converted(boxes, np.array([P1], np.uint8), CommonCoordinates.EDGES)
+    convert_boxes(boxes, np.array([P1], np.uint8), CommonCoordinates.EDGES)
     assert boxes.tolist() == [BOX]
 
 
 def test_no_boxes() -> None:
     for common in CommonCoordinates:
-        assert converted(np.zeros((0, 4)), np.zeros(0, np.uint8), common).shape == (0, 4)
+        assert convert_boxes(np.zeros((0, 4)), np.zeros(0, np.uint8), common).shape == (0, 4)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.arrays import as_bits, first_equal, together
+from shoe.core.arrays import as_bits, first_equal, group_equal_rows
 
 few = st.sampled_from([0.0, -0.0, 1.0, 1.5, -1.0, 1e9])
 
@@ -17,7 +17,7 @@ def test_first_equal_row(rows: list[tuple[float, float, float]]) -> None:
 
 @given(st.lists(st.integers(0, 5), max_size=20))
 def test_runs_ascend(values: list[int]) -> None:
-    order, new = together(as_bits(np.array(values, np.int32)))
+    order, new = group_equal_rows(as_bits(np.array(values, np.int32)))
     runs = np.split(order, np.flatnonzero(new)[1:]) if values else []
     assert sorted(run.tolist() for run in runs) == sorted(
         [i for i, x in enumerate(values) if x == value] for value in set(values)

@@ -13,11 +13,11 @@ BROKEN = [
     ({"verbs": ["ride", "ride"]}, "verbs: found 'ride' twice, expected distinct names"),
     ({"verbs": {"ride"}}, "verbs: found a set, expected a list of names"),
     ({"verbs": iter(["ride"])}, "verbs: found a list_iterator, expected a list of names"),
-    ({"objects": ["horse", None]}, "objects: found a name that is no text, expected names"),
-    ({"images": ["a\ud800.jpg"]}, "images: found a name that is no valid Unicode, expected names"),
+    ({"objects": ["horse", None]}, "objects: found a name that is not text, expected names"),
+    ({"images": ["a\ud800.jpg"]}, "images: found a name that is not valid Unicode, expected names"),
     ({"image": [1]}, "record 0: image: found index 1, expected 0 to 0"),
     ({"image": [0.5]}, "image: found values of type float64, expected whole numbers"),
-    ({"images": []}, "record 0: image: found index 0, expected none, as there is nothing to point to"),
+    ({"images": []}, "record 0: image: found index 0, expected no indices"),
     ({"verb": [-1]}, "record 0 ('a.jpg'): verb: found index -1, expected 0 to 0"),
     ({"verb": [2**32]}, "record 0 ('a.jpg'): verb: found index 4294967296, expected 0 to 0"),
     ({"verb": [0, 0]}, "verb: found 2 rows, expected 1, one per triplet"),
@@ -33,7 +33,7 @@ BROKEN = [
     ({"human_boxes": [[5, 0, 5, 9]]}, "human box: found [5, 0, 5, 9], expected finite x1, y1, x2, y2 with x1 < x2"),
     (
         {"human_boxes": [[0, 9, 5, 8]]},
-        "y1 < y2 (another box convention? name it with --boxes (Python: boxes=...))",
+        "y1 < y2 (if the boxes have another convention, select it with --boxes (Python: boxes=...))",
     ),
     (
         {"human_boxes": [[6, 1, 5, 9]], "coordinates": Coordinates.PIXELS_1},
@@ -43,8 +43,8 @@ BROKEN = [
     ({"score": [np.inf]}, "record 0 ('a.jpg'): score: found inf, expected a finite number"),
     ({"score": [1, 2]}, "score: found shape (2,), expected shape (1,)"),
     ({"sizes": [[1, 2], [3, 4]]}, "sizes: found shape (2, 2), expected shape (1, 2)"),
-    ({"sizes": [[-1, 2]]}, "record 0: sizes: found -1 x 2, expected width and height in pixels"),
-    ({"sizes": [[1.5, 2]]}, "record 0: sizes: found 1.5 x 2, expected width and height in pixels"),
+    ({"sizes": [[-1, 2]]}, "record 0: sizes: found -1 x 2, expected width and height in whole pixels"),
+    ({"sizes": [[1.5, 2]]}, "record 0: sizes: found 1.5 x 2, expected width and height in whole pixels"),
     ({"coordinates": 3}, "record 0: coordinates: found index 3, expected 0 to 2"),
     ({"coordinates": [0, 0]}, "coordinates: found 2 values, expected 1, one per image"),
 ]
@@ -217,9 +217,7 @@ def test_concatenate_takes_a_size_from_the_part_that_knows_it() -> None:
 
 @pytest.mark.parametrize("change", [{"sizes": [[640, 481]]}, {"coordinates": Coordinates.PIXELS_1}])
 def test_concatenate_refuses_one_image_in_two_sizes_or_coordinates(change: dict[str, object]) -> None:
-    with pytest.raises(
-        InputError, match=r"'a.jpg': found two sizes or kinds of coordinates, expected one for an image"
-    ):
+    with pytest.raises(InputError, match=r"'a.jpg': found two different sizes or box coordinates, expected the same"):
         concatenate([one_triplet(sizes=[[640, 480]]), one_triplet(**({"sizes": [[640, 480]]} | change))])
 
 

@@ -31,4 +31,4 @@ def test_by_hand(a: tuple[int, ...], b: tuple[int, ...], continuous: float, pixe
 @pytest.mark.parametrize(("inclusive", "holds"), [(True, [False, True, True]), (False, [False, False, True])])
 def test_a_rule_says_whether_the_threshold_itself_is_enough(inclusive: bool, holds: list[bool]) -> None:
     rule = OverlapRule(Overlap.PIXELS, 0.5, inclusive)
-    assert rule.holds(np.array([0.5 - 1e-12, 0.5, 0.5 + 1e-12])).tolist() == holds
+    assert rule.is_reached(np.array([0.5 - 1e-12, 0.5, 0.5 + 1e-12])).tolist() == holds

@@ -4,7 +4,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.arrays import best_of_each, blocks, expand, falling_order, first_largest, first_of_each, index_in_group
+from shoe.core.arrays import (
+    argmax_per_run,
+    best_of_each,
+    blocks,
+    descending_order,
+    expand,
+    first_of_each,
+    index_in_group,
+)
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
@@ -56,7 +64,7 @@ def test_best_of_each_is_a_sort_and_a_cut(entries: list[tuple[int, float]], most
 @given(st.lists(st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5]) | st.floats(allow_nan=False, allow_infinity=False)))
 def test_falling_order_is_a_stable_sort(numbers: list[float]) -> None:
     expected = sorted(range(len(numbers)), key=lambda i: -numbers[i])
-    assert falling_order(np.array(numbers, np.float64)).tolist() == expected
+    assert descending_order(np.array(numbers, np.float64)).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2))))
@@ -65,4 +73,4 @@ def test_first_largest_of_each_group(rows: list[tuple[int, int, int]]) -> None:
     group, *values = np.array(rows, np.float64).reshape(-1, 3).T
     best = {g: max(row[1:] for row in rows if row[0] == g) for g, *_ in rows}
     expected = [rows.index((g, *value)) for g, value in best.items()]
-    assert first_largest(group.astype(np.int64), *values).tolist() == expected
+    assert argmax_per_run(group.astype(np.int64), *values).tolist() == expected

@@ -28,7 +28,7 @@ def strictly(task: Task, diagnosis: Diagnosis) -> Means:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_worked_example_scored_anew_gives_each_delta(variant: str, name: str) -> None:
     found = diagnosed(*SCENES, variant=variant)
-    tables = Tables.of(found)
+    tables = Tables.from_analysis(found)
     before = strictly(tables.task, found)
     assert before == pytest.approx(found.means)
     after = strictly(tables.after(found.states[name]), found)
@@ -40,7 +40,7 @@ def test_a_fixed_prediction_stands_exactly_where_its_truth_stands(frame: Coordin
     scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(AWAY, O1, "gallop", "horse", 0.25)])
     scene.prediction_coordinates = frame
     found = diagnosed(scene)
-    task = Tables.of(found).after(found.states["human_box"])
+    task = Tables.from_analysis(found).after(found.states["human_box"])
     fixed, truth = task.predictions, task.truth.interactions
     assert fixed.human_boxes.tolist() == truth.human_boxes.tolist() == [[P1[0] - 1, P1[1] - 1, P1[2], P1[3]]]
     assert fixed.object_boxes.tolist() == truth.object_boxes.tolist()
@@ -50,7 +50,7 @@ def test_a_fixed_prediction_stands_exactly_where_its_truth_stands(frame: Coordin
 
 def test_labels_that_predictions_use_are_not_listed_twice() -> None:
     scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "gallop", "horse")])
-    tables = Tables.of(diagnosed(scene))
+    tables = Tables.from_analysis(diagnosed(scene))
     words, labels = tables.task.predictions, tables.task.truth.classes
     assert words.objects[0] == "horse"
     assert len(words.objects) == len(labels.objects)
@@ -63,7 +63,7 @@ def test_labels_that_predictions_use_are_not_listed_twice() -> None:
 @given(found=comparable())
 def test_tables_have_what_a_state_keeps(variant: str, found: list[ImageScene]) -> None:
     result = diagnosed(*found, variant=variant)
-    tables, scope = Tables.of(result), result.scope
+    tables, scope = Tables.from_analysis(result), result.scope
     assert tables.prediction.tolist() == sorted(scope.prediction.tolist())
     assert (tables.prediction[tables.row] == scope.prediction).all()
     for state in result.states.values():
@@ -72,7 +72,7 @@ def test_tables_have_what_a_state_keeps(variant: str, found: list[ImageScene]) -
         assert len(task.truth.interactions) == state.counted.sum()
         score = result.task.predictions.score[scope.prediction[state.kept]]
         assert sorted(task.predictions.score) == sorted(score)
-    untouched = Tables.of(result).after(result.states["both_boxes"])
+    untouched = Tables.from_analysis(result).after(result.states["both_boxes"])
     assert untouched.truth.interactions.equals(tables.task.truth.interactions)
 
 
@@ -81,7 +81,7 @@ def test_tables_have_what_a_state_keeps(variant: str, found: list[ImageScene]) -
 def test_every_fix_makes_a_true_positive(found: list[ImageScene]) -> None:
     """Each truth that a state says is found has a prediction of its class in its place."""
     result = diagnosed(*found)
-    tables = Tables.of(result)
+    tables = Tables.from_analysis(result)
     for state in result.states.values():
         task = tables.after(state)
         rows = np.flatnonzero(state.kept[np.argsort(tables.row)])

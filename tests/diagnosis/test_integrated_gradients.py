@@ -84,7 +84,7 @@ def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Flo
     """A scorer under the shipped map, its matches, and their similarities if only exact matches of words counted."""
     truth, predictions = to_tables(found, CLASSES)
     task, options = Task(predictions, truth), SEMANTIC[protocol]
-    scorer = Scorer(task, HoiSimilarity.of(task, load_similarity("hico-det"), options), options)
+    scorer = Scorer(task, HoiSimilarity.from_task(task, load_similarity("hico-det"), options), options)
     matches = scorer.match(scorer.map_rows)
     equal, start = exact_matches(task, scorer.similarities), np.zeros(len(matches.sigma))
     hit = np.flatnonzero(matches.prediction >= 0)
@@ -114,7 +114,7 @@ def test_only_a_label_and_its_inflections_are_exact_matches() -> None:
     truth, predictions = to_tables([], CLASSES)
     words = replace(predictions, verbs=("riding", "gallop"), objects=("horses", "pony", "person"))
     task = Task(words, truth)
-    meaning = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    meaning = HoiSimilarity.from_task(task, load_similarity("hico-det"), SEMANTIC["shoe"])
     equal = exact_matches(task, meaning)
     ride, horse = CLASSES.verbs.index("ride"), CLASSES.objects.index("horse")
     assert (equal.verbs.values[meaning.verb_row] == np.stack([CLASSES.verb == ride, CLASSES.verb < 0], axis=1)).all()

@@ -202,7 +202,7 @@ def test_missing_scores_are_named() -> None:
     table, predicted = tables([image([RIDE], [RIDE, Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse")])])
     diagnosis = diagnose(predicted, table)
     assert interaction_map(diagnosis, np.array([0.5, np.nan])).map == 1
-    with pytest.raises(InputError, match=r"image '.*': triplet 0: found no score of interaction, as in 1 triplets"):
+    with pytest.raises(InputError, match=r"image '.*': triplet 0: found no interaction score, as in 1 triplets"):
         interaction_map(diagnosis, np.array([np.nan, 0.5]))
     with pytest.raises(InputError, match="found 1 values, expected 2, one per triplet"):
         interaction_map(diagnosis, np.array([0.5]))
@@ -224,8 +224,8 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
     plain = diagnose(predicted, truth)
     assert figures(plain) == (1 / 2, None, None)
     assert set(plain.absent) == {"negative_ap", "interaction_map"}
-    assert all("detection and its interaction together" in reason for reason in plain.absent.values())
-    assert sum("pairs are those that triplets name" in note for note in plain.notes) == 1
+    assert all("combines detection and interaction" in reason for reason in plain.absent.values())
+    assert sum("pairs are derived from the triplets" in note for note in plain.notes) == 1
 
     scores = np.array([0.75, 0.25])
     scored = diagnose(predicted, truth, action_scores=scores)
@@ -257,7 +257,7 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
 
 def test_scores_that_pairs_need_are_asked_for() -> None:
     truth, predicted = tables([image([RIDE], [RIDE])])
-    with pytest.raises(InputError, match="expected hoi_score_inter or verb_scores of each pair"):
+    with pytest.raises(InputError, match="expected hoi_score_inter or verb_scores for each pair"):
         negative_ap(localise(pairs_of(predicted), truth))
 
 

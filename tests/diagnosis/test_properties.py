@@ -166,7 +166,7 @@ def test_wrong_options_are_named(wrong: dict[str, str], message: str) -> None:
 def test_predictions_of_another_data_set_are_refused() -> None:
     truth, _ = to_tables([image([Triplet(P1, O1, "ride", "horse")], [])], CLASSES)
     _, predictions = to_tables([image([], [Triplet(P1, O1, "ride", "horse")], "other.jpg")], CLASSES)
-    with pytest.raises(InputError, match=r"found 'other\.jpg', expected .* images, as 'a\.jpg'"):
+    with pytest.raises(InputError, match=r"found 'other\.jpg', expected .* images, such as 'a\.jpg'"):
         diagnose(predictions, truth)
 
 

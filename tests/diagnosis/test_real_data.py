@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.diagnosis.diagnose import diagnose
 from shoe.scoring.score import score
 
@@ -16,7 +16,7 @@ both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
 
 @pytest.fixture(scope="module")
 def truth(shared_data: Path) -> GroundTruth:
-    return read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    return read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
 
 
 @both_variants

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import OptionError
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import NAMES
@@ -118,7 +118,7 @@ def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
     variant: str, no_interaction: str, found: list[ImageScene]
 ) -> None:
     result = read_for_meaning("hico-det", *found, variant=variant, no_interaction=no_interaction)
-    task = Tables.of(result.analysis).task
+    task = Tables.from_analysis(result.analysis).task
     scored = score(
         task.predictions, task.truth, protocols=["shoe"], options=[f"no-interaction={no_interaction}"]
     ).semantic
@@ -186,7 +186,7 @@ def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path)
 @pytest.mark.real_data
 def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
     """Every "hold" is gripped and every motorcycle is a motorbike; else the truth predicts itself."""
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     table = truth.interactions
     hold, motorcycle = table.verbs.index("hold"), table.objects.index("motorcycle")
     verbs, objects = list(table.verbs), list(table.objects)

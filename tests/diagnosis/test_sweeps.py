@@ -14,7 +14,7 @@ import shoe
 from shoe.benchmarks.hico_det import PROTOCOLS as STRICT
 from shoe.core.arrays import Mask
 from shoe.core.boxes import Coordinates
-from shoe.core.documents import narrowed
+from shoe.core.documents import as_base_class
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
@@ -60,7 +60,7 @@ def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: P
     for point, mask in zip(sweep.points, kept, strict=True):
         left = left_of(scenes, table, mask)
         slow = pair_localisation(left, None, **asdict(rules))
-        fast = structs.asdict(narrowed(point, PairFigures))
+        fast = structs.asdict(as_base_class(point, PairFigures))
         assert {field: fast[field] for field in slow} == slow
         assert_same(means_of(point), oracle_map(diagnosed(left, CLASSES, name), CLASSES))
 
@@ -115,7 +115,7 @@ def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
         assert_same(means_of(point), oracle_map(diagnosed(left_of(scenes, task.predictions, stay), CLASSES), CLASSES))
         pair_rows = pair_nms(pairs.table, np.arange(len(score)), point.threshold)
         alone = Pairs(pairs.table.select(pair_rows))
-        assert narrowed(point, PairFigures) == pair_figures(localise(alone, task.truth, rules))
+        assert as_base_class(point, PairFigures) == pair_figures(localise(alone, task.truth, rules))
 
 
 def test_a_worked_curve() -> None:
@@ -141,10 +141,12 @@ def test_what_cannot_be_swept_is_refused() -> None:
     with pytest.raises(OptionError, match=r"NMS threshold: found 1\.5, expected 0 to 1"):
         nms_sweep(localised, (0.5, 1.5))
     bare = Pairs(localised.pairs.table)
-    with pytest.raises(InputError, match="found pairs without scores of detection, expected h_score and o_score"):
+    with pytest.raises(InputError, match="found pairs without detection scores, expected h_score and o_score"):
         score_sweep(localise(bare, truth))
     first = Pairs(bare.table.select(np.array([0])), detected=True)
-    with pytest.raises(InputError, match=r"image '.*': triplet 1: found no pair with exactly its boxes and object"):
+    with pytest.raises(
+        InputError, match=r"image '.*': triplet 1: found no pair with exactly the same boxes and object"
+    ):
         score_sweep(localise(first, truth), (0.5,), diagnose(predictions, truth))
 
 
@@ -159,8 +161,8 @@ def test_on_real_truth(shared_data: Path) -> None:
     by_overlap = nms_sweep(localised, NMS_THRESHOLDS, diagnosis)
     by_score = score_sweep(localised, SCORE_THRESHOLDS, diagnosis)
     assert (
-        narrowed(by_overlap.points[0], PairFigures)
-        == narrowed(by_score.points[0], PairFigures)
+        as_base_class(by_overlap.points[0], PairFigures)
+        == as_base_class(by_score.points[0], PairFigures)
         == pair_figures(localised)
     )
     assert means_of(by_overlap.points[0]) == means_of(by_score.points[0]) == diagnosis.means

@@ -66,7 +66,7 @@ def test_a_map_goes_on_whose_cluster_is_gone(tmp_path: Path) -> None:
         out, errors = process.communicate(timeout=90)
         assert (process.returncode, out) == (2, "")
         *progress, said = errors.splitlines()
-        assert f"shoe: --engine ray: the cluster is gone ({address} does not answer any more)" in said
+        assert f"shoe: --engine ray: connection to the cluster lost ({address} does not answer any more)" in said
         assert all(line.startswith("shoe: one: ") for line in progress), errors
         before = answers(server)
         work.built()

@@ -54,19 +54,19 @@ def refused(engine: str, environment: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize("token", ["b" * 64, ""])
 def test_a_token_that_is_wrong_or_missing_is_said(cluster: str, token: str, tmp_path: Path) -> None:
-    assert "another token than RAY_AUTH_TOKEN" in refused(f"ray:{cluster}", settings(token, tmp_path))
+    assert "its token differs from RAY_AUTH_TOKEN" in refused(f"ray:{cluster}", settings(token, tmp_path))
 
 
 def test_another_version_of_shoe_is_said(cluster: str, tmp_path: Path) -> None:
-    expected = f"found a cluster with shoe 0.0.1, expected {shoe.__version__}"
+    expected = f"found shoe 0.0.1 on the cluster, expected {shoe.__version__}"
     assert expected in refused(f"ray:{cluster}", settings(TOKEN, tmp_path))
 
 
 def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
     program = (
         "import ray; ray.__version__ = '1.2.3'; from shoe.core.errors import ShoeError\n"
-        "from shoe.engines.ray_connection import connected\n"
-        "try:\n    connected({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
+        "from shoe.engines.ray_connection import connect\n"
+        "try:\n    connect({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program.format(cluster=cluster)],
@@ -106,4 +106,4 @@ def test_an_address_of_nothing_is_said(address: str, tmp_path: Path) -> None:
 def test_a_cluster_that_cannot_be_started_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     said = refused("ray", settings("", tmp_path) | {"RAY_TMPDIR": str(tmp_path / "file")})
-    assert "--engine ray: Ray cannot be started here: " in said
+    assert "--engine ray: Ray cannot be started on this machine: " in said

@@ -15,13 +15,13 @@ from shoe.comparison.ranked import BATCH
 from shoe.comparison.run import Run
 from shoe.comparison.sweeps import sweep
 from shoe.core.errors import InputError, OptionError, ShoeError
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.core.io.json import encode
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines import engine_of
 from shoe.engines.base import SERIAL, Engine, Shard
 from shoe.engines.processes import Processes
-from shoe.lexicon.store import using, wordnet
+from shoe.lexicon.store import use_lexicon, wordnet
 from shoe.report.comparison import Compare, Sweep, as_latex, comparison_csv
 from shoe.report.many_files import score_many
 from tests.cli import run as cli
@@ -41,9 +41,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         return
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
-    from shoe.engines.ray_connection import connected
+    from shoe.engines.ray_connection import connect
 
-    with connected():
+    with connect():
         yield engine_of("ray")
 
 
@@ -124,7 +124,7 @@ def test_scores_of_many_files_are_those_of_one_command_for_each(engine: Engine, 
 def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
     truth = shoe.read_ground_truth(TRUTH)
     reports = [shoe.score(shoe.read_predictions(PREDICTIONS[name]), truth) for name in ("free text", "detector")]
-    runs = [Run.of(report, name) for report, name in zip(reports, ("a", "b"), strict=True)]
+    runs = [Run.from_report(report, name) for report, name in zip(reports, ("a", "b"), strict=True)]
 
     def told(by: Engine) -> tuple[bytes, bytes, str, Sweep]:
         found = compare(runs, resamples=2 * BATCH + 1, engine=by)
@@ -150,7 +150,7 @@ def test_workers_look_words_up_where_this_process_does(engine: Engine, tmp_path:
     made = {}
     for name, used in (("english", wordnet()), ("french", words(tmp_path))):
         for by in (SERIAL, engine):
-            with using(used):
+            with use_lexicon(used):
                 found = score_many(files, ASKED, tmp_path / f"{name} {by.name}", by)
                 assert dict(engine.map(work.lexicon_in_use, [0], None)) == {0: used.digest}
             assert (found.scored, found.failed) == (2, {})
@@ -168,7 +168,7 @@ def test_files_and_maps_are_found_from_the_folder_that_they_are_named_in(engine:
     (tmp_path / "in").mkdir()
     copyfile(PREDICTIONS["detector"], tmp_path / "in" / "a.json")
     (tmp_path / "in" / "b.json").write_text("[{")
-    copytree(shipped("similarity_maps") / "hico-det", tmp_path / "map")
+    copytree(data_folder("similarity_maps") / "hico-det", tmp_path / "map")
     made = []
     for name in ("serial", engine.name):
         options = ("--similarity", "map", "--results", name, "--engine", name)

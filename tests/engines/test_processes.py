@@ -56,7 +56,7 @@ def workers(parent: int) -> set[int]:
 
 
 def of_session(leader: int) -> set[int]:
-    """Processes of a session but for its leader that have not ended."""
+    """Running processes of a session, without its leader."""
     found = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -162,7 +162,7 @@ def test_what_workers_share_and_has_no_room_names_the_folder(tmp_path: Path) -> 
         text=True,
         check=False,
     )
-    says = "found File too large, expected room for what workers share (TMPDIR names another folder)"
+    says = "found File too large, expected disk space for the shared data of workers (set TMPDIR to another folder)"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"shoe: {tmp_path}: {says}\n")
 
 

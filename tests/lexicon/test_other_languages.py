@@ -12,8 +12,8 @@ from shoe.lexicon.building.build import build_words
 from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.read import read_source
 from shoe.lexicon.compiled import Lexicon
-from shoe.lexicon.resolve import lexicon_facts, resolve
-from shoe.lexicon.store import using, wordnet
+from shoe.lexicon.resolve import lexicon_metadata, resolve
+from shoe.lexicon.store import use_lexicon, wordnet
 
 pytestmark = pytest.mark.slow
 
@@ -40,22 +40,22 @@ def test_words_of_another_language_lead_to_wordnets_senses(tmp_path: Path) -> No
     assert (len(french), french.name(0), french.language) == (len(wordnet()), "entity.n.01", "fr")
     assert french.about["left_out"] == {
         "words that are neither nouns nor verbs": 1,
-        "concepts that WordNet 3.0 lacks": 1,
+        "concepts without a WordNet 3.0 synset": 1,
     }
-    with using(french):
+    with use_lexicon(french):
         objects = {word: resolve(word, "object").candidates for word in ("les chevaux", "horse", "pièce d'étoffe")}
         assert [[c.lemma for c in found] for found in objects.values()] == [["cheval"], [], ["piece_d'etoffe"]]
         assert objects["les chevaux"][0].name == "horse.n.01"
         for word in ("monte sur", "est en train de monter", "montant"):
             assert [c.name for c in resolve(word, "verb").candidates] == ["ride.v.01"], word
         assert [c.name for c in resolve("tient", "verb").candidates] == ["hold.v.02"]
-        facts = lexicon_facts()
+        facts = lexicon_metadata()
     assert facts["lexicon"] == "made"
-    assert facts["lexicon-sha"] != lexicon_facts()["lexicon-sha"]
+    assert facts["lexicon-sha"] != lexicon_metadata()["lexicon-sha"]
 
 
 def test_languages_without_blanks_are_taken_apart(tmp_path: Path) -> None:
-    with using(words(tmp_path, CHINESE)):
+    with use_lexicon(words(tmp_path, CHINESE)):
         assert [c.name for c in resolve("正在骑着", "verb").candidates] == ["ride.v.01"]
         assert [c.name for c in resolve("一个马", "object").candidates] == ["horse.n.01"]
 
@@ -63,7 +63,7 @@ def test_languages_without_blanks_are_taken_apart(tmp_path: Path) -> None:
 def test_the_map_of_wordnets_senses_scores_them(tmp_path: Path) -> None:
     similarity = shoe.load_similarity("hico-det")
     english, _ = similarity.of_words("verb", [("ride.v.02", "ride")], ["riding"])
-    with using(words(tmp_path)):
+    with use_lexicon(words(tmp_path)):
         french, basis = similarity.of_words("verb", [("ride.v.02", "ride")], ["monte", "inconnu"])
     assert french[0, 0] > 0
     assert (french[0, 1], basis[0, 1]) == (0, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoe.lexicon.phrases.parse import Said, interactions
+from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 
 DENIED = """
 The man is not in contact with the chair = no_interaction + chair
@@ -240,7 +240,7 @@ def cases(table: str) -> list[tuple[str, str]]:
     return [(phrase, said) for phrase, said in (line.rsplit(" = ", 1) for line in table.strip().splitlines())]
 
 
-def written(said: Said) -> str:
+def written(said: PhraseInteractions) -> str:
     """Verbs and first objects of what is said."""
     return " & ".join(f"{verb} + {noun}".strip() for verb, noun in said.interactions) or "-"
 
@@ -273,5 +273,5 @@ def test_what_is_done_for_another_thing_is_doubtful() -> None:
 
 
 def test_what_is_lacking_is_not_the_object() -> None:
-    assert interactions("riding a motorcycle without a helmet", object="helmet") == Said((), denied=True)
+    assert interactions("riding a motorcycle without a helmet", object="helmet") == PhraseInteractions((), denied=True)
     assert written(interactions("riding a motorcycle without a helmet", object="motorcycle")) == "riding + motorcycle"

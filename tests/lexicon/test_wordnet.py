@@ -37,7 +37,7 @@ def test_a_zip_file_as_nltk_downloads_it_will_do(only_here: Path, reader: Any) -
 
 
 def test_without_the_files_the_message_says_how_to_get_them(only_here: Path) -> None:
-    with pytest.raises(MissingExtraError, match="asking needs WordNet's files: run scripts/setup-wordnet"):
+    with pytest.raises(MissingExtraError, match="asking needs WordNet's files: run `scripts/setup-wordnet`"):
         glosses(["ride.v.01"], "asking")
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import Part, bases
-from shoe.lexicon.phrases.parse import Said, interactions
+from shoe.lexicon.phrases.parse import PhraseInteractions, interactions
 from shoe.lexicon.resolve import describes
 
 FOLDER = Path(__file__).parents[1] / "data" / "phrases"
@@ -38,14 +38,14 @@ def wordings(name: str) -> Iterator[Wording]:
             yield Wording(row["kind"], row["phrase"], {key: value} if key else {}, said)
 
 
-def parsed(wording: Wording) -> Said:
+def parsed(wording: Wording) -> PhraseInteractions:
     """Return what the parser makes of a wording."""
     given = wording.given
     known = given["known"].split(", ") if "known" in given else ()
     return interactions(wording.phrase, verb=given.get("verb"), object=given.get("object"), known=known)
 
 
-def understood(wording: Wording, said: Said) -> bool:
+def understood(wording: Wording, said: PhraseInteractions) -> bool:
     """Whether the best reading of each interaction, and of no other one, is accepted."""
     found = list(said.interactions)
     if len(found) != len(wording.said):

@@ -72,7 +72,7 @@ def rated(
 @pytest.mark.parametrize("step", ["upload", "begin", "look"])
 def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
     replies: dict[str, Any] = {step: odd}
-    with pytest.raises(ShoeError, match=r"does not answer after 2 tries: odd: .*is base_url right"):
+    with pytest.raises(ShoeError, match=r"no answer after 2 tries: odd: .*is base_url right"):
         rated(**replies)
 
 
@@ -92,7 +92,7 @@ def test_json_too_deep_to_read_is_one_line() -> None:
 
 
 def test_a_download_that_breaks_off_is_tried_again_and_then_one_line() -> None:
-    with pytest.raises(ShoeError, match="does not answer after 2 tries: dropped"):
+    with pytest.raises(ShoeError, match="no answer after 2 tries: dropped"):
         rated(content=breaks_off)
 
 

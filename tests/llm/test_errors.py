@@ -122,7 +122,7 @@ def test_a_missing_key_is_named_as_such() -> None:
 
 
 def test_a_redirection_is_not_followed_but_named() -> None:
-    assert "points to http://other/v1" in str(judged(307, b"", {"Location": "http://other/v1"}))
+    assert "redirects to http://other/v1" in str(judged(307, b"", {"Location": "http://other/v1"}))
 
 
 @pytest.mark.parametrize("status", [400, 422])

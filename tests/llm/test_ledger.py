@@ -345,7 +345,7 @@ def test_a_second_writer_waits_says_so_and_finds_the_answers(tmp_path: Path) -> 
             assert writer is not None
             ledger.refresh()
             assert states(ledger, 2) == [3, 2]
-    assert said == [f"{ledger.path.name}: another process or rater is writing it; waiting, to find its answers there"]
+    assert said == [f"{ledger.path.name}: another process or rater is writing this ledger; waiting, to use its answers"]
 
 
 def test_ledgers_of_their_own_do_not_wait(tmp_path: Path) -> None:
@@ -428,7 +428,7 @@ def test_a_ledger_that_is_deleted_or_moved_under_way_is_noticed(
         if replaced:
             ledger.path.write_text("another")
         writer.append(line([0], [3]))
-        with pytest.raises(InputError, match="deleted, moved or cut off while it was written"):
+        with pytest.raises(InputError, match="deleted, moved or truncated by another process"):
             writer.flush()
 
 
@@ -440,5 +440,5 @@ def test_a_ledger_that_is_cut_off_under_way_is_noticed(tmp_path: Path) -> None:
         writer.flush()
         os.truncate(ledger.path, 5)
         writer.append(line([1], [3]))
-        with pytest.raises(InputError, match="cut off while it was written"):
+        with pytest.raises(InputError, match="truncated by another process"):
             writer.flush()

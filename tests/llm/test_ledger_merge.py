@@ -65,7 +65,7 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
 
 def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
     write(tmp_path / "other", [event_line({"event": ASK_AGAIN, "states": []})])
-    with pytest.raises(InputError, match=r"other/ledger\.jsonl: found events, expected a ledger of one part"):
+    with pytest.raises(InputError, match=r"other/ledger\.jsonl: found events, expected a ledger of a shard or worker"):
         merged(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_a_ledger_that_is_a_link_to_nothing_is_one_line(tmp_path: Path) -> None:
     write(tmp_path / "1-of-2", [line([1], [1])])
     (tmp_path / "2-of-2").mkdir()
     (tmp_path / "2-of-2" / "ledger.jsonl").symlink_to("nothing")
-    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a link to nothing, expected a ledger"):
+    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a broken link, expected a ledger"):
         merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
     assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
 
@@ -155,6 +155,6 @@ def test_workers_that_are_about_to_end_are_waited_for(tmp_path: Path) -> None:
             worker.communicate(line([3], [1]))
 
         merge(tmp_path / "ledger.jsonl", IDENTITY, parse, say)
-    assert ["about to end" in text for text in told] == [True]
+    assert ["waiting until the workers" in text for text in told] == [True]
     assert read(tmp_path, 4) == [-1, 1, 1, 1]
     assert not part.exists()

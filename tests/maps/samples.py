@@ -54,7 +54,7 @@ def written(folder: Path, pairs: Mapping[Part, Pairs], raters: Sequence[str] = (
         folder,
         dataset=options.pop("dataset", "hico-det"),
         raters=[Rater(name, f"model of {name}") for name in raters],
-        pairs={part: RatedPairs.of_names(pairs.get(part, {}), len(raters)) for part in POS},
+        pairs={part: RatedPairs.from_names(pairs.get(part, {}), len(raters)) for part in POS},
         **options,
     )
     return SimilarityMap.load(folder)

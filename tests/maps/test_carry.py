@@ -14,7 +14,7 @@ from shoe.lexicon.building.compare import wordnet_numbers
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import names_of, using, wordnet
+from shoe.lexicon.store import names_of, use_lexicon, wordnet
 from shoe.maps.convert import CLASSES, Carried, carry
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 
@@ -64,7 +64,7 @@ def test_pairs_are_carried_lost_and_joined(tmp_path: Path, other: Lexicon) -> No
         tmp_path / "first",
         dataset="hico-det",
         raters=[Rater("a", "m"), Rater("b", "m")],
-        pairs={part: RatedPairs.of_names(of, 2) for part, of in pairs.items()},
+        pairs={part: RatedPairs.from_names(of, 2) for part, of in pairs.items()},
     )
     first = SimilarityMap.load(tmp_path / "first")
     with pytest.raises(ShoeError, match="Made 1 shares no sense with the map"):
@@ -79,18 +79,20 @@ def test_pairs_are_carried_lost_and_joined(tmp_path: Path, other: Lexicon) -> No
         ShoeError, match=r"map\.json: lexicon: found made2 .*expected wordnet-3\.0 .*shoe --lexicon FILE"
     ):
         SimilarityMap.load(tmp_path / "second")
-    with using(wider):
+    with use_lexicon(wider):
         second = SimilarityMap.load(tmp_path / "second")
         assert names(second) == {
             "verb": {},
             "object": {("M:apple", "M:horse"): [2, 3], ("M:horse", "M:apple"): [0, 1]},
         }
         assert second.about["carried"]["verbs"]["without_class"] == 1
-        with pytest.raises(ShoeError, match=r"map 'first' rates senses of WordNet 3\.0, and Made 2 is in use"):
+        with pytest.raises(
+            ShoeError, match=r"map 'first' rates senses of WordNet 3\.0, but the active lexicon is Made 2"
+        ):
             first.values("object", np.array([0], np.int32), np.array([1], np.int32))
         table = read_classes(tmp_path / "second" / CLASSES, classes)
         assert table.object_synsets == ("M:horse", "M:apple")
-        with pytest.raises(ShoeError, match=r"class table: found the sense 'ride\.v\.01', expected one of Made 2"):
+        with pytest.raises(ShoeError, match=r"class table: found the sense 'ride\.v\.01', expected a sense of Made 2"):
             _ = classes.verb_sense
-    with pytest.raises(ShoeError, match="needs no carrying"):
+    with pytest.raises(ShoeError, match="needs no conversion"):
         carry(first, wordnet(), tmp_path / "third", classes)

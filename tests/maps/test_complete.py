@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.lexicon.expressions import POS, Part
@@ -30,6 +30,7 @@ from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
 from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNetSimilarity
 from shoe.similarity.ensemble import ENSEMBLE
+from tests.errors import input_error
 from tests.maps.samples import content, made
 from tests.tables import one_triplet
 
@@ -40,7 +41,7 @@ PURPOSE = {"predictions": "vlm.jsonl"}
 @pytest.fixture(scope="module")
 def task() -> Task:
     """Every fourth image of the sample: enough for several rounds."""
-    truth = read_ground_truth(TRUTH)
+    truth = read_truth_file(TRUTH)
     kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), 10))
     predictions = read_predictions(PREDICTIONS["free text"])
     shown = np.isin(predictions.images, kept.images)
@@ -80,7 +81,7 @@ class StandIn:
                     continue
                 self.asked[question] += 1
                 answers[part][pair] = [None if self._is(question, self.refuses) else rating(pair)]
-        return {part: RatedPairs.of_names(pairs, 1) for part, pairs in answers.items()}
+        return {part: RatedPairs.from_names(pairs, 1) for part, pairs in answers.items()}
 
     @property
     def over(self) -> bool:
@@ -162,10 +163,10 @@ def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task,
     assert last.rated == stand_in.asked.total() == sum(state.asked for state in found.rounds)
     needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
     assert last.rated * 20 < needed
-    today = HoiSimilarity.of(task, loaded(folder), OPTIONS)
+    today = HoiSimilarity.from_task(task, loaded(folder), OPTIONS)
     assert semantic_score(task, today, OPTIONS).map == last.score
     # What the whole table says of credit and matches is inside; of which class false positives are is not bounded.
-    scorer = Scorer(task, HoiSimilarity.of(task, Whole(), OPTIONS), OPTIONS)
+    scorer = Scorer(task, HoiSimilarity.from_task(task, Whole(), OPTIONS), OPTIONS)
     matches = scorer.match(scorer.map_rows)
     category = false_positives(scorer, today, matches.unmatched).category
     score = scorer.entries(replace(matches, false_positive_of=category)).means().map
@@ -309,13 +310,13 @@ def one_word(task: Task) -> Task:
 
 def test_a_rater_may_not_take_the_column_of_another(task: Task, tmp_path: Path) -> None:
     start = made(tmp_path / "start", {}, ("stand-in",))
-    with pytest.raises(OptionError, match="rater 'stand-in' is 'of a test', and the map's rater of that name is"):
+    with pytest.raises(OptionError, match=r"rater 'stand-in' .*'of a test'.* map"):
         run(task, tmp_path, StandIn(), start=start)
 
 
 def test_without_truth_there_is_nothing_to_complete_for(task: Task, tmp_path: Path) -> None:
     empty = replace(task.truth, interactions=task.truth.interactions.select(np.zeros(0, np.int64)))
-    with pytest.raises(InputError, match="found no triplet"):
+    with input_error(source="ground truth"):
         run(Task(task.predictions, empty), tmp_path, StandIn())
 
 
@@ -326,8 +327,8 @@ def test_it_begins_with_the_map_or_with_what_became_of_it(task: Task, tmp_path: 
     assert begun(start, tmp_path / "out").digest == loaded(tmp_path).digest
     assert begun(loaded(tmp_path), tmp_path / "out").digest == loaded(tmp_path).digest
     other = made(tmp_path / "other", {"ride.v.01 straddle.v.01": (1, 1)})
-    with pytest.raises(InputError, match="found another map, 'out', expected 'other', or what an earlier run has made"):
+    with pytest.raises(InputError, match=r"'out'.*'other'"):
         begun(other, tmp_path / "out")
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="found something that is no map"):
+    with input_error(source=str(tmp_path / "file")):
         begun(start, tmp_path / "file")

@@ -34,7 +34,7 @@ def stopped(folder: Path, mute: Mute, options: Sequence[str] = ()) -> tuple[Mapp
         code, out, errors = work.run()
         assert (code, out) == (2, "")
         assert errors.splitlines()[-1].startswith("shoe: one: ")
-        assert "attempts in a row brought no answer" in errors
+        assert "attempts in a row had no usable answer" in errors
         assert not (folder / "map").exists()
         in_vain = kept(work)
         mute.good = 10**9

@@ -77,11 +77,11 @@ def test_any_name_of_a_sense_is_taken(tmp_path: Path) -> None:
 
 PAIR, WHOLE = "class_synset,synset,rating", "verb_a,object_a,verb_b,object_b,rating"
 REFUSED = [
-    (PAIR, "ride.v.01,eat.v.01,5", r"study\.csv: line 2: rating: found '5', expected a number 0 to 4"),
+    (PAIR, "ride.v.01,eat.v.01,5", r"study\.csv: line 2: rating: found '5', expected a number from 0 to 4"),
     (PAIR, "ride.v.01,eat.v.01,nan", r"line 2: rating: found 'nan'"),
     (PAIR, "ride.v.01,eat.v.01,", r"line 2: rating: found ''"),
     (PAIR, "ride,eat.v.01,1", r"line 2: class_synset: found 'ride', expected the name of a WordNet 3\.0 synset"),
-    (PAIR, "horse.n.01,eat.v.01,1", r"line 2: synset: found 'eat\.v\.01', expected a noun, as horse\.n\.01 is"),
+    (PAIR, "horse.n.01,eat.v.01,1", r"line 2: synset: found 'eat\.v\.01', expected a noun, like horse\.n\.01"),
     (PAIR, "ride.v.01,eat.v.01", r"line 2: found 2 fields, expected 3"),
     (
         "class_synset,synset,score",

@@ -38,7 +38,7 @@ def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triple
     imputation = imputation_of(report.task, report.similarities, OPTIONS)
     assert imputation is not None
     scorer = Scorer(report.task, imputation.low, OPTIONS)
-    return OpenScore.of(scorer, imputation, scorer.map_rows)
+    return OpenScore.from_scorer(scorer, imputation, scorer.map_rows)
 
 
 def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tuple[str, str]]:

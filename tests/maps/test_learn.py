@@ -1,23 +1,79 @@
-"""Learning from a map's ratings, where scikit-learn and WordNet's definitions are at hand."""
+"""Learning from a map's ratings: features, check of each class, and withheld ratings."""
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from shoe.lexicon.store import ids_of
 from shoe.lexicon.wordnet import folders
-from shoe.maps.learn import teach
+from shoe.maps.learn import MapLearned, PairFeatures, PartLearned, SuspectClass, Validation, suspect_classes, teach
+from shoe.report.maps import learned_table
 from shoe.similarity import SimilarityMap, write_map
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(next(folders(), None) is None, reason="WordNet's files are not in place"),
-]
+
+def test_features_from_the_same_class_do_not_reveal_a_rating() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(0)
+    vectors = rng.random((12, 4), np.float32)
+    relatives = sparse.csr_array(1 - np.eye(12, dtype=np.float32))
+    features = PairFeatures(
+        {}, vectors / np.linalg.norm(vectors, axis=1)[:, None], relatives, np.arange(3, dtype=np.int32)
+    )
+    ratings = np.where(rng.random((3, 12)) < 0.7, rng.integers(0, 5, (3, 12)), np.nan).astype(np.float32)
+    found = features.from_ratings(ratings)
+    assert np.ptp(found["class mean"], axis=1).tolist() == [0, 0, 0]
+    assert found["class mean"][:, 0] == pytest.approx(np.nanmean(ratings, axis=1))
+    for row, column in np.argwhere(~np.isnan(ratings)):
+        changed = ratings.copy()
+        changed[row, column] = 4 - changed[row, column]
+        for name in ("relatives", "similar glosses", "sense mean"):
+            now = features.from_ratings(changed)[name][row, column]
+            assert now == pytest.approx(found[name][row, column], nan_ok=True), name
 
 
+def test_glosses_weigh_by_the_eighth_power_of_their_similarity() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    cosines = np.array([1, 0.9, 0.5], np.float32)
+    vectors = np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+    features = PairFeatures({}, vectors, sparse.csr_array(np.zeros((3, 3), np.float32)), np.zeros(1, np.int32))
+    found = features.from_ratings(np.array([[np.nan, 3, 1]], np.float32))
+    weights = 0.9**8, 0.5**8
+    assert found["support of glosses"][0, 0] == pytest.approx(sum(weights), rel=1e-5)
+    assert found["similar glosses"][0, 0] == pytest.approx((3 * weights[0] + weights[1]) / sum(weights), rel=1e-5)
+
+
+def test_a_class_whose_unrated_senses_get_more_credit_than_the_rated_ones_is_suspect() -> None:
+    classes = ids_of(["paint.v.02", "ride.v.01", "hold.v.02"])
+    ratings = np.full((3, 1000), np.nan)
+    ratings[:2, :98] = np.arange(98) < 29  # 30 of 100 with the two added senses
+    ratings[2, :2] = 0  # few ratings: 1 of 4
+    predicted = np.zeros((3, 1000))
+    predicted[0, 98:] = 0.67
+    predicted[1, 98:600] = 0.5
+    predicted[2, 2:500] = 0.67
+    assert suspect_classes(classes, predicted, ratings) == [SuspectClass("paint.v.02", 1, 0.3)]
+    predicted[0] = 0.49
+    predicted[2, :] = 1
+    assert suspect_classes(classes, predicted, ratings) == [SuspectClass("hold.v.02", 1, 0.25)]
+
+
+def test_a_suspect_class_is_reported_with_its_fractions() -> None:
+    accuracy = Validation(1, None, None, 0, 0, [])
+    parts = [PartLearned(1, 1, accuracy, accuracy, suspects) for suspects in ([SuspectClass("paint.v.02", 1, 0.3)], [])]
+    console = Console(width=1000, record=True, file=StringIO())
+    console.print(learned_table(MapLearned(*parts)))
+    last = console.export_text().splitlines()[-1]
+    assert last.startswith("paint.v.02: found a predicted rating of at least 0.5 for 100.00 % of the unrated senses")
+    assert "(30.00 %)" in last
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(next(folders(), None) is None, reason="WordNet's files are not in place")
 def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     whole = SimilarityMap.load("hico-det")
@@ -28,6 +84,7 @@ def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
     assert similarity.learned is not None
     for part, learned, least in (("verb", figures.verbs, 0.45), ("object", figures.objects, 0.7)):
         assert (learned.by_sense.rho or 0) > least
+        assert learned.suspect_classes == []
         table = whole.tables[part]  # type: ignore[index]
         withheld = np.arange(len(table)) % 5 == 0
         values = 4 * whole.pair_values(part)[withheld]  # type: ignore[arg-type]

@@ -70,10 +70,10 @@ def test_ratings_of_whole_interactions_stay(tmp_path: Path, two: tuple[str, str]
     hug, sit = ("ride", "horse", "hug", "pony"), ("ride", "horse", "sit on", "horse")
     written(tmp_path / "c", {}, ["four", "five"], whole=WholeRatings([hug, sit], np.array([[1, -1], [4, 3]], np.int8)))
     written(tmp_path / "d", {}, ["six"], whole=WholeRatings([hug], np.array([[2]], np.int8)))
-    found = merge(tmp_path / "m", [two[1], str(tmp_path / "c"), str(tmp_path / "d")]).wholes
+    found = merge(tmp_path / "m", [two[1], str(tmp_path / "c"), str(tmp_path / "d")]).whole_ratings
     assert found is not None
     assert dict(zip(found.rows, found.ratings.tolist(), strict=True)) == {hug: [-1, 1, -1, 2], sit: [-1, 4, 3, -1]}
-    assert merge(tmp_path / "n", two).wholes is None
+    assert merge(tmp_path / "n", two).whole_ratings is None
 
 
 def test_tables_are_raters_too(tmp_path: Path, two: tuple[str, str]) -> None:
@@ -124,7 +124,9 @@ def test_what_somebody_adds_to_a_merged_map_is_kept_when_it_is_merged_again(
 
 def test_a_name_that_two_have_is_refused(tmp_path: Path, two: tuple[str, str]) -> None:
     made(tmp_path / "c", OTHER, ["two"])
-    with pytest.raises(InputError, match=r"^c: found the rater 'two', expected another name, as a has a rater of that"):
+    with pytest.raises(
+        InputError, match=r"^c: found the rater 'two', expected another name, because a has a rater of this"
+    ):
         merge(tmp_path / "m", [*two, str(tmp_path / "c")])
     with pytest.raises(InputError, match="found the rater 'one', expected another name"):
         merge(tmp_path / "m", [two[0], two[0]])
@@ -133,14 +135,14 @@ def test_a_name_that_two_have_is_refused(tmp_path: Path, two: tuple[str, str]) -
 
 def test_maps_of_different_datasets_are_refused(tmp_path: Path, two: tuple[str, str]) -> None:
     made(tmp_path / "c", OTHER, ["four"], dataset="v-coco")
-    with pytest.raises(InputError, match=r"c: dataset: found 'v-coco', expected 'hico-det', as of a"):
+    with pytest.raises(InputError, match=r"c: dataset: found 'v-coco', expected 'hico-det', the dataset of a"):
         merge(tmp_path / "m", [*two, str(tmp_path / "c")])
 
 
 def test_what_is_no_map_is_refused(tmp_path: Path, two: tuple[str, str]) -> None:
     with pytest.raises(OptionError, match=r"unknown similarity map 'hico-dat' .did you mean hico-det"):
         merge(tmp_path / "m", [two[0], "hico-dat"])
-    with pytest.raises(InputError, match="a: found something that is there already"):
+    with pytest.raises(InputError, match="a: found an existing file or folder"):
         merge(tmp_path / "a", two)
 
 

@@ -154,14 +154,14 @@ def test_a_response_format_of_ones_own_stays() -> None:
 
 @pytest.mark.parametrize("name", ["model", "messages", "n", "stream"])
 def test_what_shoe_sets_is_no_sampling_parameter(name: str) -> None:
-    with pytest.raises(OptionError, match=f"sampling: found {name}"):
+    with pytest.raises(OptionError, match=f"sampling: remove {name}"):
         rater(DOWN, sampling={name: 1})
 
 
 def test_a_missing_key_names_the_variable_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOE_TEST_KEY", raising=False)
     _, backend = rater(DOWN, api_key_env="SHOE_TEST_KEY")
-    with pytest.raises(OptionError, match="environment variable SHOE_TEST_KEY: found nothing, expected a key"):
+    with pytest.raises(OptionError, match="environment variable SHOE_TEST_KEY: found nothing, expected an API key"):
         backend.rate(iter([]), Memory())
 
 
@@ -213,7 +213,7 @@ def test_an_unknown_model_stops_at_once() -> None:
     assert memory.requests == 1
 
 
-@pytest.mark.parametrize(("path", "said"), [("elsewhere", "points to http://127.0.0.1:9/"), ("nowhere", "HTTP 404")])
+@pytest.mark.parametrize(("path", "said"), [("elsewhere", "redirects to http://127.0.0.1:9/"), ("nowhere", "HTTP 404")])
 def test_a_wrong_address_stops_at_once(path: str, said: str) -> None:
     with Server() as server:
         _, backend = rater(server.url.replace("/v1", f"/{path}"))
@@ -225,7 +225,7 @@ def test_a_web_page_is_no_answer() -> None:
     memory = Memory()
     with Server() as server:
         _, backend = rater(server.url.replace("/v1", "/page"), limits=Limits(tries=1))
-        with pytest.raises(ShoeError, match=r"does not answer after 1 try: html: a web page.*is base_url right"):
+        with pytest.raises(ShoeError, match=r"no answer after 1 try: html: a web page.*is base_url right"):
             backend.rate(in_groups(questions(99)), memory)
     assert not memory.answers
     assert memory.requests == 1
@@ -234,7 +234,7 @@ def test_a_web_page_is_no_answer() -> None:
 def test_an_endpoint_that_is_down_is_named_after_one_request() -> None:
     memory = Memory()
     _, backend = rater(DOWN, limits=Limits(tries=3))
-    with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: it does not answer after 3 tries: unreachable"):
+    with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: no answer after 3 tries: unreachable"):
         backend.rate(in_groups(questions(99)), memory)
     assert [kind for kind, _ in memory.failures] == ["unreachable"] * 3
 
@@ -303,7 +303,8 @@ def test_the_number_of_requests_at_once_follows_what_the_endpoint_bears() -> Non
 
 def test_no_more_requests_at_once_than_allowed() -> None:
     _, counted, _ = asked(Plan(seconds=0.01), 100, limits=Limits(concurrency=5))
-    assert counted["most_in_flight"] == 5
+    # On a busy machine the fifth request may start when the first has its answer.
+    assert 2 <= counted["most_in_flight"] <= 5
 
 
 @pytest.mark.slow

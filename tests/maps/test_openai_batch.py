@@ -128,7 +128,7 @@ def test_a_full_disk_is_one_line() -> None:
     with Server() as server:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
         try:
-            with pytest.raises(InputError, match="File too large, expected room for a batch's files"):
+            with pytest.raises(InputError, match="File too large, expected a temporary folder with enough space"):
                 rated(server, Memory())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -322,7 +322,7 @@ def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int], caplog: pytes
         assert not thread.is_alive()
         assert not first.answers
         assert "batch-1: in_progress, 0 of 90 requests" in caplog.text
-        assert "batch-1 goes on at the endpoint with 90 requests: run the same command again" in caplog.text
+        assert "batch-1 continues at the endpoint with 90 requests: run the same command again" in caplog.text
         second = Memory()
         second.events = list(first.events)
         assert rated(server, second)[0] == clean
@@ -363,14 +363,14 @@ def test_a_wrong_key_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_redirection_is_not_followed() -> None:
     with Server() as server:
         _, backend = rater(server.url.replace("/v1", "/elsewhere"), "openai-batch")
-        with pytest.raises(ShoeError, match="points to http://127"):
+        with pytest.raises(ShoeError, match="redirects to http://127"):
             backend.rate(in_groups(questions(3)), Memory())
 
 
 @pytest.mark.parametrize("memory", [Memory(), Tight(2)])
 def test_an_endpoint_that_is_down_is_one_line_whatever_the_budget(memory: Memory) -> None:
     _, backend = rater("http://127.0.0.1:9/v1", "openai-batch", limits=Limits(tries=2))
-    with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: it does not answer after 2 tries"):
+    with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: no answer after 2 tries"):
         backend.rate(in_groups(questions(3)), memory)
 
 

@@ -66,7 +66,7 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
     text = (Path(__file__).parents[2] / "docs" / "maps.md").read_text("utf-8")
     for plan in whole.values():
         assert f"| {len(plan.synset):,} | {len(plan):,} |" in text
-    assert " and ".join(f"{len(plan):,} {part}" for part, plan in needed.items()) in text
+    assert all(f"{len(plan):,} {part} questions" in text for part, plan in needed.items())
 
 
 @pytest.mark.slow
@@ -116,10 +116,10 @@ def test_given_pairs_are_planned_once_each_and_asked_in_one_direction(pairs: lis
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("horse.n.01", r"'horse.n.01' is not the name of a verb sense of WordNet 3.0, .*did you mean horse.v.01"),
-        ("ride.v.99", "did you mean ride.v."),
-        ("", "is not the name of a verb sense of WordNet 3.0, as ride.v.01$"),
-        ("\x1b[2J.v.01", "is not the name of a verb sense"),
+        ("horse.n.01", r"'horse\.n\.01' .*verb.* WordNet 3\.0.*horse\.v\.01"),
+        ("ride.v.99", r"'ride\.v\.99' .*verb.*ride\.v\.\d\d\?"),
+        ("", r"'' .*verb.* WordNet 3\.0.*ride\.v\.01$"),
+        ("\x1b[2J.v.01", r"'\\x1b\[2J\.v\.01' .*verb"),
     ],
 )
 def test_a_name_that_is_none_is_refused(name: str, message: str) -> None:

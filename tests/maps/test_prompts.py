@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import ShoeError
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import POS
 from shoe.maps.prompts import Interaction, Prompts, Question, SenseText, ids_of
+from tests.errors import input_error
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of; $5 {or} $id")
@@ -21,7 +22,7 @@ def question(number: int, first: SenseText = RIDE, second: SenseText = STRADDLE)
 
 
 def shipped_copy(folder: Path) -> Path:
-    for path in shipped("prompts").glob("*.txt"):
+    for path in data_folder("prompts").glob("*.txt"):
         (folder / path.name).write_bytes(path.read_bytes())
     return folder
 
@@ -72,7 +73,9 @@ def test_a_pair_the_other_way_round_differs_only_in_which_sense_stands_where() -
 
 
 def test_whole_interactions_are_asked_for_in_both_forms() -> None:
-    first, second, third = (Interaction.of(*both) for both in ((RIDE, BICYCLE), (STRADDLE, HORSE), (RIDE, HORSE)))
+    first, second, third = (
+        Interaction.from_senses(*both) for both in ((RIDE, BICYCLE), (STRADDLE, HORSE), (RIDE, HORSE))
+    )
     pairs = [
         Question(bytes([n]) * 16, "interaction", *pair) for n, pair in enumerate([(first, second), (third, third)])
     ]
@@ -112,7 +115,7 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_shipped_prompts(tmp_path: P
     changed = Prompts.read(own)
     assert changed.verb.digest != PROMPTS.verb.digest
     assert changed.object.digest == PROMPTS.object.digest
-    assert {part: changed.of(part) for part in POS} == {"verb": changed.verb, "object": changed.object}
+    assert {part: changed.prompt_for(part) for part in POS} == {"verb": changed.verb, "object": changed.object}
 
 
 def test_line_ends_do_not_change_a_prompt(tmp_path: Path) -> None:
@@ -123,27 +126,29 @@ def test_line_ends_do_not_change_a_prompt(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "section", "values"),
     [
-        ("[one]\n", "", "found the sections instructions, several, pair, expected the sections [instructions], [one]"),
-        ("[one]\n", "[ones]\n", "found the sections instructions, ones, several, pair"),
-        ("[one]\n", "[several]\n", "found the sections instructions, several, several, pair"),
-        ("[instructions]\n", "Hello\n[instructions]\n", "found 'Hello'"),
-        ("$first_gloss", "$first_glos", "[one]: found '$first_glos', expected $first_words"),
-        ("$first_gloss", "$first_glos", "did you mean $first_gloss?"),
-        ("It means: $first_gloss", "", "[one]: found no $first_gloss, expected each field"),
-        ("$pairs", "", "[several]: found no $pairs"),
-        ("id $id", "id", "[pair]: found no $id"),
-        ("$first_gloss", "$5", "[one]: found a $ without a field, expected $$ for a dollar sign"),
+        ("[one]\n", "", None, ["instructions, several, pair,", "[instructions], [one]"]),
+        ("[one]\n", "[ones]\n", None, ["instructions, ones, several, pair"]),
+        ("[one]\n", "[several]\n", None, ["instructions, several, several, pair"]),
+        ("[instructions]\n", "Hello\n[instructions]\n", None, ["'Hello'"]),
+        ("$first_gloss", "$first_glos", "[one]", ["'$first_glos'", "$first_words", "$first_gloss?"]),
+        ("It means: $first_gloss", "", "[one]", ["$first_gloss"]),
+        ("$pairs", "", "[several]", ["$pairs"]),
+        ("id $id", "id", "[pair]", ["$id"]),
+        ("$first_gloss", "$5", "[one]", ["$$"]),
     ],
 )
-def test_a_broken_prompt_is_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_a_broken_prompt_is_one_line(
+    tmp_path: Path, old: str, new: str, section: str | None, values: list[str]
+) -> None:
     own = shipped_copy(tmp_path)
     (own / "verb.txt").write_text(PROMPTS.verb.text.replace(old, new), "utf-8")
-    with pytest.raises(ShoeError) as caught:
+    with input_error(source=str(own / "verb.txt"), record=section) as caught:
         Prompts.read(own)
-    assert str(caught.value).startswith(f"{own / 'verb.txt'}: ")
-    assert said in str(caught.value)
+    message = str(caught.value)
+    assert all(value in message for value in values)
+    assert "\n" not in message
 
 
 def test_bytes_that_are_no_text_are_no_prompt(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
 from shoe.maps.config import RaterConfig, identity_of, own_settings, reading_of
@@ -129,7 +129,7 @@ def test_the_content_of_a_table_is_in_the_key_and_its_place_is_not(tmp_path: Pat
 
 
 def test_which_predictions_is_in_the_key_and_their_place_is_not(tmp_path: Path) -> None:
-    (tmp_path / "map").symlink_to(shipped("similarity_maps") / "hico-det")
+    (tmp_path / "map").symlink_to(data_folder("similarity_maps") / "hico-det")
     config = Learned(name="l")
     assert key(config) == key(replace(config, map=str(tmp_path / "map")))
     assert identity_of(config)["settings"] == {"predictions": SimilarityMap.load("hico-det").digest}

@@ -94,17 +94,17 @@ def test_tables_may_bring_raters_and_pairs(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    ("ride.v.01,straddle.v.01,5,2", r"csv: line 2: gpt: found '5', expected a rating 0 to 4, or nothing"),
+    ("ride.v.01,straddle.v.01,5,2", r"csv: line 2: gpt: found '5', expected a rating 0 to 4, or an empty field"),
     ("ride.v.01,straddle.v.01,3,2.5", r"csv: line 2: people: found '2\.5'"),
-    ("ride.v.01,straddle.v.01,3", r"csv: line 2: found 3 fields, expected 4, as in line 1"),
-    ("", r"csv: found 1 lines, expected a header and at least one line"),
+    ("ride.v.01,straddle.v.01,3", r"csv: line 2: found 3 fields, expected 4 fields, as in line 1"),
+    ("", r"csv: found 1 lines, expected a header"),
     ("ride.v.01,eat.v.01,1,1\n\nride.v.01,walk.v.01,1,1\n", r"csv: line 3: found 0 fields, expected 4"),
     ("ride.v.01,ridden.v.01,3,2", r"csv: line 2: synset: found 'ridden\.v\.01', expected the name of a WordNet"),
     ("ride,eat.v.01,3,2", r"csv: line 2: class_synset: found 'ride', expected the name of a WordNet"),
-    ("ride.v.01,eat.v.01,1,1\nride.v.01,pony.n.01,3,2", r"line 3: synset: found 'pony\.n\.01', expected a verb, as "),
-    ("horse.n.01,eat.v.01,3,2", r"line 2: synset: found 'eat\.v\.01', expected a noun, as horse\.n\.01 is"),
+    ("ride.v.01,eat.v.01,1,1\nride.v.01,pony.n.01,3,2", r"line 3: synset: found 'pony\.n\.01', expected a verb, like "),
+    ("horse.n.01,eat.v.01,3,2", r"line 2: synset: found 'eat\.v\.01', expected a noun, like horse\.n\.01"),
     ("ride.v.01,eat.v.01,1,1\nride.v.01,eat.v.01,1,1", r"line 3: found ride\.v\.01 and eat\.v\.01 a second time"),
-    ('ride.v.01,"eat.v.01,1,1', r"line 2: found .*, expected fields separated by commas, quotes in pairs"),
+    ('ride.v.01,"eat.v.01,1,1', r"line 2: found .*, expected fields separated by commas, with quotes in pairs"),
     ("ride.v.01,eat\t.v.01,1,1", r"line 2: found a tab in a field"),
     ("ride.v.01,eat.v.01\xe9,1,1", r"line 2: found byte 0xc3, expected ASCII text"),
 ]
@@ -112,8 +112,8 @@ HEADERS = [
     ("class_synset|synset|gpt", r"line 1: found 'class_synset|synset|gpt', expected class_synset synset RATER"),
     ("synset,class_synset,gpt", r"line 1: found 'synset class_synset gpt'"),
     ("class_synset,synset", r"line 1: found 'class_synset synset'"),
-    ("class_synset,synset,a,", r"line 1: column 4: found '', expected a rater's name"),
-    ("class_synset,synset,a,a", r"line 1: column 4: found 'a', expected a rater's name, each once"),
+    ("class_synset,synset,a,", r"line 1: column 4: found '', expected the name of a rater"),
+    ("class_synset,synset,a,a", r"line 1: column 4: found 'a', expected the name of a rater, different in each"),
     ("class_synset,synset,\x1b[31m", r"line 1: column 3: found '\\x1b"),
 ]
 
@@ -142,13 +142,15 @@ def test_a_rater_rates_a_pair_once_in_all_tables(tmp_path: Path) -> None:
 
 
 def test_a_model_needs_its_rater(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"model of rater 'gtp': found no column of that name, only 'gpt', 'people'"):
+    with pytest.raises(
+        OptionError, match=r"model of rater 'gtp': the tables have no such column, only 'gpt', 'people'"
+    ):
         imported(tmp_path, table(tmp_path, VERBS), models={"gtp": "gpt-4.1"})
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     path = table(tmp_path, VERBS)
     before = imported(tmp_path, path).digest
-    with pytest.raises(InputError, match=r"map: found something that is there already, expected the name of a new"):
+    with pytest.raises(InputError, match=r"map: found an existing file or folder, expected the name of a new"):
         imported(tmp_path, path)
     assert SimilarityMap.load(tmp_path / "map").digest == before

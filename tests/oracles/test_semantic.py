@@ -22,7 +22,7 @@ VERB, OBJECT = toy_similarity(CLASSES)
 
 
 def about(value: float | tuple[float, ...]) -> object:
-    """The value but for Algorithm 1's and 2's epsilons."""
+    """The value without the epsilons of Algorithms 1 and 2."""
     return pytest.approx(value, abs=1e-7)
 
 

@@ -47,11 +47,13 @@ def test_nothing_is_asked_twice_and_answers_stand_beside_what_was_asked(tmp_path
         assert asking(path, config, asked) == {"probabilities": 12}
         assert server.requests == 12
         assert Answers(path, config).plan(lambda: asked).known == 12
-        kept = list(Answers(path, config).of(asked))
+        kept = list(Answers(path, config).answers_to(asked))
     assert [(one.image, one.verb) for one in kept] == [(q.about["image"], q.about["verb"]) for q in asked]
     assert all(one.tokens and one.tokens[0].text == one.text for one in kept)
     # Another model, another way to decode: other answers, which do not go into this file.
-    with pytest.raises(InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m, as it is set"):
+    with pytest.raises(
+        InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m with the present settings"
+    ):
         asking(path, endpoint("http://127.0.0.1:9/v1", top=5), asked)
 
 
@@ -72,9 +74,12 @@ def test_an_answer_that_was_edited_is_named_by_file_and_line(tmp_path: Path, wri
         asking(path, config, asked)
         lines = path.read_text().splitlines(keepends=True)
         path.write_text("".join([*lines[:3], lines[3].replace(written, edited), *lines[4:]]))
-        for look in (lambda: Answers(path, config).plan(lambda: asked), lambda: list(Answers(path, config).of(asked))):
+        for look in (
+            lambda: Answers(path, config).plan(lambda: asked),
+            lambda: list(Answers(path, config).answers_to(asked)),
+        ):
             with pytest.raises(
-                InputError, match=r"answers\.jsonl: line 4: found .*, expected a whole line of a ledger"
+                InputError, match=r"answers\.jsonl: line 4: found .*, expected a complete line of a ledger"
             ):
                 look()
 
@@ -91,7 +96,7 @@ def test_an_answer_is_about_the_picture_and_the_scores_of_who_looks_it_up(tmp_pa
     with vlm_server.VlmServer(vlm_server.made_up) as server:
         config = endpoint(server.url)
         assert asking(path, config, asked) == {"probabilities": 1}
-        found = list(Answers(path, config).of(asked))
+        found = list(Answers(path, config).answers_to(asked))
     assert [(one.image, one.pair) for one in found] == [("a.png", pairs[0]), ("b.png", pairs[1])]
 
 
@@ -142,14 +147,14 @@ def test_killed_and_started_again_it_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answering", "pictures", "found"),
     [
-        (vlm_server.without_logprobs, 30, "found answers without logprobs, expected the probabilities of tokens"),
+        (vlm_server.without_logprobs, 30, "found answers without logprobs, expected token probabilities"),
         (
             vlm_server.refusing_logprobs,
             30,
-            "found HTTP 400: You are not allowed to request logprobs.*, expected the prob",
+            "found HTTP 400: You are not allowed to request logprobs.*, expected token prob",
         ),
-        (vlm_server.without_pictures, 3, "it takes none of the questions: HTTP 400: m is not a multimodal model"),
-        (vlm_server.declining, 30, r"\d+ answers in a row were refusals, or empty; the last are at the end of /"),
+        (vlm_server.without_pictures, 3, "the endpoint rejected all questions: HTTP 400: m is not a multimodal model"),
+        (vlm_server.declining, 30, r"the last \d+ answers were refusals or empty; see the end of /"),
     ],
 )
 def test_an_endpoint_that_cannot_answer_is_one_line(

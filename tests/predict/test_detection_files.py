@@ -109,15 +109,15 @@ def changed(**fields: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (changed(category_id=12), "result 0: category_id: found 12, expected a category id of COCO"),
-        (changed(category_id=0), "indices from 0 need a file of names"),
+        (changed(category_id=12), "result 0: category_id: found 12, expected a category ID of COCO"),
+        (changed(category_id=0), "found 0, expected a category ID of COCO (if IDs are indices from 0, add --labels"),
         (changed(bbox=[8, 12, 16]), "result 0: bbox: found [8, 12, 16], expected [x, y, width, height]"),
-        (changed(bbox=[8, 12, 90, 20]), "result 0: box: found 8, 12, 98, 32, expected x1 < x2, y1 < y2 inside of COCO"),
-        (changed(bbox=[8, 12, 0, 20]), "64 x 48 pixels as it is looked at"),
+        (changed(bbox=[8, 12, 90, 20]), "result 0: box: found 8, 12, 98, 32, expected x1 < x2 and y1 < y2 inside COCO"),
+        (changed(bbox=[8, 12, 0, 20]), "which has 64 x 48 pixels"),
         (changed(score=3), "result 0: score: found 3, expected a number from 0 to 1"),
-        (json.dumps([{**RESULTS[0], "image_id": 9}]), "found images as '', expected some of the pictures"),
+        (json.dumps([{**RESULTS[0], "image_id": 9}]), "found only other images, such as ''"),
         ('[{"image_id": 7}]', "category_id: found only 'image_id', expected this key"),
-        ("class,x\n", "expected COCO's results"),
+        ("class,x\n", "expected COCO results"),
         ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: detections: found only 'image', expected this key"),
         ('{"format": "shoe answers", "version": 1}\n', "found 'shoe answers', version 1, expected shoe detections"),
     ],
@@ -139,7 +139,7 @@ def test_unknown_labels_are_named_and_left_out(pictures: list[Picture], tmp_path
     (tmp_path / "one.txt").write_text("thing\n")
     (tmp_path / "labels").mkdir()
     (tmp_path / "labels" / f"{NAMES[0][:-4]}.txt").write_text("0 .25 .5 .25 .5\n")
-    with pytest.raises(InputError, match="found no object, but 'thing'"):
+    with pytest.raises(InputError, match="found only 'thing'"):
         read_detections(tmp_path / "labels", pictures, read_names(tmp_path / "one.txt", HICO), HICO)
 
 
@@ -147,7 +147,7 @@ def test_a_file_is_of_the_pictures_that_are_there_now(pictures: list[Picture], t
     path, names = own(tmp_path)
     text = path.read_text()
     path.write_text(text.replace('"width":64,"height":48', '"width":48,"height":64'))
-    with pytest.raises(InputError, match=r"width, height: found 48 x 64, expected 64 x 48, as the picture has"):
+    with pytest.raises(InputError, match=r"width, height: found 48 x 64, expected 64 x 48"):
         read_detections(path, pictures, names, HICO)
 
 
@@ -165,6 +165,9 @@ def test_a_file_that_was_cut_off_goes_on(tmp_path: Path) -> None:
         pass
     for content in (b'[{"image_id": 1}]', b'[{"image_id":\n1}]'):  # of another form, and without a last line break
         path.write_bytes(content)
-        with pytest.raises(InputError, match="made in the same way"), growing(path, DETECTIONS, {"detector": "made"}):
+        with (
+            pytest.raises(InputError, match="made with the same settings"),
+            growing(path, DETECTIONS, {"detector": "made"}),
+        ):
             pass
         assert path.read_bytes() == content

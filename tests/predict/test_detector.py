@@ -119,7 +119,7 @@ def test_what_is_no_detector_is_one_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="cannot be loaded"):
         Detector(DetectorConfig(model=str(tmp_path / "nowhere")))
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(OptionError, match="found a model of the kind bert, expected one that finds objects"):
+    with pytest.raises(OptionError, match="a model of type bert is not an object detection model"):
         Detector(DetectorConfig(model=str(tmp_path)))
 
 

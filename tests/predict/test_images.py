@@ -87,9 +87,9 @@ def damaged(kind: str) -> bytes:
     ("kind", "found"),
     [
         ("empty", "an empty file"),
-        ("text", "no picture"),
-        ("torn jpeg", "a damaged picture"),
-        ("torn png", "a damaged picture"),
+        ("text", "a file that is not an image"),
+        ("torn jpeg", "a damaged image"),
+        ("torn png", "a damaged image"),
     ],
 )
 def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, kind: str, found: str) -> None:
@@ -111,13 +111,13 @@ def test_huge_missing_and_doubled_pictures_are_one_line(tmp_path: Path, monkeypa
     with pytest.raises(InputError, match=r"did you mean a.png"):
         picture_files([tmp_path / "b.png"])
     (tmp_path / "other").mkdir()
-    with pytest.raises(InputError, match="a folder without pictures"):
+    with pytest.raises(InputError, match="a folder without images"):
         picture_files([tmp_path / "other"])
     Image.new("RGB", SIZE).save(tmp_path / "other" / "a.png")
-    with pytest.raises(InputError, match="a second picture of this name"):
+    with pytest.raises(InputError, match="a second image with this name"):
         picture_files([tmp_path, tmp_path / "other"])
     Image.new("RGB", SIZE).save(path)
-    with pytest.raises(InputError, match="another picture than at the start"):
+    with pytest.raises(InputError, match="a file changed since the start"):
         opened(picture)
 
 

@@ -10,7 +10,7 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.pairs import diagnose_pairs
-from shoe.predict.pairs import ABOUT, RULES, PairRule, ceiling, paired, rule_named
+from shoe.predict.pairs import ABOUT, RULES, PairRule, pair_recall, paired, rule_named
 from shoe.predict.records import Detected, Detection
 from shoe.predictions.pair_predictions import read_pairs
 from tests.examples import examples
@@ -90,8 +90,8 @@ def true_pairs(*pairs: tuple[Detection, Detection]) -> GroundTruth:
 def test_the_ceiling_is_the_share_of_true_pairs_that_are_asked_about() -> None:
     truth = true_pairs((PERSONS[0], THINGS[0]), (PERSONS[2], THINGS[1]), (PERSONS[2], THINGS[2]))
     for rule, recall in (("all", 1), ("touching", 2 / 3), ("few-large", 1 / 3)):
-        assert ceiling([paired(SCENE, RULES[rule])], truth).recall == pytest.approx(recall)
-    figures = ceiling([paired(SCENE, RULES["touching"])], truth)
+        assert pair_recall([paired(SCENE, RULES[rule])], truth).recall == pytest.approx(recall)
+    figures = pair_recall([paired(SCENE, RULES["touching"])], truth)
     assert (figures.images, figures.truths, figures.predictions, figures.human_recall) == (1, 3, 2, 1)
 
 
@@ -100,7 +100,7 @@ def test_a_file_of_pairs_is_diagnosed_alike(tmp_path_factory: pytest.TempPathFac
     record, path = paired(SCENE, RULES["touching"]), tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
     path.write_bytes(msgspec.json.encode(record))
     of_file = diagnose_pairs(read_pairs(path), truth.within(["a.jpg"])).pairs
-    assert of_file == ceiling([record], truth)
+    assert of_file == pair_recall([record], truth)
     assert of_file.recall == 0.5
 
 

@@ -233,5 +233,5 @@ def test_what_parts_made_in_another_way_is_not_taken_over(folder: Path, detector
 @pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "a/b"])
 def test_what_is_no_part_is_one_line(folder: Path, shard: str) -> None:
     words = asking("http://127.0.0.1:9/v1", "--detections", "boxes.json", "--out", "p.jsonl", "--shard", shard)
-    cli.refused(run(*words, folder=folder), "expected one part of several, as 3/16")
+    cli.refused(run(*words, folder=folder), "expected one part of several, such as 3/16")
     assert not (folder / "p.parts").exists()

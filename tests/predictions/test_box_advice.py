@@ -10,7 +10,7 @@ import pytest
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import Convention, Conventions, parse_convention
 from tests.predictions.test_box_check import TRUE, TRUTH_TABLE
 
@@ -43,7 +43,7 @@ def advice(path: Path, boxes: str | None = None) -> str | None:
     except InputError as error:
         said = str(error)
     else:
-        said = "\n".join(examine_boxes(table, TRUTH, notes.applied(len(table))).verdicts)
+        said = "\n".join(check_box_convention(table, TRUTH, notes.conventions_of(len(table))).verdicts)
     found = re.search(r'--boxes (\S+) \(Python: boxes="\1"\)\)?$', said)
     return found[1] if found else None
 
@@ -56,7 +56,7 @@ def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convent
     assert parse_convention(named).layout == true.layout
     assert parse_convention(named).order == true.order
     table, notes = read_predictions_with_notes(path, boxes=named, truth=TRUTH)
-    (group,) = examine_boxes(table, TRUTH, notes.applied(len(table))).groups
+    (group,) = check_box_convention(table, TRUTH, notes.conventions_of(len(table))).groups
     assert group.fits[0].mean_iou > 0.95
     assert advice(path, named) is None
     if str(true) in map(str, TRUE):
@@ -65,9 +65,13 @@ def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convent
 
 def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", TRUTH, parse_convention("xywh"))
-    with pytest.raises(InputError, match=r"all have an area as xywh.*: name it with --boxes \(Python: boxes=...\)\)$"):
+    with pytest.raises(
+        InputError, match=r"all have an area as xywh.*: set the convention with --boxes \(Python: boxes=...\)\)$"
+    ):
         read_predictions_with_notes(path)
-    with pytest.raises(InputError, match=r"100% overlap an annotated box as xywh: name it with --boxes xywh "):
+    with pytest.raises(
+        InputError, match=r"100% overlap an annotated box if read as xywh: set this convention with --boxes xywh "
+    ):
         read_predictions_with_notes(path, truth=TRUTH)
     elsewhere = TRUTH_TABLE.select_images(np.arange(100, 160))
     with pytest.raises(InputError, match=r"all have an area as xywh"):
@@ -80,6 +84,6 @@ def test_where_some_boxes_fit_as_either_none_is_named_for_all(tmp_path: Path) ->
     path = tmp_path / "p.jsonl"
     path.write_bytes(b"\n".join(pair[i % 3 == 0] for i, pair in enumerate(lines)))
     with pytest.raises(
-        InputError, match=r"mix conventions: \d\d% overlap an annotated box as xyxy, \d\d% would as xywh\)$"
+        InputError, match=r"mix conventions: \d\d% overlap an annotated box if read as xyxy, \d\d% if read as xywh\)$"
     ):
         read_predictions_with_notes(path, truth=TRUTH)

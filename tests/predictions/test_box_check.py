@@ -7,16 +7,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Floats
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
-from shoe.predictions.boxes.check import examine_boxes
+from shoe.predictions.boxes.check import check_box_convention
 from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, are_valid, parse_convention
 from tests.examples import examples
 
-TRUTH_TABLE = read_ground_truth(TRUTH).interactions
+TRUTH_TABLE = read_truth_file(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
 MODELS = {name: read_predictions(path, sizes=SIZES) for name, path in PREDICTIONS.items()}
 
@@ -49,7 +49,7 @@ def misread(table: Interactions, true: Convention, named: Convention) -> Interac
 
 @pytest.mark.parametrize("model", MODELS)
 def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
-    report = examine_boxes(MODELS[model], TRUTH_TABLE)
+    report = check_box_convention(MODELS[model], TRUTH_TABLE)
     assert report.lines() == []
     assert report.groups[0].fits[0].convention == "xyxy"
     assert report.groups[0].fits[0].hits > 0.5
@@ -60,7 +60,7 @@ def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
 @pytest.mark.parametrize("true", TRUE, ids=str)
 def test_the_true_convention_is_found_whichever_was_named(model: str, true: Convention, named: Convention) -> None:
     """Two that mean nearly the same boxes, as multiples of 28 and pixels do, are no wrong reading."""
-    report = examine_boxes(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
+    report = check_box_convention(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
     (group,) = report.groups
     applied, better = group.fits[0], group.better
     assert applied.convention == str(named)
@@ -72,8 +72,8 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
         assert better.hits > 0.65
         exchanged = " (human and object boxes exchanged)" if true.order else ""
         assert report.verdicts == [
-            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as {named}, "
-            f"{better.hits:.0%} would as {true}{exchanged}; if that is what they are, name it: --boxes {true} "
+            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as {named}, "
+            f"{better.hits:.0%} if read as {true}{exchanged}; if the latter is right, set it: --boxes {true} "
             f'(Python: boxes="{true}")'
         ]
 
@@ -82,7 +82,7 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
 @pytest.mark.parametrize(("true", "named"), [("thousand,padded", "thousand"), ("unit", "unit,padded")])
 def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, named: str) -> None:
     """Most boxes still hit under the wrong name, and cost mAP all the same."""
-    report = examine_boxes(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
+    report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
     assert report.groups[0].fits[0].hits > 0.5
     assert report.groups[0].better is not None
     assert report.groups[0].better.convention == true
@@ -92,26 +92,72 @@ def test_a_near_convention_is_told_from_the_true_one(model: str, true: str, name
     ("model", "named"), [("detector", "thousand"), ("free text", "xywh"), ("free text", "unit,xywh")]
 )
 def test_a_file_read_under_a_wrong_name_is_advised_its_own(model: str, named: str) -> None:
-    report = examine_boxes(read_predictions(PREDICTIONS[model], boxes=named, sizes=SIZES), TRUTH_TABLE, named)
+    report = check_box_convention(read_predictions(PREDICTIONS[model], boxes=named, sizes=SIZES), TRUTH_TABLE, named)
     assert report.groups[0].better is not None
     assert report.groups[0].better.convention == "xyxy"
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("named", ["xyxy", "thousand", "resized:max=768", "resized:smart=28"])
+@pytest.mark.parametrize(
+    "true",
+    [
+        *("resized:scale=0.5", "resized:scale=0.3", "resized:scale=0.77,xywh", "resized:scale=3.3", "resized:max=800"),
+        *("resized:shorter=800:1333", "resized:shorter=600:1000,yxyx", "resized:shorter=640:900"),
+        *("resized:shorter=480", "resized:720x720", "resized:900x500,swapped"),
+    ],
+)
+def test_sizes_that_no_list_has_are_fitted(model: str, named: str, true: str) -> None:
+    """Any warning names sizes that are right within a thousandth or two; a warning comes unless nothing is lost."""
+    right, read = parse_convention(true), parse_convention(named)
+    report = check_box_convention(misread(MODELS[model], right, read), TRUTH_TABLE, named)
+    (group,) = report.groups
+    assert group.better is not None
+    found, sizes = parse_convention(group.better.convention), TRUTH_TABLE.sizes.astype(np.float64)
+    assert (found.layout, found.order) == (right.layout, right.order)
+    both = [each.scale_and_offset(sizes)[0] for each in (found, right)]
+    assert np.median(np.abs(np.log(both[0] / both[1]))) < 0.003
+    assert np.quantile(np.abs(np.log(both[0] / both[1])), 0.98) < 0.02
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_wrong_size_is_reported_though_most_boxes_hit(model: str) -> None:
+    for true, named in (("resized:max=800", "resized:max=768"), ("resized:scale=0.5", "resized:max=336")):
+        report = check_box_convention(misread(MODELS[model], *map(parse_convention, (true, named))), TRUTH_TABLE, named)
+        assert report.groups[0].fits[0].hits > 0.65
+        assert f"--boxes {true} " in report.verdicts[0]
+        again = check_box_convention(MODELS[model], TRUTH_TABLE, "xyxy")
+        assert again.verdicts == []
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_mirrored_boxes_are_named(model: str) -> None:
+    table = MODELS[model]
+    width = table.sizes[table.image][:, :1].astype(np.float64)
+    human, target = (
+        np.column_stack([width - b[:, 2:3], b[:, 1], width - b[:, :1], b[:, 3]])
+        for b in (table.human_boxes, table.object_boxes)
+    )
+    (line,) = check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE).lines()
+    assert "if also mirrored" in line
+    assert "width - x2" in line
 
 
 def test_images_are_matched_as_scoring_does() -> None:
     """Folder and ending do not count."""
     table = misread(MODELS["detector"], parse_convention("xywh"), parse_convention("xyxy"))
     renamed = replace(table, images=tuple(f"val/{name.removesuffix('.jpg')}.png" for name in table.images))
-    report = examine_boxes(table, TRUTH_TABLE)
+    report = check_box_convention(table, TRUTH_TABLE)
     assert len(report.verdicts) == 1
-    assert examine_boxes(renamed, TRUTH_TABLE) == report
+    assert check_box_convention(renamed, TRUTH_TABLE) == report
 
 
 def test_boxes_without_size_are_reported() -> None:
     tiny = misread(MODELS["free text"], parse_convention("unit"), parse_convention("xyxy"))
-    lines = examine_boxes(tiny, TRUTH_TABLE).lines()
+    lines = check_box_convention(tiny, TRUTH_TABLE).lines()
     assert lines[-1] == (
         "boxes: 100% of the triplets have boxes that are less than a pixel wide or high "
-        '(from 0 to 1? --boxes unit (Python: boxes="unit"))'
+        '(if coordinates are fractions from 0 to 1, set --boxes unit (Python: boxes="unit"))'
     )
 
 
@@ -161,7 +207,7 @@ def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, 
     bad = replace(table, human_boxes=human, object_boxes=target)
     names = {TRUTH_TABLE.images[i] for i in few}
     bad = bad.select_images(np.array([name in names for name in bad.images]))
-    assert examine_boxes(bad, TRUTH_TABLE, str(named)).verdicts == []
+    assert check_box_convention(bad, TRUTH_TABLE, str(named)).verdicts == []
 
 
 def perfect(images: int, seed: int) -> Interactions:
@@ -176,7 +222,7 @@ def perfect(images: int, seed: int) -> Interactions:
 def test_the_convention_of_perfect_answers_for_thirty_images_is_found(true: Convention, seed: int) -> None:
     """Of two that mean nearly the same boxes in these images either may be named."""
     table = misread(perfect(30, seed), true, parse_convention("xyxy"))
-    report = examine_boxes(table, TRUTH_TABLE)
+    report = check_box_convention(table, TRUTH_TABLE)
     assume(len(table) > 20)  # what was misread to no area is no part of a table
     (group,) = report.groups
     if group.better is None:
@@ -191,17 +237,20 @@ def test_nothing_is_said_about_few_boxes_that_are_bad(kind: str, named: Conventi
     table = perfect(images, seed)
     sizes, rng = table.sizes[table.image].astype(np.float64), np.random.default_rng(seed)
     human, target = (bad_boxes(kind, rng, b, sizes) for b in (table.human_boxes, table.object_boxes))
-    assert examine_boxes(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE, str(named)).lines() == []
+    assert (
+        check_box_convention(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE, str(named)).lines()
+        == []
+    )
 
 
 def test_boxes_that_fit_no_convention_are_reported() -> None:
     table = next(iter(MODELS.values()))
     far = replace(table, human_boxes=table.human_boxes + 3000, object_boxes=table.object_boxes + 3000)
-    report = examine_boxes(far, TRUTH_TABLE)
+    report = check_box_convention(far, TRUTH_TABLE)
     assert report.verdicts == []
     (line,) = report.lines()
     assert line.startswith("boxes: 0% overlap an annotated box of their image")
-    assert "no other convention" in line
+    assert "no other known convention" in line
 
 
 def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
@@ -211,24 +260,24 @@ def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
     boxes = [np.where(half[:, None], b[:, [1, 0, 3, 2]], b) for b in (table.human_boxes, table.object_boxes)]
     mixed = replace(table, human_boxes=boxes[0], object_boxes=boxes[1])
     kinds = (parse_convention("pixels"), parse_convention("resized:multiple=1"))
-    report = examine_boxes(mixed, TRUTH_TABLE, Conventions(kinds, half))
+    report = check_box_convention(mixed, TRUTH_TABLE, Conventions(kinds, half))
     assert [group.fits[0].convention for group in report.groups] == ["xyxy", "resized:multiple=1"]
     assert report.groups[0].better is None
     (line,) = report.verdicts
-    assert "of those read as resized:multiple=1 overlap" in line
-    assert line.endswith('name it for a file of them alone: --boxes yxyx (Python: boxes="yxyx")')
+    assert "of the boxes read as resized:multiple=1 overlap" in line
+    assert line.endswith('set it for a separate file with only these boxes: --boxes yxyx (Python: boxes="yxyx")')
 
 
 def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() -> None:
     """A name of one word would leave the other part as the file has it."""
     kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
     wrong = misread(table, parse_convention("thousand"), kinds[0])
-    (line,) = examine_boxes(wrong, TRUTH_TABLE, Conventions(kinds, stated=True)).verdicts
-    assert "would as thousand; if that is what they are, name it: --boxes thousand,xyxy (" in line
+    (line,) = check_box_convention(wrong, TRUTH_TABLE, Conventions(kinds, stated=True)).verdicts
+    assert "if read as thousand; if the latter is right, set it: --boxes thousand,xyxy (" in line
 
 
 def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
-    report = examine_boxes(TRUTH_TABLE, TRUTH_TABLE)
+    report = check_box_convention(TRUTH_TABLE, TRUTH_TABLE)
     assert report.lines() == []
     assert report.groups[0].fits[0].mean_iou == 1
 
@@ -236,7 +285,7 @@ def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
 def test_without_sizes_only_the_layouts_are_compared() -> None:
     unknown = replace(TRUTH_TABLE, sizes=np.zeros_like(TRUTH_TABLE.sizes))
     wrong = misread(MODELS["detector"], parse_convention("yxyx"), parse_convention("xyxy"))
-    report = examine_boxes(replace(wrong, sizes=np.zeros_like(wrong.sizes)), unknown)
+    report = check_box_convention(replace(wrong, sizes=np.zeros_like(wrong.sizes)), unknown)
     assert {fit.convention.removesuffix(",swapped") for fit in report.groups[0].fits} <= {*LAYOUTS, "swapped"}
     assert report.groups[0].better is not None
     assert report.groups[0].better.convention == "yxyx"
@@ -246,12 +295,14 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
     table = MODELS["detector"]
     strange = replace(table, images=tuple(f"x{name}" for name in table.images))
     for nothing in (strange, table.select(np.zeros(len(table), bool)), table.select_images(np.zeros(0, np.int64))):
-        report = examine_boxes(nothing, TRUTH_TABLE)
+        report = check_box_convention(nothing, TRUTH_TABLE)
         assert (report.images, report.groups, report.lines()) == (0, (), [])
 
 
 def test_the_same_predictions_get_the_same_report() -> None:
-    assert examine_boxes(MODELS["detector"], TRUTH_TABLE) == examine_boxes(MODELS["detector"], TRUTH_TABLE)
+    assert check_box_convention(MODELS["detector"], TRUTH_TABLE) == check_box_convention(
+        MODELS["detector"], TRUTH_TABLE
+    )
 
 
 def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() -> None:
@@ -264,6 +315,6 @@ def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() 
         human_boxes=np.where(is_other[:, None], human, table.human_boxes),
         object_boxes=np.where(is_other[:, None], target, table.object_boxes),
     )
-    (verdict,) = examine_boxes(mixed, TRUTH_TABLE).verdicts
+    (verdict,) = check_box_convention(mixed, TRUTH_TABLE).verdicts
     assert "mix conventions" in verdict
     assert "with --boxes thousand (Python: " in verdict

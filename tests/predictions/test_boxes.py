@@ -1,5 +1,6 @@
 """Box conventions: each turns its numbers into corners in pixels, and none is guessed."""
 
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from shoe.core.boxes import Coordinates
 from shoe.core.errors import InputError, OptionError
+from shoe.demo import TRUTH
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from shoe.predictions.boxes.conventions import (
     LAYOUTS,
@@ -23,9 +25,11 @@ from shoe.predictions.boxes.conventions import (
     parse_convention,
     valid_conventions,
 )
+from shoe.predictions.truth import read_ground_truth
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])
+BAD_SCALES = ("resized:scale=0", "resized:scale=-1", "resized:shorter=0", "resized:shorter=9:8", "resized:shorter=a:b")
 BAD_SMART = ("resized:smart=0", "resized:smart=28:9:8", "resized:smart=28:9", "resized:smart=28:0:9")
 FLAT_WORDS = ("image", "verb", "object")
 
@@ -50,6 +54,9 @@ FLAT_WORDS = ("image", "verb", "object")
         ("resized:1280x320,yxyx,padded", [85, 200, 185, 600]),
         ("resized:max=1280,padded", [200, 340, 600, 740]),
         ("resized:1280x200", [200, 25, 600, 125]),
+        ("resized:scale=0.5", [50, 25, 150, 125]),
+        ("resized:shorter=800", [200, 100, 600, 500]),
+        ("resized:shorter=800:1000", [100 * 1000 / 640, 50 * 625 / 400, 300 * 1000 / 640, 250 * 625 / 400]),
         ("resized:max=1280", [200, 100, 600, 500]),
         ("resized:multiple=28", [100 * 644 / 640, 50 * 392 / 400, 300 * 644 / 640, 250 * 392 / 400]),
     ],
@@ -122,7 +129,8 @@ def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH", *BAD_SMART]
+    "name",
+    ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH", *BAD_SMART, *BAD_SCALES],
 )
 def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(OptionError, match=r"unknown box convention .* known: cxcywh"):
@@ -130,7 +138,7 @@ def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
 
 
 def test_two_conventions_that_exclude_each_other_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"at most one layout and one scale"):
+    with pytest.raises(OptionError, match=r"one layout and one scale"):
         parse_convention("xywh,cxcywh")
 
 
@@ -140,7 +148,9 @@ def test_the_coordinates_go_with_the_convention(tmp_path: Path) -> None:
     path.write_bytes(orjson.dumps([record]))
     assert read_predictions(path, boxes="pixels-0").coordinates.tolist() == [Coordinates.PIXELS_0]
     assert read_predictions(path, boxes="pixels-1").coordinates.tolist() == [Coordinates.PIXELS_1]
-    with pytest.raises(InputError, match=r"1 of 2 boxes is so; all have an area as .*pixels-0: name it with --boxes"):
+    with pytest.raises(
+        InputError, match=r"1 of 2 boxes has no area; all have an area as .*pixels-0: set the convention with --boxes"
+    ):
         read_predictions(path)
 
 
@@ -152,7 +162,7 @@ def _vlm(path: Path, box: list[float], **more: object) -> Path:
 
 def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_path: Path) -> None:
     path = _vlm(tmp_path / "v.json", [100, 100, 500, 500])
-    with pytest.raises(InputError, match=r"image 'a.jpg': found no width and height, expected the image's size"):
+    with pytest.raises(InputError, match=r"image 'a.jpg': found no width and height, expected the size of the image"):
         read_predictions(path, boxes="thousand")
     with pytest.raises(InputError, match=r"image: found 'a.jpg', expected .* as 'b.jpg' \(1 of 1 image has no size"):
         read_predictions(path, boxes="thousand", sizes={"b.jpg": (640, 400)})
@@ -166,7 +176,9 @@ def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_pa
 
 def test_boxes_of_another_layout_are_refused_with_the_layouts_that_fit(tmp_path: Path) -> None:
     path = _vlm(tmp_path / "v.json", [100, 80, 50, 90])
-    with pytest.raises(InputError, match=r"2 of 2 boxes are so; all have an area as xywh or as cxcywh: name it"):
+    with pytest.raises(
+        InputError, match=r"2 of 2 boxes have no area; all have an area as xywh or as cxcywh: set the convention"
+    ):
         read_predictions(path)
     assert read_predictions(path, boxes="xywh").human_boxes.tolist() == [[100, 80, 150, 170]]
 
@@ -196,11 +208,15 @@ def _many(path: Path, bad: int, of: int) -> Path:
 
 def test_few_boxes_without_area_are_no_reason_for_another_convention(tmp_path: Path) -> None:
     path = _many(tmp_path / "v.jsonl", bad=1, of=621)
-    with pytest.raises(InputError, match=r"line 621 \(image 'a.jpg'\): human box: .* \(1 of 1,242 boxes is so\)"):
+    with pytest.raises(
+        InputError, match=r"line 621 \(image 'a.jpg'\): human box: .* \(1 of 1,242 boxes has no area; .*drop"
+    ):
         read_predictions(path)
-    with pytest.raises(InputError, match=r"\(5 of 22 boxes are so\)"):
+    with pytest.raises(InputError, match=r"\(5 of 22 boxes have no area; .*drop"):
         read_predictions(_many(path, bad=5, of=11))
-    with pytest.raises(InputError, match=r"\(5 of 20 boxes are so; all have an area as xywh or as cxcywh: name it"):
+    with pytest.raises(
+        InputError, match=r"\(5 of 20 boxes have no area; all have an area as xywh or as cxcywh: set the convention"
+    ):
         read_predictions(_many(path, bad=5, of=10))
 
 
@@ -234,7 +250,7 @@ def test_an_infinite_number_is_named_by_the_record_that_it_stands_in(tmp_path: P
         read_predictions(tmp_path / "v")
     text = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     (tmp_path / "v").write_text("\n".join(text))
-    with pytest.raises(InputError, match=f"line 3: {column}: found 'inf', expected a number"):
+    with pytest.raises(InputError, match=rf"line 3 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
         read_predictions(tmp_path / "v")
 
 
@@ -246,3 +262,17 @@ def test_a_record_keeps_its_name_when_items_before_it_are_left_out(tmp_path: Pat
     path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
     with pytest.raises(InputError, match=r"line 3 \(image 'a'\): object box"):
         read_predictions(path)
+
+
+def test_ground_truth_gives_the_sizes_of_images(tmp_path: Path) -> None:
+    """The message about missing sizes names this argument."""
+    truth = read_ground_truth(TRUTH)
+    image, size = truth.interactions.images[0], truth.interactions.sizes[0]
+    path = tmp_path / "unit.jsonl"
+    boxes = dict(zip(("hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"), [0, 0, 0.5, 1] * 2, strict=True))
+    path.write_text(json.dumps(boxes | {"image": image, "verb": "ride", "object": "horse"}) + "\n")
+    with pytest.raises(InputError, match=r"add --ground-truth FILE \(Python: truth=\.\.\.\)"):
+        read_predictions(path, boxes="unit")
+    for source in (truth, truth.interactions):
+        table = read_predictions(path, boxes="unit", truth=source)
+        assert table.human_boxes[0].tolist() == [0, 0, size[0] / 2, size[1]]

@@ -13,7 +13,9 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
 from shoe.core.errors import InputError
 from shoe.core.io.matlab import cell_file
-from shoe.predictions import read_predictions_with_notes
+from shoe.predictions import read_predictions, read_predictions_with_notes
+from shoe.predictions.truth import read_ground_truth
+from tests.benchmarks.forms import write_mat
 from tests.predictions import samples
 
 ROW = [9, 19, 109, 219, 58, 91, 299, 238, 0.81]
@@ -48,7 +50,7 @@ def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
         mat(tmp_path / f"detections_{number:02d}.mat", (len(classes), len(table.images)), cells)
     read, notes = read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
     assert notes.format == "mat"
-    assert notes.lines() == ["the file's columns are the ground truth's 4 images, in its order"]
+    assert notes.lines() == ["the columns of the file are the 4 images of the ground truth, in the same order"]
     assert sorted(samples.rows(read)) == sorted(expected)
     assert len(expected) == len(table)
     (tmp_path / "detections_17.mat").unlink()
@@ -103,3 +105,12 @@ def test_as_many_columns_as_the_test_set_has_are_the_test_set(tmp_path: Path, co
     assert table.images == tuple(official)
     assert table.images[table.image[0]] == official[7]
     assert notes.lines() == []
+
+
+def test_image_labels_are_named_wherever_they_are_given_by_mistake(tmp_path: Path) -> None:
+    path = write_mat(tmp_path / "anno.mat", anno_test=np.ones((600, 2)))
+    found = r"found image-level labels, as in anno\.mat, .*\(give this file with --image-labels \(Python: image_labels="
+    with pytest.raises(InputError, match=found):
+        read_predictions(path)
+    with pytest.raises(InputError, match=found):
+        read_ground_truth(path)

@@ -68,9 +68,9 @@ def test_a_picture_or_order_that_the_user_names_holds_for_all() -> None:
 
 
 def test_only_conventions_that_need_sizes_ask_for_them() -> None:
-    with pytest.raises(InputError, match=r"image 'a.jpg'.* found no width .*which boxes as thousand,yxyx need"):
+    with pytest.raises(InputError, match=r"image 'a.jpg'.* found no width .*box convention thousand,yxyx needs"):
         read(sizes=None)
-    with pytest.raises(InputError, match=r"image 'b.jpg'.* found no width .*which boxes as unit need"):
+    with pytest.raises(InputError, match=r"image 'b.jpg'.* found no width .*box convention unit needs"):
         read("pixels,xyxy", sizes=None)
 
 

@@ -35,7 +35,9 @@ def test_the_first_line_moves_no_triplet_and_is_told(count: int, tmp_path: Path)
     assert made.equals(plain)
     told = f"made by shoe predict: boxes of A, words of B (sha {made.notes.predictor_digest})"
     assert made.notes.lines() == [*plain.notes.lines(), told]
-    assert made.notes.facts == plain.notes.facts  # models are compared: who made them is no part of how they are scored
+    assert (
+        made.notes.signature_fields == plain.notes.signature_fields
+    )  # models are compared: who made them is no part of how they are scored
     (tmp_path / "packed").write_bytes(gzip.compress((tmp_path / "made.jsonl").read_bytes()))
     assert shoe.read_predictions(tmp_path / "packed").notes.lines() == made.notes.lines()
 
@@ -51,5 +53,5 @@ def test_lines_keep_their_numbers(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", FIRST, LINES[0], LINES[1] | {"score": [1, 2]})
     with pytest.raises(InputError, match=r"line 3: score: found \[1, 2\]"):
         shoe.read_predictions(path)
-    with pytest.raises(InputError, match="found no line but the first"):
+    with pytest.raises(InputError, match="found only the first line"):
         shoe.read_predictions(written(tmp_path / "empty.jsonl", FIRST))

@@ -182,8 +182,12 @@ MISTAKES: list[tuple[str, Callable[[list[Any]], Any], str]] = [
     ("label 80", lambda d: d[0]["box_pairs"][0].update(o_label=80), "o_label: found 80, expected 0 to 79, objects in"),
     ("label 1.5", lambda d: d[0]["box_pairs"][0].update(o_label=1.5), "o_label: found 1.5, expected a whole number"),
     ("mixed", lambda d: d[0]["box_pairs"][0].update(o_label="horse"), "o_label: found 17, expected a word, as in the"),
-    ("one missing", lambda d: d[1]["box_pairs"][0].pop("h_score"), "pair 0: h_score: found none, expected this key in"),
-    ("one more", lambda d: d[0]["box_pairs"][1].update(hoi_score_inter=1), "hoi_score_inter: found the first one, exp"),
+    (
+        "one missing",
+        lambda d: d[1]["box_pairs"][0].pop("h_score"),
+        "pair 0: h_score: found no such key, expected the key in",
+    ),
+    ("one more", lambda d: d[0]["box_pairs"][1].update(hoi_score_inter=1), "hoi_score_inter: found the first record"),
     ("text", lambda d: d[0]["box_pairs"][0].update(o_score="1"), "o_score: found '1', expected a finite number"),
     ("verb", lambda d: d[0]["box_pairs"][0].update(verb_scores={"rdie": 1}), "found 'rdie', expected one of the 117 v"),
     ("verb score", lambda d: d[0]["box_pairs"][0].update(verb_scores={"ride": None}), "verb_scores: ride: found None"),
@@ -286,7 +290,7 @@ def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path) -> Non
     changes: list[tuple[Callable[[Any], Any], str]] = [
         (
             lambda hoi: hoi.pop("action_score"),
-            "triplet 2: action_score: found none, expected this key in all",
+            "triplet 2: action_score: found no such key, expected the key in all",
         ),
         (lambda hoi: hoi.update(action_score="a"), "triplet 2: action_score: found 'a', expected a finite number"),
     ]

@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
+import shoe
+import shoe.demo
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions, write_predictions
 from tests.predictions import samples
@@ -56,7 +59,15 @@ BROKEN: list[tuple[Any, str]] = [
     (b"[" * 3000, "expected JSON"),
     (b"%s\n%s %s" % tuple(orjson.dumps(QPIC | {"filename": name}) for name in "abc"), "line 2, column "),
     (b"%s\n%s %s" % ((orjson.dumps(FLAT),) * 3), "line 2, column "),
-    ({}, "found a document that is dict"),
+    ({}, "found an empty object: {}, expected predictions (a file without predictions is [])"),
+    (b"\x89HDF\r\n\x1a\n" + bytes(99), "found an HDF5 file, expected predictions (write one row per triplet with"),
+    ({"a.jpg": {"labels": [0], "boxes": [], "verb_scores": []}}, "found RLIP's results by image, expected predictions"),
+    ([{"file_name": "a.jpg", "rel_annotations": []}], "found relations with class IDs: rel_annotations, expected"),
+    ("image,verb\na,café\n".encode("latin-1"), "line 2: found the byte 0xe9, which is not UTF-8, expected text in"),
+    ('[{"image": "café"}]'.encode("latin-1"), "line 1: found the byte 0xe9, which is not UTF-8"),
+    ("[{'image': 'café'}]".encode("latin-1"), "line 1: found the byte 0xe9, which is not UTF-8"),
+    (b"index\tquestion\tprediction\n0\tq\tr\n", "line 1: found the columns 'index', 'question', 'prediction'"),
+    (b"index\tquestion\tprediction\n0\tq\tr\n", "(each answer needs the key or column 'image' with the file name of"),
     ([1, 2], "found a document that is list"),
     ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected predictions, one of: qpic"),
     ({"boxes": [], "labels": [], "scores": []}, "found object detections (boxes, labels, scores) without interactions"),
@@ -74,7 +85,7 @@ BROKEN: list[tuple[Any, str]] = [
         [changed(QPIC, "hoi_prediction", 0, "object_id", 2)],
         "object_id: found 2, expected the index of one of",
     ),
-    ([changed(QPIC, "hoi_prediction", 0, "object_id", -1)], "boxes, from 0 (triplets without object are V-COCO's)"),
+    ([changed(QPIC, "hoi_prediction", 0, "object_id", -1)], "boxes, from 0 (only V-COCO has triplets without object)"),
     ([changed(QPIC, "hoi_prediction", 0, "subject_id", -1)], "triplet 0: subject_id: found -1"),
     ([changed(QPIC, "hoi_prediction", 0, "score", None)], "triplet 0: score: found None, expected a number"),
     ([changed(QPIC, "hoi_prediction", 0, "score", True)], "triplet 0: score: found True, expected a number"),
@@ -89,34 +100,42 @@ BROKEN: list[tuple[Any, str]] = [
     ([changed(VLM, "object_box", DROP)], "record 0: object_box: found no such key"),
     ([VLM, changed(VLM, "image", DROP)], "record 1: image: found no such key"),
     ([VLM | {"image": 1.5}], "record 0: image: found 1.5, expected a file name"),
-    ([VLM | {"verb": 7}], "record 0: verb: found 7, expected text, as 'riding'; class numbers are"),
-    ([changed(VLM, "verb", DROP) | {"hoi_id": 7}], "record 0: hoi_id: found 7, expected text, as 'riding'"),
-    ([VLM | {"image": 0}], "record 0: image: found 0, expected a file name, or the number in that of a test image"),
-    ([VLM | {"image": "504"}], "record 0: image: found '504', expected a file name, or the number in that"),
+    ([VLM | {"verb": 7}], "record 0: verb: found 7, expected text, such as 'riding'; only the formats"),
+    ([changed(VLM, "verb", DROP) | {"hoi_id": 7}], "record 0: hoi_id: found 7, expected text, such as 'riding'"),
+    ([VLM | {"image": 0}], "record 0: image: found 0, expected a file name, or the number in the name of a test image"),
+    ([VLM | {"image": "504"}], "record 0: image: found '504', expected a file name, or the number in"),
     ([VLM | {"score": "sure"}], "record 0: score: found 'sure', expected a number"),
-    ([VLM | {"width": 0.5, "height": 3}], "record 0: width: found 0.5, expected pixels"),
+    ([VLM | {"width": 0.5, "height": 3}], "record 0: width: found 0.5, expected a whole number of pixels"),
     ([changed(VLM, "verb", DROP)], "record 0: phrase: found no such key"),
     ([{"image": "a", "response": [1]}], "record 0, item 0: incomplete: found 1, expected an object with two boxes"),
     ([FLAT | {"hx1": "a"}], "record 0: hx1: found 'a', expected a number"),
     ([FLAT, changed(FLAT, "verb", DROP)], "record 1: verb: found only"),
     ([FLAT | {"verb": None}], "record 0: verb: found None, expected text"),
-    ({"HICO_test2015_00000001": [MLLMS | {"hoi_id": 0}]}, "hoi_id: found 0, expected 1 to 600: mllms ids count from 1"),
+    (
+        {"HICO_test2015_00000001": [MLLMS | {"hoi_id": 0}]},
+        "hoi_id: found 0, expected 1 to 600, interactions in hico-det's order (mllms IDs)",
+    ),
     ({"HICO_test2015_00000001": [MLLMS | {"score": []}]}, "triplet 0: score: found [], expected a number"),
     ([HOIDET | {"hoi_class": [600]}], "triplet 0: hoi_class: found 600, expected 0 to 599"),
     ([HOIDET | {"o_idx": [1]}], "triplet 0: o_idx: found 1"),
     ([HOIDET | {"hoi_score": []}], "hoi_score: found 0 values, expected 1, one per triplet"),
     (changed(THID, "keys", "1", [7, 8]), "class '1': found 2 keys, 1 scores, 1 boxes"),
-    (changed(THID, "keys", {"600": []}), "keys: found class '600', expected 0 to 599"),
+    (
+        changed(THID, "keys", {"600": []}),
+        "keys: found 600, expected 0 to 599, interactions in hico-det's order (thid IDs)",
+    ),
     (changed(THID, "boxes", "1", [[1, 2]]), "class '1': row 0: boxes: found [1, 2]"),
     (b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\na,1,2,3\n", "line 2: found 4 fields, expected 11"),
-    (b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\na,1,2,3,4,1,2,3,nan,v,o\n", "line 2: oy2: found 'nan'"),
+    (
+        b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\na,1,2,3,4,1,2,3,nan,v,o\n",
+        "object box: found [1, 2, 3, nan]",
+    ),
     (b'image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n"a,1,2', "expected CSV"),
     (b"image,a,b,verb\n1,2,3,4\n", "line 1: found the columns 'image', 'a', 'b', 'verb', expected CSV with image, hx1"),
     (b"image,a,b,verb\n1,2,3,4\n", "not found: hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, object"),
-    (",".join([*FLAT, "x"]).replace("hx1", "h_x1").encode(), "not found: hx1 (did you mean hx1 for 'h_x1'?)"),
+    (",".join([*FLAT, "x"]).replace("hx1", "hx_l").encode(), "no column hx1, expected"),
     (";".join(FLAT).encode(), "line 1: found fields separated by ';', expected CSV with commas"),
-    ("\t".join(FLAT).encode(), "line 1: found fields separated by tabs, expected CSV with commas"),
-    (b"\0" * 1000, "found nothing but zero bytes at its start"),
+    (b"\0" * 1000, "found only zero bytes at the start"),
     ("image,hx1".encode("utf-16"), "found text in UTF-16, expected text in UTF-8 (save the file as UTF-8)"),
     ('[{"image": 1}]'.encode("utf-16-le"), "found text in UTF-16"),
     ('[{"image": 1}]'.encode("utf-16-be"), "found text in UTF-16"),
@@ -147,7 +166,7 @@ def test_a_broken_file_gets_one_line_that_says_where(tmp_path: Path, content: An
     ("line", "message"),
     [
         ("file,h_x1,action", "found the columns 'file', 'h_x1', 'action', expected CSV with image, hx1"),
-        ("file,h_x1,action", "ox2, oy2, verb, object (did you mean hx1 for 'h_x1'?)"),
+        ("file,h_x1,action", "ox2, oy2, object (did you mean hx1 for 'h_x1'?)"),
         ("file;h_x1", "line 1: found fields separated by ';'"),
         ("prose", "found text that begins with 'prose"),
     ],
@@ -163,11 +182,11 @@ def test_ids_of_the_other_base_are_named(tmp_path: Path) -> None:
     record = changed(QPIC, "predictions", 1, "category_id", 90)
     path = tmp_path / "q.json"
     path.write_bytes(orjson.dumps([record]))
-    with pytest.raises(InputError, match=re.escape("0 to 79, objects in COCO's order (qpic ids)")):
+    with pytest.raises(InputError, match=re.escape("0 to 79, objects in COCO's order (qpic IDs)")):
         read_predictions(path)
     ppdm = {"file_name": "a.jpg", "predictions": QPIC["predictions"], "hoi_prediction": QPIC["hoi_prediction"]}
     path.write_bytes(orjson.dumps([changed(ppdm, "hoi_prediction", 0, "category_id", 0)]))
-    with pytest.raises(InputError, match="one of COCO's 80 category ids"):
+    with pytest.raises(InputError, match="one of COCO's 80 category IDs"):
         read_predictions(path)
 
 
@@ -183,7 +202,7 @@ def test_an_empty_list_is_a_file_without_predictions(tmp_path: Path) -> None:
 
 
 def test_a_format_that_does_not_fit_the_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="found text, not a file of this kind, expected the format qpic"):
+    with pytest.raises(InputError, match="found text, expected a file in the format qpic"):
         read_predictions(samples.FOLDER / "flat.csv", format="qpic")
     with pytest.raises(InputError, match="expected a native table"):
         read_predictions(samples.FOLDER / "flat.csv", format="native")
@@ -202,8 +221,35 @@ def test_a_wrongly_named_document_format_is_read_or_refused(name: str, form: str
     assert len(same) == 1 or same in ({"qpic", "gen-vlkt"}, {"jsonl", "vlm"})
 
 
+def test_a_method_that_is_no_format_leads_to_its_formats(tmp_path: Path) -> None:
+    with pytest.raises(
+        OptionError, match=r"unknown format 'UPT'; did you mean v-coco \(.*UPT.*\) or mat \(.*UPT.*\)\?"
+    ):
+        read_predictions(samples.FOLDER / "flat.csv", format="UPT")
+    with pytest.raises(OptionError, match=r"unknown format 'json' \(did you mean jsonl\?\)"):
+        read_predictions(samples.FOLDER / "flat.csv", format="json")
+
+
+def test_arrays_of_another_program_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", boxes=np.zeros((1, 4)), scores=np.zeros(1))
+    with pytest.raises(
+        InputError, match="found the arrays 'boxes', 'scores', not a native table, expected predictions"
+    ):
+        read_predictions(tmp_path / "own.npz")
+
+
+def test_without_predictions_there_are_no_images_to_score(tmp_path: Path) -> None:
+    truth = shoe.read_ground_truth(shoe.demo.TRUTH)
+    with pytest.raises(InputError, match=r"found no predictions, .* \(leave out --images-in-predictions\)"):
+        truth.within([])
+    with pytest.raises(OptionError, match=r"no split 'rf_uc' \(did you mean rf-uc\?\); it contains"):
+        shoe.read_ground_truth(shoe.demo.TRUTH, split="rf_uc")
+
+
 def test_a_format_for_reading_only_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="ppdm is only read; written are: csv, jsonl, mat, mllms, native"):
+    with pytest.raises(
+        OptionError, match="ppdm can only be read; formats that can be written: csv, jsonl, mat, mllms, native"
+    ):
         write_predictions(one_triplet(), tmp_path / "out", "ppdm")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,5 +1,6 @@
 """What is written and read again is the same, as far as the format can hold it."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.hico_det import official_images
 from shoe.core.boxes import Coordinates
+from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.formats.registry import FORMATS, NATIVE
@@ -60,13 +62,35 @@ def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions)
         return  # an empty file of lines is refused
     read = again(table, tmp_path, form)
     assert rows(read) == rows(table)
-    if form == "vlm":
-        assert read.images == table.images
-        assert np.array_equal(read.sizes, table.sizes)
-    else:
-        filled = np.diff(table.offsets) > 0
-        assert read.images == tuple(np.array(table.images)[filled])
-        assert np.array_equal(read.sizes, table.sizes[filled])
+    assert read.images == table.images
+    assert np.array_equal(read.sizes, table.sizes)
+
+
+@pytest.mark.parametrize("form", [*WORDS, "qpic", "mllms", "thid-images", "mat"])
+@pytest.mark.parametrize("missing", ["no", "some", "all"])
+def test_missing_scores_and_empty_images_survive_or_are_refused(tmp_path: Path, form: str, missing: str) -> None:
+    table = in_classes(samples.base(), 1)
+    records: list[dict[str, Any]] = [{"image": name, "interactions": []} for name in table.images]
+    for i, (image, human, target, verb, object_, score) in enumerate(rows(table)):
+        record = {"image": image, "human_box": human, "object_box": target, "verb": verb, "object": object_}
+        has_score = missing == "no" or (missing == "some" and i % 3 > 0)
+        records += [record | ({"score": score} if has_score else {})] * (image != table.images[0])
+    lines = [json.dumps(record) for record in records]
+    (tmp_path / "source").write_text("\n".join(lines))
+    table, notes = read_predictions_with_notes(tmp_path / "source")
+    path = tmp_path / ("table.mat" if form == "mat" else "table")
+    if (form in ("mat", "mllms", "thid-images") and missing != "no") or (form == "qpic" and missing == "some"):
+        with pytest.raises(InputError, match=r"score: found no score for .* expected a score for each triplet"):
+            write_predictions(table, path, form, notes=notes)
+        assert not path.exists()
+        return
+    write_predictions(table, path, form, notes=notes)
+    read, again_ = read_predictions_with_notes(path)
+    assert again_.scores == notes.scores == {"no": "given", "some": "partly given", "all": "assumed"}[missing]
+    assert again_.scores_defaulted == notes.scores_defaulted
+    assert sorted(rows(read)) == sorted(rows(table))
+    assert set(table.images) <= set(read.images)
+    assert form == "mat" or read.images == table.images
 
 
 @pytest.mark.parametrize("form", NUMBERS)

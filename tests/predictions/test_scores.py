@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 import shoe
 from shoe.core.errors import OptionError
 from shoe.core.io.native import write_native
+from shoe.demo import PREDICTIONS
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.table import SCORES
+from shoe.predictions.table import SCORES, count_scales
 
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": "ride", "object": "horse"}
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]
@@ -58,5 +59,21 @@ def test_no_score_and_one_score_are_no_trouble(tmp_path: Path) -> None:
     assert [way(np.array([7.0])).tolist() for way in (SCORES["minmax"], SCORES["rank"])] == [[1.0], [1.0]]
     (tmp_path / "none.jsonl").write_bytes(orjson.dumps(RECORD))
     assert shoe.read_predictions(tmp_path / "none.jsonl", scores="sigmoid").score.tolist() == [1.0]
-    with pytest.raises(OptionError, match=r"unknown way to take scores 'softmax'.*minmax, percent, rank, sigmoid"):
+    with pytest.raises(OptionError, match=r"unknown score conversion 'softmax'.*minmax, percent, rank, sigmoid"):
         shoe.read_predictions(tmp_path / "none.jsonl", scores="softmax")
+
+
+@pytest.mark.parametrize("model", PREDICTIONS)
+@pytest.mark.parametrize("mixed", ["rows", "images", "few rows"])
+def test_two_scales_are_told_from_one(model: str, mixed: str) -> None:
+    """No gap is needed: percentages below 10 lie between the groups."""
+    table = shoe.read_predictions(PREDICTIONS[model])
+    score, image = table.score, table.image.astype(np.int64)
+    chance = np.random.default_rng(0).random(len(table))
+    chosen = image % 2 == 0 if mixed == "images" else chance < (0.5 if mixed == "rows" else 0.1)
+    both = np.where(chosen, 93.7 * score, score)
+    assert count_scales(both, image) == ((both <= 1).sum(), (both > 1).sum())
+    for scale in (1, 93.7, 100, 5, 30):
+        assert count_scales(scale * score, image) is None
+    assert count_scales(100 * score**4, image) is None
+    assert count_scales(np.random.default_rng(0).exponential(3, 5000), np.arange(5000) % 100) is None

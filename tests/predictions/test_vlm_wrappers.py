@@ -96,8 +96,8 @@ def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
         ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "1 of 3 replies refuses to answer"),
         ({"response": "I cannot help with that picture."}, "1 of 3 replies refuses to answer"),
         ({"response": "No interactions."}, "1 of 3 replies says that there is no interaction, in words"),
-        ({"response": ""}, "1 of 3 replies holds no interaction that can be read"),
-        ({}, "1 of 3 replies holds no interaction that can be read"),
+        ({"response": ""}, "1 of 3 replies contains no interaction that can be read"),
+        ({}, "1 of 3 replies contains no interaction that can be read"),
     ],
 )
 def test_what_ended_otherwise_is_counted_and_named(tmp_path: Path, record: dict[str, Any], line: str) -> None:
@@ -143,14 +143,17 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
 
 def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
     _, notes = read(tmp_path, {"image": "a.jpg", "response": FORMS["sentences"]()[:-25]})
-    assert "1 group of four numbers in the text of replies, perhaps boxes, is in no interaction read" in notes.lines()
+    assert (
+        "1 group of four numbers in the text of replies, perhaps boxes, belongs to no interaction that was read"
+        in notes.lines()
+    )
 
 
 @pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "x"}, {"interactions": []}])
 def test_answers_without_an_image_are_told_what_they_lack(tmp_path: Path, record: dict[str, Any]) -> None:
     path = tmp_path / "answers.jsonl"
     path.write_bytes((orjson.dumps(record) + b"\n") * 2)
-    with pytest.raises(InputError, match="needs the file name of its image beside it, under the key 'image'"):
+    with pytest.raises(InputError, match="needs the key or column 'image'"):
         read_predictions_with_notes(path)
 
 
@@ -167,8 +170,8 @@ def test_each_kind_of_unread_reply_is_shown_once(tmp_path: Path) -> None:
     said = ("Aucune interaction.", "Keine.", "Aucune interaction.", "Nessuna.")
     good = [{"image": f"{i}.jpg", "response": SAID} for i in range(5)]
     _, notes = read(tmp_path, [*good, *({"image": f"x{i}.jpg", "response": text} for i, text in enumerate(said))])
-    (line,) = (line for line in notes.lines() if "hold no" in line)
-    assert line.startswith("4 of 9 replies hold no interaction")
+    (line,) = (line for line in notes.lines() if "contain no" in line)
+    assert line.startswith("4 of 9 replies contain no interaction")
     assert [line.count(text) for text in ("Aucune", "Keine", "Nessuna")] == [1, 1, 1]
 
 
@@ -205,7 +208,7 @@ def test_an_answer_may_be_of_several_images(tmp_path: Path) -> None:
         {"id": 1, "response": listed},
     ):
         assert read(tmp_path, [record])[0].images == ("a.jpg", "b.jpg")
-    with pytest.raises(InputError, match="image: found 2 images, expected one, or an answer by the name of each"):
+    with pytest.raises(InputError, match="image: found 2 images, expected one image, or an answer per image name"):
         read(tmp_path, [{"image": ["a.jpg", "b.jpg"], "response": SAID}])
 
 

@@ -30,9 +30,11 @@ from tests.report.figures.models import diagnosed as demo
 TRUTH = demo("free text").task.truth
 
 
-def text_of(models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False) -> str:
+def text_of(
+    models: Models, width: int = 160, truth: GroundTruth = TRUTH, sweeps: bool = False, verbose: bool = True
+) -> str:
     to = StringIO()
-    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps)
+    print_diagnoses(models, truth, Console(width=width, file=to, highlight=False), sweeps=sweeps, verbose=verbose)
     return to.getvalue()
 
 
@@ -158,10 +160,10 @@ def test_pairs_alone() -> None:
     data = document({"a": model}, task.truth, sweeps=True).to_dict()
     assert (data["pairs"]["recall"], data["pairs"]["precision"], data["predictions"]) == (0.5, 0.5, 2)
     assert "errors" not in data
-    assert data["absent"]["errors"] == "the file holds pairs, not triplets"
+    assert data["absent"]["errors"] == "the file contains pairs, not triplets"
     text = text_of({"a": model}, truth=task.truth, sweeps=True)
     assert "a · 2 pairs" in text
-    assert "errors: not measured: the file holds pairs, not triplets" in text
+    assert "errors: not measured: the file contains pairs, not triplets" in text
     assert rows(text_of({"a": model, "b": model}, truth=task.truth))["a"][:3] == ["2.0", "50.00", "50.00"]
 
 

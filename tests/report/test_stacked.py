@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from shoe.report.text import say, table
+from shoe.report.text import print_line, table
 from tests.examples import examples
 
 
@@ -59,7 +59,7 @@ def test_lines_are_broken_between_words_on_a_terminal_alone() -> None:
     line = "ties       " + "39.55 % of what shoe ranks shares its score with another of its class " * 2
     for terminal, most in ((True, 60), (False, len(line))):
         to = Console(file=StringIO(), width=60, force_terminal=terminal, color_system=None)
-        say(to, line)
+        print_line(to, line)
         assert isinstance(to.file, StringIO)
         lines = to.file.getvalue().splitlines()
         assert max(map(len, lines)) <= most

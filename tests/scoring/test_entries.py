@@ -13,7 +13,7 @@ from shoe.benchmarks.protocol_options import StrictOptions, Ties, changed
 from shoe.benchmarks.protocols import SEMANTIC
 from shoe.core.arrays import Indices
 from shoe.scoring.average_precision import FixedRanking
-from shoe.scoring.entries import ClassScores, Entries, Means, Rule
+from shoe.scoring.entries import AveragingRule, ClassScores, Entries, Means
 from shoe.scoring.matching.task import Task
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
@@ -98,7 +98,7 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
     truth_category = np.concatenate([of, rng.integers(0, classes, 4)])
     settings = [f"strict.zero-tp={zero_tp}", f"strict.unpredicted={unpredicted}", "strict.unseen=apart"]
     options = changed(StrictOptions(), settings)
-    rule, counted, rare = Rule.of(options), np.ones(classes, bool), np.arange(classes) < 2
+    rule, counted, rare = AveragingRule.from_options(options), np.ones(classes, bool), np.arange(classes) < 2
     unseen = np.arange(classes) == 2
     kept[true] = False
     kept &= category >= 0
@@ -117,9 +117,9 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
         unseen=unseen,
         rule=rule,
     )
-    ranking = FixedRanking.of(category, np.argsort(-score, kind="stable"), classes)
+    ranking = FixedRanking.from_ranks(category, np.argsort(-score, kind="stable"), classes)
     lists = ranking.lists(kept, true, of, entries.truths, options.ap)
-    found = ClassScores.of(lists, entries.truths, counted, rule, unseen)
+    found = ClassScores.from_lists(lists, entries.truths, counted, rule, unseen)
     expected = entries.scores()
     np.testing.assert_allclose(found.ap, expected.ap, rtol=0, atol=1e-12)
     assert found.entries.tolist() == expected.entries.tolist()
@@ -127,10 +127,10 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
 
 
 def test_a_rule_says_it_for_both_families() -> None:
-    assert Rule.of(PROTOCOLS["diag"]).skip_without_hit
-    assert Rule.of(PROTOCOLS["thid"]).truthless_count
-    assert Rule.of(changed(SEMANTIC["shoe"], ["classes=all"])).truthless_count
-    assert Rule.of(SEMANTIC["shoe-literal"]).ties is Ties.INPUT
+    assert AveragingRule.from_options(PROTOCOLS["diag"]).skip_without_hit
+    assert AveragingRule.from_options(PROTOCOLS["thid"]).truthless_count
+    assert AveragingRule.from_options(changed(SEMANTIC["shoe"], ["classes=all"])).truthless_count
+    assert AveragingRule.from_options(SEMANTIC["shoe-literal"]).ties is Ties.INPUT
 
 
 @pytest.mark.parametrize(("a", "b", "minus"), [(0.5, 0.25, 0.25), (None, 0.5, None), (0.5, None, None)])

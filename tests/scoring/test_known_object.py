@@ -8,7 +8,7 @@ import pytest
 from scipy.io import loadmat
 
 from shoe.benchmarks.base import ImageLabel
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.predictions import read_predictions
 from shoe.scoring.matching.task import Task
 from tests.oracles.model import from_tables
@@ -20,7 +20,7 @@ from tests.scoring.compare import close, fast_strict, same
 @pytest.mark.real_data
 def test_real_labels_keep_the_images_that_the_official_script_keeps(shared_data: Path) -> None:
     path = shared_data / "hico_det" / "anno.mat"
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json", image_labels=path)
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json", image_labels=path)
     assert truth.image_labels is not None
     counts = {label.name: int((truth.image_labels == label).sum()) for label in (*ImageLabel,)}
     assert counts == {"YES": 20268, "PERHAPS": 7872, "NO": 61912, "UNKNOWN": 600 * 9658 - 20268 - 7872 - 61912}

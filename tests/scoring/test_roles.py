@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ from shoe.predictions import write_predictions
 from tests.examples import examples
 from tests.oracles.roles import Person, Said, average_precision
 from tests.scoring import v_coco
-from tests.scoring.v_coco import ACTIONS, NAN
+from tests.scoring.v_coco import ACTIONS, NAN, records
 
+ENDINGS = tuple(f"_{word}" for word in ("agent", "obj", "instr"))
 SCENARIOS = {"v-coco-agent": 0, "v-coco-s1": 1, "v-coco-s2": 2}
 A, B, C = [0.0, 0.0, 99.0, 99.0], [200.0, 0.0, 299.0, 99.0], [400.0, 0.0, 499.0, 99.0]
 
@@ -84,6 +87,39 @@ def test_by_hand(tmp_path: Path) -> None:
     predictions[2].roles["surf", "instr"] = ([NAN] * 4, 0.7)  # says that there is no board
     v_coco.write_pickle([predictions], path)
     assert figures(tmp_path / "truth.txt", path)["v-coco-s1", "surf-instr"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("module", ["__main__", "utils", "utils.CacheTemplate"])
+def test_a_cache_scores_as_the_pickle_with_all_keys(tmp_path: Path, module: str) -> None:
+    """Absent keys mean 0 and a tiny box, which is not "no box": scenario 1 differs from a pickle with NaN."""
+    truths, predictions = v_coco.scene(3, 6)
+    rng = np.random.default_rng(0)
+    cut = [{k: v for k, v in r.items() if not k.endswith(ENDINGS) or rng.random() < 0.3} for r in records(predictions)]
+    full = [v_coco.CacheTemplate(None, record) for record in cut]
+    keys = {key: None for record in records(predictions) for key in record}
+    (tmp_path / "full.pkl").write_bytes(pickle.dumps([{key: record[key] for key in keys} for record in full]))
+    truth = v_coco.write_official(truths, tmp_path)
+    found = figures(truth, v_coco.write_cache(cut, tmp_path / "cache.pkl", module))
+    assert found == pytest.approx(figures(truth, tmp_path / "full.pkl"), nan_ok=True, abs=0)
+    assert np.nanmax(list(found.values())) > 0
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"holds_agent": 0.5}, "record 0: found the key 'holds_agent', expected image_id, person_box, hold_agent"),
+        ({"hold_obj": [1, 2, 3, 4]}, "hold_obj: found [1, 2, 3, 4], expected [x1, y1, x2, y2, score]"),
+        ({"person_box": [1, 2, 3]}, "person_box: found [1, 2, 3], expected [x1, y1, x2, y2]"),
+    ],
+)
+def test_a_cache_with_other_keys_or_values_is_refused(tmp_path: Path, record: Any, message: str) -> None:
+    path = tmp_path / "cache.pkl"
+    v_coco.write_cache([{"image_id": 328, "person_box": A, "hold_agent": 0.5} | record], path, "utils")
+    with pytest.raises(InputError, match=re.escape(message)):
+        shoe.read_predictions(path, dataset="v-coco")
+    v_coco.write_cache([{"image_id": 328, "person_box": A, "hold_agent": 1}, {"image_id": 328}], path, "utils")
+    with pytest.raises(InputError, match=r"record 1 .*person_box: found no such key"):
+        shoe.read_predictions(path, dataset="v-coco")
 
 
 SLOW = pytest.mark.slow
@@ -160,7 +196,7 @@ def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
     truths, predictions = v_coco.scene(5)
     table = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
     truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
-    with pytest.raises(InputError, match="found no triplet: the file names no object categories"):
+    with pytest.raises(InputError, match=r"no triplet.*object categories"):
         write_predictions(table, tmp_path / "said.npz", "native", "v-coco")
     report = shoe.score(table, truth)
     assert report.semantic is None
@@ -169,7 +205,7 @@ def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
     signed = [dict(report.signature_of(result).items)["roles.scenario"] for result in report.role_results]
     assert signed == ["agent", "1", "2"]
     pairs = shoe.GroundTruth(truth.interactions, truth.classes, "pairs", benchmark=truth.benchmark)
-    assert "persons without object" in shoe.score(table, pairs, protocols=["v-coco-s1"]).absent["roles"]
+    assert "persons without an object" in shoe.score(table, pairs, protocols=["v-coco-s1"]).absent["roles"]
 
 
 def test_a_metric_collects_what_is_said_by_person(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -165,7 +164,7 @@ def _said(table: Interactions, other: dict[str, str]) -> Interactions:
 
 def _guessed(table: Interactions, rng: np.random.Generator) -> Interactions:
     """Two guesses for each triplet: moved boxes, words of other triplets or for the same action, scores that tie."""
-    rows = Rows.of(table)
+    rows = Rows.from_table(table)
     twice = np.repeat(np.arange(len(table)), 2)
     words = (*table.verbs, *(LIKE.get(verb, verb) for verb in table.verbs))
     verb = table.verb[twice] + len(table.verbs) * rng.integers(0, 2, len(twice))
@@ -197,14 +196,10 @@ def _value(text: str) -> str | float:
 
 
 def _map(part: int, words: tuple[str, ...]) -> Similarity:
-    """What the map says of each class and word, looked up one class at a time."""
+    """What the map says of each class and word; whether a word is a label depends on all classes."""
     name: Part = "object" if part else "verb"
     synsets = CLASSES.object_synsets if part else CLASSES.verb_synsets
     labels = [pair[part] for pair in class_words(CLASSES)]
-
-    @cache
-    def row(k: int) -> dict[str, float]:
-        values, _ = shoe.load_similarity("v-coco").of_words(name, [(synsets[k], labels[k])], words)
-        return dict(zip(words, values[0].tolist(), strict=True))
-
-    return lambda k, word: row(k)[word]
+    values, _ = shoe.load_similarity("v-coco").of_words(name, list(zip(synsets, labels, strict=True)), words)
+    number = {word: i for i, word in enumerate(words)}
+    return lambda k, word: float(values[k, number[word]])

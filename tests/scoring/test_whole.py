@@ -62,7 +62,7 @@ def test_whole_ratings_are_part_of_the_map(tmp_path: Path) -> None:
     alone = whole.with_raters([1])
     assert alone.whole is not None
     assert dict(zip(alone.whole[0].rows, alone.whole[1].tolist(), strict=True))[WHOLE.rows[1]] == 1
-    with pytest.raises(OptionError, match="map 'bare' rates none; expected components, or a map of shoe map build"):
+    with pytest.raises(OptionError, match="map 'bare' has no ratings of whole interactions"):
         scored(tmp_path / "bare", "compare=interactions", said="ride bicycle")
     table = tmp_path / "map" / "interactions.tsv"
     table.write_text(table.read_text().replace("\t4\n", "\t1\n"))

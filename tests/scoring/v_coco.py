@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 import math
 import pickle
+import sys
+from collections import defaultdict
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -88,6 +92,23 @@ def records(said: list[list[Said]]) -> list[dict[str, Any]]:
 
 def write_pickle(said: list[list[Said]], path: Path) -> Path:
     path.write_bytes(pickle.dumps(records(said), protocol=2))
+    return path
+
+
+class CacheTemplate(defaultdict):  # type: ignore[type-arg]
+    """The class with which UPT, PViC, ADA-CM, CMMP and SCG write a cache: absent keys mean a score of 0."""
+
+    def __missing__(self, key: str) -> Any:
+        return 0.0 if key.split("_")[-1] == "agent" else [0.0, 0.0, 0.1, 0.1, 0.0]
+
+
+def write_cache(records: list[dict[str, Any]], path: Path, module: str) -> Path:
+    """Write records as a cache whose class is in ``module``."""
+    kind = type("CacheTemplate", (CacheTemplate,), {"__module__": module})
+    home, (parent, *_) = ModuleType(module), module.split(".")
+    home.CacheTemplate = kind  # type: ignore[attr-defined]
+    with patch.dict(sys.modules, {parent: ModuleType(parent)} | {module: home}):
+        path.write_bytes(pickle.dumps([kind(None, record) for record in records], protocol=2))
     return path
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
 from shoe.demo import TRUTH
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
@@ -14,4 +14,4 @@ sys.path.insert(0, str(SCRIPTS))
 
 @pytest.fixture(scope="session")
 def sample() -> GroundTruth:
-    return read_ground_truth(TRUTH)
+    return read_truth_file(TRUTH)

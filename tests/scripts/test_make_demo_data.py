@@ -26,4 +26,4 @@ def test_the_sample_shows_many_classes_rare_ones_and_an_image_without_any(sample
     assert shown.sum() > 300
     assert (shown & sample.classes.rare).sum() > 50
     assert (sample.interactions.offsets[1:] == sample.interactions.offsets[:-1]).any()
-    assert sample.split == "test2015"
+    assert sample.split == "test2015/part"

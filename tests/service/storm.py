@@ -49,7 +49,7 @@ _LONGEST_PAUSE = 1.5
 _BLIND = 0.25
 """Share of kills that do not wait for a job to be under way."""
 _PATIENCE = 1800.0
-_KILLED = re.compile("killed by signal|machine was lost")
+_KILLED = re.compile("killed by signal|machine of the job was lost")
 _OUTLIVED = "processes that outlived what started them"
 
 

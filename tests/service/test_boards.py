@@ -123,7 +123,7 @@ def test_a_quota_counts_no_failed_runs(folder: Any) -> None:
     worked(folder, 0, reason="it is broken")
     submitted(folder, "a", "2")
     submitted(folder, "a", "3")
-    with pytest.raises(QuotaError, match="expected at most 2"):
+    with pytest.raises(QuotaError, match=r"limit of 2 .*\(2 used\)"):
         submitted(folder, "a", "4")
     submitted(folder, "a", "3")  # which is the same
     submitted(folder, "b", "4")
@@ -139,10 +139,10 @@ def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Any) -
         made.append(submitted(folder, "a", name))
         runs.cancel(folder, made[-1])
     assert submissions.retry(folder, made[0]).state == "queued"
-    with pytest.raises(QuotaError, match="expected at most 1"):
+    with pytest.raises(QuotaError, match=r"limit of 1 .*\(1 used\)"):
         submissions.retry(folder, made[1])
     worked(folder, 0.4)
-    with pytest.raises(ConflictError, match="found it done"):
+    with pytest.raises(ConflictError, match="is done"):
         runs.cancel(folder, made[0])
 
 
@@ -173,9 +173,9 @@ def test_boards_that_cannot_be_are_refused(folder: Any) -> None:
     with pytest.raises(OptionError, match="unknown option"):
         add_board(folder, "main", Request(truth="small", options=("tua=0.4",)))
     board(folder)
-    with pytest.raises(OptionError, match="one of this name already"):
+    with pytest.raises(OptionError, match=r"'main'.* already"):
         board(folder)
-    with pytest.raises(OptionError, match="expected letters"):
+    with pytest.raises(OptionError, match=r"'\.\./main'"):
         add_board(folder, "../main", Request(truth="small"))
 
 
@@ -208,7 +208,7 @@ def test_results_of_a_hidden_board_are_for_who_runs_the_service(folder: Any) -> 
         assert "hidden for now" in refused.json()["error"]
         outside = {"truth": "small", "prediction": "0" * 64}
         assert (refused := client.post("/v1/runs", json=outside, headers=team)).status_code == 403
-        assert "expected a board: main" in refused.json()["error"]
+        assert (refused.json()["field"], refused.json()["error"].endswith(" main")) == ("board", True)
         show_board(folder, "main")
         assert len(got("/v1/boards/main", team).json()["rows"]) == 1
         assert got(f"/v1/runs/{run}", team).json()["figures"][MAP] == 0.5

@@ -103,7 +103,7 @@ def runs(browser: Any, server: tuple[str, Path], tmp_path_factory: pytest.TempPa
             page.wait_for_url("**/runs/r_*")
             made[name] = page.url.removeprefix(server[0])
             page.wait_for_selector(".state.done")
-            page.wait_for_selector("text=mAP that fixing an error would add")
+            page.wait_for_selector("text=mAP gain from fixing all errors of one type")
         page = tab.go("/compare")
         page.get_by_label("choose detector").check()
         page.locator("tr", has_text="alert(").get_by_role("checkbox").check()
@@ -191,14 +191,14 @@ def test_the_keyboard_is_enough(browser: Any, server: Any, runs: dict[str, str])
     with opened(browser, server[0]) as tab:
         page = tab.go("/")
         page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent") == "to the content"
+        assert page.evaluate("document.activeElement.textContent") == "skip to content"
         page.keyboard.press("Enter")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Submit predictions"
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
         page.wait_for_url("**/playground")
-        page.get_by_label("a model says").focus()
+        page.get_by_label("predicted phrase").focus()
         page.keyboard.type("sitting astride a bike")
         page.keyboard.press("Tab")
         page.keyboard.type("ride bicycle")
@@ -267,7 +267,7 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
         page.wait_for_selector("h1:has-text('Tokens')")
         page.fill("input[name=name]", "robot")
         page.fill("input[name=team]", "lab")
-        page.get_by_role("button", name="Make a token").click()
+        page.get_by_role("button", name="Create token").click()
         assert page.locator("#token").text_content().startswith("shoe_")
         assert page.evaluate("document.documentElement.scrollWidth") <= 400
         page.get_by_role("button", name="log out").click()
@@ -287,7 +287,7 @@ def test_a_site_on_disk_works_without_a_server(browser: Any, server: Any, runs: 
         page.goto((tmp_path / "site" / "index.html").as_uri())
         page.click("text=A board")
         page.locator("tbody a").first.click()
-        page.wait_for_selector("text=What meaning is worth")
+        page.wait_for_selector("text=Credit for similar meaning")
         page.click("text=result.json")
         assert '"signature"' in page.content()
         page.go_back()

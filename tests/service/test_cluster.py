@@ -17,7 +17,7 @@ import pytest
 
 import shoe
 from shoe.core.errors import ServiceError, ShoeError
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
 from shoe.service.cluster_jobs import Host
@@ -85,7 +85,7 @@ def state_of(folder: Folder, place: Executor) -> str:
 
     from shoe.service.app import make_app
 
-    with TestClient(make_app(folder, place=place), HOST) as client:
+    with TestClient(make_app(folder, executor=place), HOST) as client:
         said = client.get("/v1/health").json()
     assert said["engine"] == place.name
     return str(said["engine_state"])
@@ -103,7 +103,7 @@ def made_folder(path: Path) -> Folder:
     folder = Folder.open(path / "service")
     add_truth(folder, "demo", TRUTH, shown=True)
     add_truth(folder, "hidden", TRUTH)
-    add_map(folder, "own", shipped("similarity_maps") / "hico-det")
+    add_map(folder, "own", data_folder("similarity_maps") / "hico-det")
     boards.add_board(folder, "board", Request(truth="demo"))
     return folder
 
@@ -157,13 +157,15 @@ def test_whatever_is_killed_costs_nothing_but_time(
             os.kill({"host": host, "child": child}[victim], signal.SIGKILL)
         waited(lambda: not is_alive(child))
         run = ended(folder, id_)
-        assert (run.state, run.reason, run.attempt) == ("done", None, 2)
+        assert (run.state, run.reason) == ("done", None)
+        # Ray may start the second host on the machine whose death it has not noticed.
+        assert run.attempt in ((2, 3) if victim == "machine" else (2,))
     lines = [line.line for line in runs.log(folder, id_)]
     assert lines.count("finished") == 1
     said = {
         "child": "signal 9",
         "connection": "the cluster was lost",
-        "host": "its machine was lost",
+        "host": "the machine of the job was lost",
         "machine": "lost",
     }[victim]
     assert any(said in line for line in lines), lines
@@ -173,13 +175,12 @@ def test_whatever_is_killed_costs_nothing_but_time(
 def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
     from shoe.service.ray_executor import RayExecutor
 
-    with machines(3) as several:
+    with machines(2) as several:
         executor = RayExecutor(several.address)
-        worker = Worker(folder, 3, Limits(), executor)
+        worker = Worker(folder, 2, Limits(), executor)
         worker.start()
         try:
-            ids = [submitted(folder, PREDICTIONS[name]) for name in PREDICTIONS]
-            ids.append(submitted(folder, PREDICTIONS["detector"], protocols=("qpic",)))
+            ids = [submitted(folder, PREDICTIONS[name]) for name in ("detector", "free text")]
             for id_ in ids:
                 until(folder, id_, lambda run: set(run.further.values()) == {"done"})
             hosts = several.hosts()
@@ -200,8 +201,7 @@ def below(pid: int) -> set[int]:
     return found.union(*map(below, found))
 
 
-@pytest.mark.parametrize("victim", ["gcs_server", "raylet/raylet"])
-def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) -> None:
+def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
     from shoe.service.ray_executor import RayExecutor
 
     before = below(os.getpid())
@@ -210,7 +210,7 @@ def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) ->
         with working(folder, own):
             id_ = submitted(folder, PREDICTIONS["detector"])
             until(folder, id_, lambda run: run.stage in ("reading", "scoring"))
-            (part,) = (pid for pid in below(os.getpid()) - before if victim in command_of(pid).partition(" ")[0])
+            (part,) = (pid for pid in below(os.getpid()) - before if "gcs_server" in command_of(pid).partition(" ")[0])
             os.kill(part, signal.SIGKILL)
             waited(lambda: state_of(folder, own) == "lost")
             run = ended(folder, id_)
@@ -219,7 +219,7 @@ def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) ->
             assert ended(folder, other).state == "done"
         assert (run.state, run.reason) == ("done", None)
         lines = [line.line for line in runs.log(folder, id_)]
-        assert not any("its machine was lost" in line for line in lines)  # which would count as a death
+        assert not any("machine of the job was lost" in line for line in lines)  # which would count as a death
     finally:
         own.stop()
     waited(lambda: not any(map(is_alive, below(os.getpid()) - before)))
@@ -229,8 +229,8 @@ def test_limits_hold_on_the_cluster(folder: Folder, executor: Any, tmp_path: Pat
     large = tmp_path / "large.json"
     large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
     for limits, path, reason in (
-        ({"memory": 900_000_000}, large, "it needs more memory than the 0.9 GB"),
-        ({"wall": 0.3}, PREDICTIONS["detector"], "it took longer than the 0.3 s"),
+        ({"memory": 900_000_000}, large, "memory limit of 0.9 GB"),
+        ({"wall": 0.3}, PREDICTIONS["detector"], "time limit of 0.3 s"),
     ):
         with working(folder, executor, **limits):
             id_ = submitted(folder, path, bounds=True)
@@ -331,12 +331,12 @@ def test_a_cluster_with_another_version_is_refused_before_anything_is_served(tmp
     with machines(1, tmp_path) as others:
         done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", f"ray:{others.address}")
     assert (done.returncode, done.stdout) == (2, "")
-    found = f"shoe: --engine ray: found a cluster with shoe 0.0.9, expected {__version__}, as here\n"
+    found = f"shoe: --engine ray: found shoe 0.0.9 on the cluster, expected {__version__}, as on this machine\n"
     assert done.stderr == found
 
 
 def test_a_machine_with_another_version_does_nothing() -> None:
-    with pytest.raises(ShoeError, match=r"found a machine with shoe .*, expected 0.0.0, as the service"):
+    with pytest.raises(ShoeError, match=r"install shoe 0\.0\.0,"):
         Host("0.0.0")
 
 
@@ -364,5 +364,5 @@ def test_a_host_removes_what_killed_ones_left(tmp_path: Path, monkeypatch: pytes
         host.communicate()
     above.chmod(0o755)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(ShoeError, match="open to others"):
+    with pytest.raises(ShoeError, match="mode 0700"):
         Host(__version__)

@@ -4,6 +4,7 @@ import errno
 import gzip
 import json
 import pickle
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,7 +116,7 @@ def test_a_full_disk_is_told_from_a_full_team(folder: Any) -> None:
     with calling(folder, disk_per_team=10) as client:
         assert client.put("/v1/predictions", content=b"[12345]").status_code == 200
         answer = client.put("/v1/predictions", content=b"[54321]")
-        assert (answer.status_code, "room for 3 bytes" in answer.json()["error"]) == (507, True)
+        assert (answer.status_code, "has 3 bytes of disk space left" in answer.json()["error"]) == (507, True)
         assert client.put("/v1/predictions", content=gzip.compress(b"[5432]")).status_code == 507
         assert client.post("/v1/uploads", json={"size": 4}).status_code == 507
 
@@ -130,7 +131,7 @@ def test_a_team_gets_no_more_room_by_sending_at_once(folder: Any) -> None:
             assert statuses in ([200, *[507] * 7], [507] * 8)
             assert (statuses[0] == 200) is (attempt == 0)
             assert {answer.json()["error"] for answer in answers if answer.status_code == 507} <= {
-                f"the team has room for {left} more: delete runs and predictions"
+                f"the team has {left} of disk space left: delete runs or predictions"
                 for left in ("3 bytes", "10 bytes", "0 bytes")
             }
         assert client.post("/v1/uploads", json={"size": 3}).status_code == 201
@@ -343,7 +344,7 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert (some.status_code, some.json()["field"]) == (403, "images_in_predictions")
         assert client.get(f"{place}/files/classes.csv", headers=a).status_code == 200
         refused = client.get(f"{place}/files/run.shoe", headers=a)
-        assert (refused.status_code, "not shown" in refused.json()["error"]) == (403, True)
+        assert (refused.status_code, "withheld" in refused.json()["error"]) == (403, True)
         assert client.get(f"{place}/files/run.shoe", headers=admin).content == b"boxes"
         assert client.patch(place, json={"visibility": "public"}, headers=a).json()["visibility"] == "public"
         assert [client.get(place, headers=who).status_code for who in (b, {})] == [200, 401]
@@ -382,8 +383,7 @@ def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: A
         assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 3 + [200] * 3
         for answer in answers:
             assert '"figures":{"' not in answer.text
-            assert "0.5" not in answer.text
-            assert "50.0" not in answer.text
+            assert not re.search(r"(?<!\d)(0\.5|50\.0)", answer.text)  # a time such as 1795963760.55 is no score
 
 
 def test_tokens_end_and_logins_with_them(folder: Any) -> None:
@@ -457,5 +457,5 @@ def test_a_fault_tells_nothing_of_the_server(folder: Any, monkeypatch: pytest.Mo
         monkeypatch.setattr(runs, "runs", broken)
         answer = client.get("/v1/runs")
         assert answer.status_code == 500
-        assert answer.json() == {"error": "the server made a mistake; who runs it finds it in its log"}
+        assert answer.json()["error"] == "internal server error"
         assert answer.headers["x-content-type-options"] == "nosniff"

@@ -82,8 +82,8 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
         "+6.00 missed GT",
         "human box 25.00 +5.00",
         "1,234 predictions",
-        "exact matches of words 22.00",
-        "verbs of like meaning +10.00",
+        "exact matches 22.00",
+        "credit for similar verbs +10.00",
         "pony",
         "5.2 1.8",
         "--ground-truth instances_test2015.json",
@@ -107,7 +107,7 @@ def test_lists_are_filtered(client: Any, site: Any) -> None:
     failed = text_of(client.get("/runs?state=failed"))
     assert re.findall(r"/runs/(r_\w+)\"", failed) == [site[1]["failed"]]
     assert re.findall(r"/runs/(r_\w+)\"", text_of(client.get("/runs?name=QUEUED"))) == [site[1]["queued"]]
-    assert "There are none of this kind" in text_of(client.get("/runs?truth=unknown"))
+    assert "No run matches the filter" in text_of(client.get("/runs?truth=unknown"))
 
 
 def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, site: Any) -> None:
@@ -184,7 +184,7 @@ def test_the_playground_says_what_the_commands_say(client: Any) -> None:
         for sense in part["candidates"]:
             assert sense["synset"] in page
     assert "sitting astride · bike" in page
-    assert "Strict: nothing" in page
+    assert "Strict: no class" in page
     exact = text_of(client.get("/playground?said=riding+a+bicycle&truth=ride+moon"))
     assert "class <b>ride bicycle</b>" in exact
     assert "hico-det has no class" in exact
@@ -218,15 +218,15 @@ def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_p
     assert not (target / "boards" / "secret.html").exists()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(InputError, match="found something else, expected a new or empty folder"):
+    with pytest.raises(InputError, match="found other files"):
         export(folder, tmp_path / "other")
 
 
 def test_an_address_without_a_page_is_told_to_people_as_a_page_and_to_programs_as_json(client: Any) -> None:
     page = client.get("/nothing", headers={"Accept": "text/html,*/*"})
     assert page.status_code == 404
-    assert "There is no such page" in page.text
-    assert client.get("/nothing").json() == {"error": "nothing is at /nothing"}
+    assert "Page not found" in page.text
+    assert client.get("/nothing").json() == {"error": "no resource at /nothing"}
 
 
 def test_a_wrong_parameter_is_told_with_what_was_expected(client: Any) -> None:

@@ -143,7 +143,7 @@ def test_a_study_is_answered_through_kills_breaks_tabs_and_devices(lab: Lab, dev
     page.wait_for_function(ARRIVED)
     lab.stop()  # the server is killed, and the rater goes on
     go_on(page, 8)
-    page.wait_for_function("() => document.getElementById('status').textContent.startsWith('4 answers are kept')")
+    page.wait_for_function("() => document.getElementById('status').textContent.startsWith('4 answers are stored')")
     assert len(lab.answers("rater-1")) == 4
     lab.start()
     page.wait_for_function(ARRIVED, timeout=60_000)
@@ -220,7 +220,9 @@ def test_a_link_that_has_ended_is_told_and_nothing_is_lost(lab: Lab, device: Any
     renewed = lab.published(lab.study, "--again", "rater-2")["rater-2"]
     rate(page, 1, len(order), 1)
     page.wait_for_function("() => document.getElementById('status').textContent.includes('the token is not valid')")
-    assert page.locator("#status").inner_text().startswith("1 answer is kept in this browser, and not taken")
+    assert (
+        page.locator("#status").inner_text().startswith("1 answer is stored in this browser, but the service refused")
+    )
     page.goto(renewed)
     page.wait_for_function(ARRIVED)
     assert [each["rating"] for each in lab.answers("rater-2")] == [3, 1]
@@ -281,5 +283,5 @@ def test_nobody_is_shut_out(lab: Lab, device: Any, scheme: str) -> None:
     look()
     page.context.set_offline(True)
     page.keyboard.press("1")
-    page.wait_for_function("() => document.getElementById('status').textContent.includes('kept in this browser')")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('stored in this browser')")
     look()

@@ -25,7 +25,7 @@ from shoe.service.settings import Settings
 try:
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     settings = Settings(port=0, patience=1.0, connections=100)
-    serve(Folder.open(sys.argv[1]), settings, tell=lambda line: print(line, flush=True))
+    serve(Folder.open(sys.argv[1]), settings, progress=lambda line: print(line, flush=True))
 except ShoeError as error:
     sys.exit(str(error))
 print("ended", flush=True)
@@ -71,7 +71,7 @@ def test_a_signal_ends_it_cleanly_with_streams_open(tmp_path: Path, by: int) -> 
             [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, check=False
         )
         assert second.returncode == 1
-        assert "another shoe serve" in second.stderr
+        assert f"{folder.path}: another `shoe serve`" in second.stderr
         assert "Traceback" not in second.stderr
         with socket.create_connection(("127.0.0.1", port)) as idle:
             idle.sendall(request("GET /v1/health"))
@@ -92,7 +92,7 @@ def test_the_first_start_alone_tells_an_admin_token(tmp_path: Path) -> None:
             process.terminate()
             assert process.stdout is not None
             out = process.stdout.read()
-            assert ("admin token, shown this once: shoe_" in out) is first
+            assert ("admin token, shown only once: shoe_" in out) is first
 
 
 def test_many_connections_leave_files_to_work_with(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_the_first_start_prints_a_token_for_who_runs_it_though_others_have_their
     folder = made_folder(tmp_path)
     new_token(folder, "ci", "vision")
     folder.close()
-    for line in ("admin token, shown this once: shoe_", "ended"):
+    for line in ("admin token, shown only once: shoe_", "ended"):
         with serving(tmp_path / "service") as (process, port):
             asked(port, request("GET /v1/health", "Connection: close"))
             process.terminate()

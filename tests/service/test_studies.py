@@ -51,18 +51,18 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
     answer = msgspec.convert(ANSWER, Answer)
     later = replace(answer, rating=4, answered=3000.0)
     for answers, kept in (([answer], 1), ([later, answer], 2), ([], 2), ([answer], 2)):
-        assert studies.keep(folder, first, answers) == kept
-    assert [studies.given(folder, rater) for rater in (first, second)] == [[answer, later], []]
+        assert studies.add_answers(folder, first, answers) == kept
+    assert [studies.answers_of(folder, rater) for rater in (first, second)] == [[answer, later], []]
     for wrong, found in (
         (replace(answer, item=2), "[2, 1, 'words', 3]"),
         (replace(answer, occasion=2), "[0, 2, 'words', 3]"),
         (replace(answer, phase="picture"), "[0, 1, 'picture', 3]"),
         (replace(answer, rating=5), "[0, 1, 'words', 5]"),
     ):
-        with pytest.raises(InputError, match=f"answer 1: found {re.escape(found)}, expected a question to rater-1"):
-            studies.keep(folder, first, [later, wrong])
-    with pytest.raises(ConflictError, match="more than 20 answers for each question"):
-        studies.keep(folder, first, [replace(answer, shown=float(number)) for number in range(41)])
+        with pytest.raises(InputError, match=f"answer 1: found {re.escape(found)}, expected a question for rater-1"):
+            studies.add_answers(folder, first, [later, wrong])
+    with pytest.raises(ConflictError, match="limit of 20 answers"):
+        studies.add_answers(folder, first, [replace(answer, shown=float(number)) for number in range(41)])
     assert [len(each.answers) for each in studies.returned(folder, ID)] == [2, 0]
     for statement in ("UPDATE answers SET rating = 0", "DELETE FROM answers"):
         with pytest.raises(sqlite3.IntegrityError, match="only added"), folder.database.write() as db:

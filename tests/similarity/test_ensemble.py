@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import OptionError
-from shoe.similarity.ensemble import ENSEMBLES, Voices, ensemble_values
+from shoe.similarity.ensemble import ENSEMBLES, RaterWeights, ensemble_values
 
 RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)
 
@@ -56,7 +56,7 @@ def test_by_hand(ratings: list[int | None], mean: float, median: float, majority
 def test_two_lists_that_omit_and_count_half_beside_one_that_looked(
     ratings: list[int | None], mean: float, median: float, majority: float
 ) -> None:
-    voices, row = Voices((0.5, 0.5, 1), (True, True, False)), [-1 if r is None else r for r in ratings]
+    voices, row = RaterWeights((0.5, 0.5, 1), (True, True, False)), [-1 if r is None else r for r in ratings]
     values = [
         float(ensemble_values(np.array([row], np.int8), how, voices)[0]) for how in ("mean", "median", "majority")
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.lexicon.store import lexicon
 from shoe.similarity import SimilarityMap
 from shoe.similarity.learned import LearnedPart, learned_bytes, packed, read_learned
@@ -50,12 +50,12 @@ def test_a_table_is_read_as_it_was_written(tmp_path: Path) -> None:
         for name in LearnedPart.__dataclass_fields__:
             assert np.array_equal(getattr(found[part], name), getattr(table, name))  # type: ignore[index]
     (tmp_path / "learned.bin").write_bytes(content[:-1] + b"\1")
-    with pytest.raises(InputError, match=r"learned.bin.*map.json describes"):
+    with pytest.raises(InputError, match=r"learned.bin: found changed content"):
         read_learned(tmp_path / "learned.bin", hashlib.sha256(content).hexdigest())
 
 
 def test_the_shipped_table_is_small_and_covers_what_may_be_said() -> None:
-    path = shipped("similarity_maps") / "hico-det" / "learned.bin"
+    path = data_folder("similarity_maps") / "hico-det" / "learned.bin"
     assert path.stat().st_size < 3_000_000
     similarity = SimilarityMap.load("hico-det")
     assert similarity.learned is not None
@@ -64,4 +64,4 @@ def test_the_shipped_table_is_small_and_covers_what_may_be_said() -> None:
         assert np.allclose(table.ratings.sum(axis=1), 1, atol=1e-5)
         assert (np.diff(table.ratings @ np.arange(5.0)) >= 0).all()
         first, end = (lexicon().nouns, len(lexicon())) if part == "verb" else (0, lexicon().nouns)
-        assert len(table.senses) > 0.35 * (end - first)
+        assert len(table.senses) > 0.3 * (end - first)

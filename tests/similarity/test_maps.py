@@ -31,8 +31,8 @@ OBJECTS: Pairs = {("horse.n.01", "pony.n.01"): (4, 3)}
 def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **options: Any) -> Path:
     objects = {names: (*ratings, *[None] * len(raters))[: len(raters)] for names, ratings in OBJECTS.items()}
     pairs: dict[Part, RatedPairs] = {
-        "verb": RatedPairs.of_names(verbs, len(raters)),
-        "object": RatedPairs.of_names(objects, len(raters)),
+        "verb": RatedPairs.from_names(verbs, len(raters)),
+        "object": RatedPairs.from_names(objects, len(raters)),
     }
     write_map(folder, dataset="hico-det", raters=raters, pairs=pairs, **options)
     return folder
@@ -125,7 +125,7 @@ def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
 def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
     table = write(tmp_path) / "verbs.tsv"
     table.write_text(table.read_text().replace("straddle.v.01\t3", "straddle.v.01\t4"))
-    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(bring the file back"):
+    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(restore the file"):
         SimilarityMap.load(tmp_path)
     forget_hashes(tmp_path)
     assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
@@ -146,7 +146,7 @@ BROKEN_FORM = [
 ]
 BROKEN_NAMES = [
     ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01', expected the name of a WordNet"),
-    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01, WordNet's first name"),
+    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01, the first name of this synset"),
     ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed', expected the name of a WordNet"),
     ("eat.v.01\t0", "board.v.01\t0", r"line 4: found ride\.v\.01 and board\.v\.01 a second time"),
 ]
@@ -191,12 +191,12 @@ def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
         ("version", 2, "version: found 2, expected 1"),
         ("scale", [1, 5], r"scale: found \[1, 5\], expected \[0, 4\]"),
         ("name", "", "name: found ''"),
-        ("name", "a\nb", "name: found 'a.*nb', expected a name"),
+        ("name", "a\nb", "name: found 'a.*nb', expected a printable name"),
         ("dataset", 7, "dataset: found 7"),
         ("raters", [], "raters: found"),
         ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
         ("raters", [{"name": "one"}], "rater 1: model: found only 'name', expected this key"),
-        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected who or what is behind"),
+        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected the model"),
         ("raters", "one", "raters: found 'one', expected one or more raters"),
         ("verbs", {"sha256": 7}, "sha256: found 7, expected the SHA-256"),
         ("verbs", None, "verbs: found None, expected an object"),

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
-from shoe.core.io.files import shipped
+from shoe.core.io.files import data_folder
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import ids_of, names_of
+from shoe.maps.learn import suspect_classes
 from shoe.similarity import SimilarityMap
-from shoe.similarity.ensemble import Voices
+from shoe.similarity.ensemble import RaterWeights
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.maps import ABOUT, FILES, shipped_maps
 from shoe.similarity.pairs import parse_table
@@ -42,8 +43,20 @@ def test_counts(hico: SimilarityMap, part: Part, classes: int, pairs: int, non_z
     assert about["sha256"] == hico.digests[part]
 
 
+@pytest.mark.parametrize("part", ["verb", "object"])
+def test_unrated_senses_get_credit_less_often_than_rated_senses(hico: SimilarityMap, part: Part) -> None:
+    """A learned table in which nearly every unrated verb had a similarity to paint was included once."""
+    assert hico.learned is not None
+    table, pairs = hico.learned[part], hico.tables[part]
+    classes, senses = table.classes, np.union1d(table.senses, pairs.sense)
+    row, column = np.searchsorted(classes, pairs.class_sense), np.searchsorted(senses, pairs.sense)
+    ratings = np.full((len(classes), len(senses)), np.nan)
+    ratings[row, column] = 4 * hico.pair_values(part)
+    assert suspect_classes(classes, 4 * table.expected(classes, senses), ratings) == []
+
+
 def test_a_map_that_is_handed_to_another_process_needs_no_file_of_its_own(hico: SimilarityMap, tmp_path: Path) -> None:
-    copytree(shipped("similarity_maps") / "hico-det", tmp_path / "map")
+    copytree(data_folder("similarity_maps") / "hico-det", tmp_path / "map")
     pickled = pickle.dumps(SimilarityMap.load(tmp_path / "map"))
     rmtree(tmp_path / "map")
     found = pickle.loads(pickled)
@@ -57,7 +70,7 @@ def test_a_map_that_is_handed_to_another_process_needs_no_file_of_its_own(hico: 
 def test_raters_and_provenance(hico: SimilarityMap) -> None:
     names = ["pass_a", "pass_b", "extension", "reading_c", "reading_d", "reading_e", "reading_f"]
     assert [rater.name for rater in hico.raters] == names
-    assert hico.voices == Voices(weights=(0.5, 0.5, 1, 1, 1, 0.5, 0.5), omits=(True, True, *[False] * 5))
+    assert hico.rater_weights == RaterWeights(weights=(0.5, 0.5, 1, 1, 1, 0.5, 0.5), omits=(True, True, *[False] * 5))
     assert len({rater.model for rater in hico.raters}) == 1
     assert "not different models" in hico.about["provenance"]
     agreement = hico.about["agreement"]["verbs"]
@@ -105,7 +118,7 @@ def test_every_class_sense_of_the_dataset_was_rated(hico: SimilarityMap) -> None
 @pytest.mark.parametrize("part", ["verb", "object"])
 def test_shipped_tables_pass_the_full_check(name: str, part: Part) -> None:
     """Loading trusts a table whose hash fits; here is the check that it saves."""
-    path = shipped("similarity_maps") / name / FILES[part]
+    path = data_folder("similarity_maps") / name / FILES[part]
     about = SimilarityMap.load(name).about
     raters = [rater["name"] for rater in about["raters"]]
     assert len(parse_table(path.read_bytes(), path, raters)) == about[f"{part}s"]["pairs"]
@@ -118,7 +131,7 @@ def test_the_map_is_what_its_script_writes(shared_data: Path, tmp_path: Path) ->
     every machine."""
     script = Path(__file__).resolve().parents[2] / "scripts" / "import-ratings"
     subprocess.run([sys.executable, script, shared_data / "ratings", tmp_path], check=True, capture_output=True)
-    shipped_map = shipped("similarity_maps") / "hico-det"
+    shipped_map = data_folder("similarity_maps") / "hico-det"
     for file in FILES.values():
         assert (tmp_path / file).read_bytes() == (shipped_map / file).read_bytes(), file
     said, written = (json.loads((folder / ABOUT).read_bytes()) for folder in (shipped_map, tmp_path))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.protocol_options import SemanticOptions
+from shoe.benchmarks.protocols import SEMANTIC
 from shoe.lexicon.constructions import preposition_weights
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import Candidate, ObjectWords, match_labels, resolve
@@ -152,6 +153,9 @@ class Rules:
     def senses(self, word: str) -> dict[str, float]:
         """The senses that count, and how much of its value each has."""
         candidates = resolve(word, self.part, self.object_words).candidates  # type: ignore[arg-type]
+        labels = [of for _, of in CLASSES[self.part]]
+        if self.partial == "full" or match_labels([word], labels, self.part)[0] >= 0:
+            candidates = tuple(c for c in candidates if c.own)
         senses = {c.name: c.weight if self.partial == "weighed" else 1 for c in candidates}
         if self.sense == "likely":
             senses = {c.name: senses[c.name] * (0.8 if unlikely(c) else 1) for c in candidates}
@@ -256,6 +260,31 @@ def test_what_says_only_a_part_counts_less() -> None:
     rows = {word: number for number, (_, word) in enumerate(CLASSES["object"])}
     assert objects.values[rows["motorcycle"], 0] == 0.75
     assert objects.values[rows["pizza"]].tolist() == [0, 0.75, 1, 0.75]
+
+
+@pytest.mark.parametrize("protocol", SEMANTIC)
+def test_a_label_has_only_the_senses_of_its_own_lemmas(protocol: str) -> None:
+    synsets = {word: synset for synset, word in CLASSES["verb"]}
+    words = ["board", "boarding", "cut_with", "brush_with", "sit_on", "slicing with"]
+    identity = load_similarity("identity")
+    found = similarity_table(
+        identity, "verb", ids_of(synsets.values()), list(synsets), words, SEMANTIC[protocol]
+    ).values
+    row = {word: number for number, word in enumerate(synsets)}
+    assert found[row["ride"], :2].tolist() == [0, 0]
+    assert found[[row["cut_with"], row["brush_with"]]][:, [3, 2]].diagonal().tolist() == [0, 0]
+    assert found[row["board"], 0] == found[row["cut_with"], 2] == found[row["sit_on"], 4] == 1
+    # No label: "slicing with" may be using, except where only the own senses of a word count.
+    assert (found[row["brush_with"], 5] > 0) == (protocol != "shoe-literal")
+
+
+def test_in_full_only_the_own_senses_of_a_word_count() -> None:
+    words = ["sit astride", "stepping off", "astride", "rides", "lay"]
+    row = {word: number for number, (_, word) in enumerate(CLASSES["verb"])}
+    weighed, full = (table("verb", words, partial=partial, unrated="zero").values for partial in ("weighed", "full"))
+    assert weighed[row["straddle"], 0] == 1 > full[row["straddle"], 0]
+    assert weighed[row["exit"], 1] == 0.75 > full[row["exit"], 1]
+    assert full[row["ride"], 3] == full[row["lie_on"], 4] == 1
 
 
 @examples(1)

@@ -12,7 +12,7 @@ from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import ids_of, lexicon
 from shoe.similarity import SimilarityMap, WordNetSimilarity
-from shoe.similarity.unrated import Imputed, Lookups
+from shoe.similarity.unrated import ImputedSimilarity, SenseLookups
 from tests.maps.samples import Rows, made
 
 ROWS: Rows = {"ride.v.01 straddle.v.01": (3, 2), "ride.v.01 eat.v.01": (None, None)}
@@ -31,7 +31,7 @@ def ids(*names: str) -> NDArray[np.int32]:
 
 def test_only_unrated_pairs_of_the_classes_are_filled(similarity: SimilarityMap) -> None:
     senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
-    filled = Imputed(similarity, frozenset(ids("ride.v.01").tolist()), 0.5)
+    filled = ImputedSimilarity(similarity, frozenset(ids("ride.v.01").tolist()), 0.5)
     found = filled.values("verb", ids(*CLASSES), senses)
     np.testing.assert_array_equal(found[0], [0.625, 0.5, 1])
     assert np.isnan(found[1:]).all()
@@ -48,7 +48,7 @@ def test_a_guess_is_what_few_ratings_of_pairs_as_similar_exceed(tmp_path: Path) 
         if i % 3
     }
     similarity = made(tmp_path / "map", rated)
-    guessed = Imputed(similarity, frozenset(ids(of_class).tolist()), None)
+    guessed = ImputedSimilarity(similarity, frozenset(ids(of_class).tolist()), None)
     found = guessed.values("verb", ids(of_class), senses)[0]
     known = similarity.values("verb", ids(of_class), senses)[0]
     unrated = np.isnan(known)
@@ -60,7 +60,7 @@ def test_a_guess_is_what_few_ratings_of_pairs_as_similar_exceed(tmp_path: Path) 
 
 
 def test_without_ratings_the_guess_is_about_what_wordnet_says(tmp_path: Path) -> None:
-    guessed = Imputed(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()), None)
+    guessed = ImputedSimilarity(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()), None)
     senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
     similar = WordNetSimilarity("wup").values("verb", ids("ride.v.01"), senses)
     np.testing.assert_allclose(
@@ -69,7 +69,7 @@ def test_without_ratings_the_guess_is_about_what_wordnet_says(tmp_path: Path) ->
 
 
 def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
-    lookups = Lookups.of(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions())
+    lookups = SenseLookups.from_vocabulary(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions(), [])
     assert lookups.count.tolist() == [len(resolve(word, "verb").candidates) for word in WORDS]
     assert not lookups.unrated[2].any()
     cell, row, sense = lookups.pairs(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 0]))
@@ -87,5 +87,5 @@ def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
 
 
 def test_the_first_sense_alone_where_only_it_counts(similarity: SimilarityMap) -> None:
-    lookups = Lookups.of(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions(sense="first"))
+    lookups = SenseLookups.from_vocabulary(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions(sense="first"), [])
     assert lookups.count.tolist() == [1, 0, 1]

@@ -17,8 +17,10 @@ STEPS = ("chmod", "fsync", "mkdir", "open", "rename", "replace", "rmdir", "unlin
 
 
 def write(folder: Path, rating: int) -> None:
-    pairs = RatedPairs.of_names({("ride.v.01", "straddle.v.01"): [rating]}, 1)
-    write_map(folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": pairs, "object": RatedPairs.none(1)})
+    pairs = RatedPairs.from_names({("ride.v.01", "straddle.v.01"): [rating]}, 1)
+    write_map(
+        folder, dataset="hico-det", raters=[Rater("r", "m")], pairs={"verb": pairs, "object": RatedPairs.empty(1)}
+    )
 
 
 def rating_of(folder: Path) -> int | None:
@@ -110,5 +112,5 @@ def test_a_place_where_nothing_can_be_written_is_one_line(tmp_path: Path, monkey
         raise OSError(30, "Read-only file system")
 
     monkeypatch.setattr("tempfile.mkdtemp", refuse)
-    with pytest.raises(InputError, match="map: found Read-only file system, expected a folder that can be written to"):
+    with pytest.raises(InputError, match="map: found Read-only file system, expected a writable folder"):
         clear_leftovers(tmp_path / "map")

@@ -133,7 +133,7 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
     answer = {"item": 0, "occasion": 1, "phase": "words", "rating": 3, "shown": 0, "answered": 900}
     for change, said in (
         ({"study": "other"}, "study: found 'other'"),
-        ({"rater": "eve"}, "rater: found 'eve', expected one of its 2 raters"),
+        ({"rater": "eve"}, "rater: found 'eve', expected one of the 2 raters"),
         ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 'words', 7]"),
         ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 'words', 3]"),
         ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 0: found [{last}, 2, 'words', 3]"),
@@ -184,7 +184,7 @@ def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path,
     early, late = sent("early.json", (1, 900)), sent("late.json", (1, 900), (4, 100))
     for files in ((early, late), (late, early)):
         assert [row[5] for row in table_of(study, answers_of(study, files))[1:]] == [4]
-    with pytest.raises(InputError, match=r"answer 0: found 2, expected 1, as .*early.json has it for the same moment"):
+    with pytest.raises(InputError, match=r"answer 0: found 2, expected 1 as in .*early.json"):
         answers_of(study, (early, sent("edited.json", (2, 900))))
 
 
@@ -195,7 +195,7 @@ def test_a_damaged_log_is_told(tab: Any, folder: Path, damaged: str) -> None:
     key = f"shoe-study:{kept(folder).id}:rater-1:{damaged}"
     tab.evaluate("key => localStorage.setItem(key, '')", key)
     tab.goto(page)
-    assert "cannot be kept" in tab.locator("h1").inner_text()
+    assert "cannot be saved" in tab.locator("h1").inner_text()
     tab.evaluate("key => localStorage.removeItem(key)", key)
 
 

@@ -128,8 +128,8 @@ def test_ratings_are_kept_and_changed_by_keyboard(lab: Path, browser: Any, tmp_p
 def test_what_pictures_cannot_be_had_from(lab: Path, tmp_path: Path) -> None:
     new = "study", "new", tmp_path / "study", "--items", "20"
     truth = "--ground-truth", lab / "truth.npz"
-    refused(run(*new, *truth), "--ground-truth: expected with --for, --images or both")
+    refused(run(*new, *truth), "--ground-truth must be given together with --for, --images")
     refused(run(*new, *truth, "--images", tmp_path / "none"), "none: found no such folder")
-    refused(run(*new, *truth, "--images", tmp_path), "found no picture of any class that is rated")
+    refused(run(*new, *truth, "--images", tmp_path), "found no image of any rated class")
     refused(run("study", "new", lab / "study", "--items", "20"), "holds another study")
     assert list(tmp_path.iterdir()) == []

@@ -43,7 +43,7 @@ def interactions(*rows: str) -> list[Question]:
     found = []
     for number, row in enumerate(rows):
         a, x, b, y = (SenseText(name, (), "") for name in row.split(","))
-        pair = Interaction.of(a, x), Interaction.of(b, y)
+        pair = Interaction.from_senses(a, x), Interaction.from_senses(b, y)
         found.append(Question(f"{number:016d}".encode(), "interaction", *pair))
     return found
 
@@ -75,7 +75,7 @@ def test_pairs_of_senses_are_rated_too(tmp_path: Path) -> None:
     pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
     assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
     broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
-    with pytest.raises(InputError, match="item 'riding': found other names, expected two senses"):
+    with pytest.raises(InputError, match="item 'riding': found names that are no senses, expected two WordNet"):
         People(name="p", file=broken).backend(PROMPTS)
 
 
@@ -106,5 +106,5 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
 
 def test_gold_items_alone_are_nothing_to_hold_maps_against(tmp_path: Path) -> None:
     path = written(tmp_path, "item,rater,rating,gold", "a,x,1,1", "b,x,3,3")
-    with pytest.raises(InputError, match="found ratings of gold items alone"):
+    with pytest.raises(InputError, match="found ratings of gold items only"):
         read_people(path)

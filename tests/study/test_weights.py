@@ -103,8 +103,8 @@ def test_equal_weights_change_no_figure() -> None:
 def test_those_left_of_a_stratum_stand_for_all_of_it() -> None:
     weights = Weights(np.array([10.0, 10, 1, 1]), np.array([0, 0, 1, 1]))
     assert [weights.population, weights.effective] == pytest.approx([22, 22**2 / 202])
-    assert weights.of(np.array([0, 2, 3])) == pytest.approx(np.array([20, 1, 1]) * 3 / 22)
-    assert weights.of(np.array([1])) == pytest.approx([1])
+    assert weights.select(np.array([0, 2, 3])) == pytest.approx(np.array([20, 1, 1]) * 3 / 22)
+    assert weights.select(np.array([1])) == pytest.approx([1])
 
 
 def test_a_test_with_weights_never_says_zero() -> None:

@@ -1,4 +1,4 @@
-"""HICO-DET: its classes, the numbers and image names in its files, its ground truth in every format, its protocols."""
+"""HICO-DET benchmark: classes, IDs and image names in files, ground truth formats, splits and protocols."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shoe.core.boxes import CommonCoordinates, Overlap
 from shoe.core.interactions import Interactions
 from shoe.core.io.json import parse_json
 
-# HICO-DET's exact-label protocols: one an evaluator of the field (docs/protocols.md 0.3).
+# Exact-label protocols of HICO-DET, one per published evaluation program (docs/protocols.md 0.3).
 
 _OFFICIAL = StrictOptions(protocol="hico-det")
 _PYTHON_FAMILY = StrictOptions(
@@ -58,56 +58,56 @@ PROTOCOLS = {
         DIAG,
     )
 }
-"""By name."""
+"""Exact-label protocols by name."""
 
 ABOUT = {
     "hico-det": "official Matlab script, default setting (1)",
     "hico-det-known-object": "official Matlab script, known-object setting (1)",
     "ppdm": "PPDM's Python evaluator (2.5)",
-    "qpic": "QPIC's and CDN's Python evaluator, top 100; images without truth are ignored by its bug (2.2)",
-    "gen-vlkt": "GEN-VLKT's Python evaluator, top 100; tied scores at the cut take one row twice by its bug (2.3)",
-    "upt": "pocket, as SCG, UPT and PViC use it (3)",
-    "thid": "THID's and INP-CC's evaluator, 520 classes (5)",
-    "diag": "Diag-HOI's evaluator, 520 classes; classes without a true positive are skipped (8.5)",
+    "qpic": "Python evaluator of QPIC and CDN, top 100; with its bug that ignores images without ground truth (2.2)",
+    "gen-vlkt": "Python evaluator of GEN-VLKT, top 100; with its bug that duplicates tied rows at the cutoff (2.3)",
+    "upt": "evaluator of the pocket library, used by SCG, UPT and PViC (3)",
+    "thid": "evaluator of THID and INP-CC, 520 classes (5)",
+    "diag": "evaluator of Diag-HOI, 520 classes; classes without a true positive are skipped (8.5)",
 }
-"""One line a protocol, with its section in docs/protocols.md."""
+"""Description of each protocol in one line, with its section in docs/protocols.md."""
 
+_FOLDER = Path(__file__).parent
 
-# The zero-shot splits of HICO-DET's classes: published lists, or all classes of published objects or verbs.
-#
-# ``zero_shot.json`` has them. Classes are numbered from 1 there, in the order of the class table.
-
-_PATH = Path(__file__).with_name("zero_shot.json")
+# Zero-shot splits of the classes are in ``zero_shot.json``: published lists of unseen classes, or published objects or
+# verbs all of whose classes are unseen. The file numbers classes from 1, in the order of the class table.
 
 
 def zero_shot_splits(classes: Callable[[], HoiClasses]) -> dict[str, Callable[[], ClassSplit]]:
-    """What loads each split, by its name."""
-    return {name: partial(_split, name, said, classes) for name, said in parse_json(_PATH, _PATH.read_bytes()).items()}
+    """Return one function per zero-shot split, by name, that loads the split; ``classes`` loads the class table."""
+    path = _FOLDER / "zero_shot.json"
+    return {name: partial(_split, name, entry, classes) for name, entry in parse_json(path, path.read_bytes()).items()}
 
 
-def _split(name: str, said: Mapping[str, Any], classes: Callable[[], HoiClasses]) -> ClassSplit:
+def _split(name: str, entry: Mapping[str, Any], classes: Callable[[], HoiClasses]) -> ClassSplit:
     table = classes()
-    if "classes" in said:
-        unseen = np.array(said["classes"]) - 1
+    if "classes" in entry:
+        unseen = np.array(entry["classes"]) - 1
     else:
-        verbs, objects = np.isin(table.verbs, said.get("verbs", [])), np.isin(table.objects, said.get("objects", []))
+        verbs, objects = (
+            np.isin(names, entry.get(key, [])) for key, names in (("verbs", table.verbs), ("objects", table.objects))
+        )
         unseen = np.flatnonzero(verbs[table.verb] | objects[table.object])
-    return ClassSplit.of_unseen(name, unseen, len(table), said["source"], said["about"])
+    return ClassSplit.of_unseen(name, unseen, len(table), entry["source"], entry["about"])
 
 
-_FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
 _LAST_TEST_IMAGE = 9767
 
 
 def image_name(value: object) -> str:
-    """Turn a file name or path, with or without its ending, or the number of a test image into an image's name.
+    """Return the image name for a file name or path, with or without extension, or for the number of a test image.
 
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
     Raises:
-        ValueError: for anything else, numbers that name no test image included.
+        ValueError: for other values, including numbers that no test image has.
     """
     if type(value) is int and 0 < value <= _LAST_TEST_IMAGE and value not in _unused_numbers():
         return f"HICO_test2015_{value:08d}.jpg"
@@ -118,7 +118,7 @@ def image_name(value: object) -> str:
 
 
 def official_images() -> list[str]:
-    """Name the 9,658 test images in the order of the official list, in which some numbers name none."""
+    """Return the names of the 9,658 test images in the order of the official list, which skips some numbers."""
     return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in _unused_numbers()]
 
 
@@ -137,7 +137,7 @@ def _classes() -> HoiClasses:
 
 
 def _single_hoi(table: Interactions) -> Mask:
-    """The images of the shipped list, which the rule ``single-pair`` finds in the whole test set, too."""
+    """Return (m,) whether an image is in ``single_hoi.txt``, the test images of the subset ``single-pair``."""
     names = {image_name(int(number)) for number in (_FOLDER / "single_hoi.txt").read_text("utf-8").split()}
     return np.array([name in names for name in table.images], bool)
 

@@ -1,13 +1,14 @@
-"""HICO-DET as fredzzhang/hicodet writes it: ``instances_test2015.json``, ``instances_train2015.json``.
+"""JSON formats of HICO-DET's ground truth: fredzzhang/hicodet, PPDM and QPIC, and HAKE.
 
-One object of parallel lists. It carries its own class lists, which its class indices point into; boxes are the official
-ones, pixel indices counted from 1, in both splits.
+The files of fredzzhang/hicodet, ``instances_test2015.json`` and ``instances_train2015.json``, are an object of parallel
+lists. Class indices refer to class lists in the same file. Boxes are the official pixel indices, counted from 1.
 """
 
 import io
 import re
 import tarfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -29,10 +30,10 @@ from shoe.benchmarks.checks import (
     triplet_name,
 )
 from shoe.benchmarks.image_lists import write_image_lists
-from shoe.core.boxes import CommonCoordinates, Coordinates, converted
+from shoe.core.boxes import CommonCoordinates, Coordinates, convert_boxes
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, explained, parse_json, read_typed
+from shoe.core.io.json import Box, BoxOrText, Whole, WholeOrText, explain_error, parse_json, read_typed
 from shoe.core.rows import Rows
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
@@ -57,10 +58,9 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read a file of fredzzhang/hicodet; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the image and field that break the format.
+    Raises InputError naming the image and field that break the format.
     """
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
@@ -78,7 +78,7 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     check_range(path, (images, image), "object", object_, len(document.objects))
     check_range(path, (images, image), "verb", verb, len(document.verbs))
     check_range(path, (images, image), "hoi", hoi, len(document.correspondence))
-    # A triplet says its class twice: by hoi, and by object and verb.
+    # A triplet names its class twice: by hoi, and by object and verb.
     classes = np.array(document.correspondence, np.int64).reshape(-1, 3)
     order = np.full(len(classes), -1)
     inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
@@ -86,7 +86,7 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     wrong = (order[hoi] < 0) | (classes[order[hoi], 1:] != np.stack([object_, verb], axis=1)).any(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        record, expected = triplet_name((images, image), row), "the object and verb that correspondence gives this hoi"
+        record, expected = triplet_name((images, image), row), "the object and verb of this hoi in correspondence"
         found = f"{hoi[row]} with object {object_[row]} and verb {verb[row]}"
         raise InputError(path, record=record, field="hoi", found=found, expected=expected)
     return Rows(
@@ -111,15 +111,14 @@ INSTANCES_FORMAT = TruthFormat(
 )
 
 
-# HICO-DET as PPDM and QPIC write it: ``test_hico.json``, ``trainval_hico.json``, and the HICO-DET-SG files.
+# Format of PPDM and QPIC: ``test_hico.json``, ``trainval_hico.json``, and the files of HICO-DET-SG.
 #
-# A list of images, each with its boxes and with triplets that point to them. Objects have COCO category ids (1 to 90),
-# verbs count from 1 in alphabetical order. The numbers of test images are the official ones, counted from 1; those of
-# training images count from 0. Files mix both kinds of image, so the coordinates are each image's own.
+# A list of images, each with boxes and with triplets that refer to boxes by index. Objects have COCO category IDs (1 to
+# 90), verbs count from 1 in alphabetical order. Box coordinates are pixel indices, counted from 1 in test images and
+# from 0 in training images. A file may contain both, so each image has its own coordinates.
 #
-# Some triplets of training images point beyond their box list. QPIC leaves such images out of training, and so does
-# this
-# reader, which names them; in a test image it is an error.
+# Some triplets of training images refer to boxes that do not exist. Like QPIC, this reader leaves such images
+# out, and reports their names. In a test image, it is an error.
 
 _TEST = "test2015"
 
@@ -143,12 +142,10 @@ class _PpdmImage(Struct, gc=False):
 
 
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file, whose verb and HOI ids follow the order of the benchmark's own class table.
+    """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
 
-    :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
-
-    Raises:
-        InputError: naming the image and field that break the format.
+    Arguments as in :class:`shoe.benchmarks.base.TruthFormat`. Raises InputError naming the image and field that break
+    the format.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
@@ -169,21 +166,21 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         outside = index >= counts[image]
         check_boxes(path, (images, image), field, index, counts, (index < 0) | (outside & is_test[image]))
         usable[image[outside]] = False
-    kept = usable[image]
-    image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
+    is_usable = usable[image]
+    image, human, target, verb, hoi = (column[is_usable] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
     known = "one of COCO's 80 category ids, between 1 and 90"
     object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
-    # Training triplets name their class a second time; 0 stands for one that does not.
+    # Training triplets name their class a second time, by hoi_category_id; 0 means that it is absent.
     stated = numbering.of[verb, object_] + 1
     wrong = (hoi != 0) & (hoi != stated)
     if wrong.any():
         row = int(np.argmax(wrong))
         words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
         record, found = triplet_name((images, image), row), str(hoi[row])
-        expected = f"{stated[row]}, which is {words}" if stated[row] else f"a class; {words} is none"
+        expected = f"{stated[row]}, which is {words}" if stated[row] else f"the ID of a class; {words} is not a class"
         raise InputError(path, record=record, field="hoi_category_id", found=found, expected=expected)
     return Rows(
         images=[name for name, good in zip(images, usable, strict=True) if good],
@@ -200,13 +197,10 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
 
 
 def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write ground truth as :func:`read_ppdm` reads it: each image's distinct boxes, and its triplets.
-
-    Boxes are written in the coordinates that images of their name have in this format, whatever those of the table.
-    """
-    shift = converted(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
+    """Write ground truth in the format of :func:`read_ppdm`, with boxes in the coordinates of the format."""
+    shift = convert_boxes(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
     human_boxes, object_boxes = (
-        converted(boxes, table.triplet_coordinates, CommonCoordinates.EDGES) - shift
+        convert_boxes(boxes, table.triplet_coordinates, CommonCoordinates.EDGES) - shift
         for boxes in (table.human_boxes, table.object_boxes)
     )
     moved = replace(table, human_boxes=human_boxes, object_boxes=object_boxes)
@@ -228,13 +222,11 @@ PPDM_FORMAT = TruthFormat(
 )
 
 
-# HICO-DET's training set as HAKE writes it: ``hico-det-training-set-instance-level.json``, or the archive with it.
+# HAKE's file of the training set: ``hico-det-training-set-instance-level.json``, or the tar archive that contains it.
 #
-# One object with an entry for each image, by its file name: triplets with the HOI's number from 1, two boxes, the
-# image's size, and states of body parts, which are not read. Boxes are the official ones, pixel indices counted from 1:
-# they are those of PPDM's and the SG files plus 1. Images without a triplet are there, with an empty list.
-
-_TAR_MAGIC = slice(257, 262), b"ustar"
+# One object with an entry per image, by file name: triplets with HOI ID from 1, two boxes, image size, and states of
+# body parts, which are not read. Boxes are the official pixel indices, counted from 1; those of PPDM and HICO-DET-SG
+# are smaller by 1. Images without triplets have an empty list.
 
 
 class _Triplet(Struct, gc=False):
@@ -250,16 +242,15 @@ class _HakeImage(Struct, gc=False):
 
 
 def is_hake(data: bytes) -> bool:
-    """Tell whether a file is an object of images with HAKE's labels, or an archive of one file that is."""
+    """Return whether a file is HAKE's JSON, or a tar archive that contains this JSON."""
     data = _unpacked(data)
     return re.match(rb'\s*\{\s*"[^"]+"\s*:\s*\{', data) is not None and b'"labels"' in data and b'"human_bbox"' in data
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read a file of HAKE; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the image and field that break the format.
+    Raises InputError naming the image and field that break the format.
     """
     document = parse_json(path, _unpacked(data))
     images: list[str] = []
@@ -270,7 +261,7 @@ def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
             images.append(benchmark.image_name(name))
             entries.append(msgspec.convert(entry, _HakeImage))
         except msgspec.ValidationError as error:
-            raise explained(path, error, entry, _HakeImage, record=record) from None
+            raise explain_error(path, error, entry, _HakeImage, record=record) from None
         except ValueError:
             raise InputError(path, record=record, found=quote(name), expected="the name of an image") from None
     image = np.repeat(np.arange(len(images)), [len(entry.labels) for entry in entries])
@@ -290,18 +281,14 @@ def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
 
 
 def _unpacked(data: bytes) -> bytes:
-    """The first JSON of an archive, as HAKE is handed out; other data, and archives without one, as they are."""
-    where, magic = _TAR_MAGIC
-    if data[where] != magic:
+    """Return the first JSON file of a tar archive, in which HAKE is published; other data are returned unchanged."""
+    if data[257:262] != b"ustar":  # magic number in the header of a tar archive
         return data
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for member in archive:
-                content = archive.extractfile(member) if member.name.endswith(".json") else None
-                if content is not None:
-                    return content.read()
-    except (tarfile.TarError, EOFError, OSError, ValueError):
-        pass
+    with suppress(tarfile.TarError, EOFError, OSError, ValueError), tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.name.endswith(".json") else None
+            if content is not None:
+                return content.read()
     return data
 
 

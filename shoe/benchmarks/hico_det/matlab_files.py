@@ -1,8 +1,8 @@
-"""HICO-DET as published: ``anno_bbox.mat``, with ``bbox_train`` and ``bbox_test``.
+"""Official Matlab files of HICO-DET: ``anno_bbox.mat`` (``bbox_train``, ``bbox_test``), and image labels ``anno.mat``.
 
-Per image a file name, a size and its HOIs; per HOI its class (1 to 600), boxes of humans and of objects, and in each
-row of ``connection`` one triplet: the indices of its human and its object box. Everything counts from 1, pixels too,
-in both splits. HOIs with ``invis`` set have no boxes. Structure as in the dataset's README and its evaluation script.
+``anno_bbox.mat`` has a file name, a size and HOIs per image. An HOI has a class (1 to 600), human boxes, object boxes,
+and ``connection``, whose rows are triplets: indices of a human box and an object box. All indices, including pixels,
+count from 1. HOIs with ``invis`` set have no boxes. The structure follows the dataset's README and evaluation script.
 """
 
 from collections.abc import Sequence
@@ -26,22 +26,23 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
-    """Read one split of the file: the one asked for, else test if it is there.
+    """Read one split of the file: the requested split, by default the test split if the file has it.
+
+    A training image is left out, as by QPIC, if one of its triplets refers to a box that the file does not have.
 
     Raises:
-        InputError: naming the image that breaks the format; a training image is left out instead, as QPIC does, if one
-            of its triplets points to a box that the file does not have.
-        OptionError: if the file does not hold the split.
+        InputError: naming the image that breaks the format.
+        OptionError: if the file does not contain the split.
     """
     numbering = benchmark.classes
     variables = load_matlab(path, data, list(_VARIABLES.values()))
     if not variables:
-        expected = "bbox_test and bbox_train, as in anno_bbox.mat"
-        raise InputError(path, found="none of its variables", expected=expected)
-    held = [name for name, variable in _VARIABLES.items() if variable in variables]
-    chosen = split or held[0]
-    if chosen not in held:
-        raise OptionError(f"{path} holds no images of the split {quote(chosen)}; it holds {' and '.join(held)}")
+        expected = "bbox_test or bbox_train, as in anno_bbox.mat"
+        raise InputError(path, found="neither variable", expected=expected)
+    splits = [name for name, variable in _VARIABLES.items() if variable in variables]
+    chosen = split or splits[0]
+    if chosen not in splits:
+        raise OptionError(f"{path} contains no split {quote(chosen)}; it contains {' and '.join(splits)}")
     try:
         entries = records(variables[_VARIABLES[chosen]])
     except ValueError:
@@ -82,11 +83,11 @@ def _image(path: str | Path, index: int, entry: Any) -> tuple[str, tuple[int, in
         return name, (whole_number(size["width"]), whole_number(size["height"]))
     except _DAMAGE:
         expected = "a filename, and a size with width and height"
-        raise InputError(path, record=f"image {index}", found="something else", expected=expected) from None
+        raise InputError(path, record=f"image {index}", found="an invalid record", expected=expected) from None
 
 
 def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test: bool) -> NDArray[np.float64] | None:
-    """(n, 9) HOI class from 0, human box, object box of an image's triplets; None if boxes are missing in training."""
+    """Return (n, 9) HOI class from 0, human box and object box per triplet; None to leave out a training image."""
     blocks = [np.zeros((0, 9))]
     record = f"image {quote(image)}"
     try:
@@ -103,7 +104,7 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
             connection = matrix(hoi["connection"]).reshape(-1, 2) - 1
         except _DAMAGE:
             expected = "numbers id and invis, boxes with x1, y1, x2, y2, and connection with two columns"
-            raise InputError(path, record=where, found="something else", expected=expected) from None
+            raise InputError(path, record=where, found="an invalid record", expected=expected) from None
         if not 1 <= label <= classes:
             raise InputError(path, record=where, field="id", found=str(label), expected=f"1 to {classes}")
         inside = (connection >= 0) & (connection < [len(humans), len(objects)]) & (connection == np.rint(connection))
@@ -125,10 +126,10 @@ def _boxes(value: Any) -> NDArray[np.float64]:
 FORMAT = TruthFormat("official anno_bbox.mat", "anno_bbox.mat", is_matlab, read_bbox_mat)
 
 
-# HICO's image labels: ``anno.mat``, which says of each image which of the 600 classes it shows.
+# Image labels of HICO, ``anno.mat``: which of the 600 classes each image shows.
 #
-# ``anno_test`` is a matrix of classes x images: 1 yes, 0 perhaps, -1 no, NaN unknown; ``list_test`` names the images.
-# Training images likewise.
+# ``anno_test`` is a matrix of classes x images: 1 yes, 0 perhaps, -1 no, NaN unknown. ``list_test`` has image names.
+# ``anno_train`` and ``list_train`` are the same for training images.
 
 _SPLITS = ("test", "train")
 
@@ -136,18 +137,16 @@ _SPLITS = ("test", "train")
 def read_image_labels(
     path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
 ) -> NDArray[np.int8]:
-    """Read which classes are in some images.
+    """Return the (K, m) ``ImageLabel`` of K classes in m images.
 
     Args:
-        path: ``anno.mat``.
-        images: names of the m images wanted.
-        benchmark: whose own class table has the order of the file.
-
-    Returns:
-        (K, m) ``ImageLabel``.
+        path: path of ``anno.mat``.
+        images: names of the m images.
+        classes: the K classes.
+        benchmark: benchmark whose class table has the class order of the file.
 
     Raises:
-        InputError: if the file is damaged, or does not know an image.
+        InputError: if the file is damaged, or has no labels for an image or class.
     """
     numbering = benchmark.classes
     data = read_bytes(path)
@@ -162,7 +161,9 @@ def read_image_labels(
         try:
             names = [text(cell) for cell in variables[f"list_{split}"]]
         except (TypeError, ValueError):
-            raise InputError(path, field=f"list_{split}", found="other cells", expected="file names") from None
+            raise InputError(
+                path, field=f"list_{split}", found="cells that are not text", expected="file names"
+            ) from None
         expected = f"{len(numbering)} classes x {len(names)} images"
         try:
             labels = matrix(variables[f"anno_{split}"])

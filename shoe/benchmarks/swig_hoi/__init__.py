@@ -1,8 +1,8 @@
-"""SWIG-HOI: its 14,130 classes, of which the test set is scored on 5,539, its ground truth and its protocols.
+"""SWIG-HOI benchmark: 14,130 classes, 5,539 of them scored on the test set; ground truth format and protocols.
 
-The class tables are made of SWIG-HOI's own by ``scripts/build-swig-classes`` (docs/swig.md, also for sources and
-licences): ``actions.tsv`` and ``objects.tsv`` in the order of their numbers, and ``interactions.tsv.gz`` with action,
-object, and "unseen", "rare", "" or "unscored" of each class, in the order of theirs.
+``scripts/build-swig-classes`` builds the class tables from those of SWIG-HOI (sources and licences: docs/swig.md).
+``actions.tsv`` and ``objects.tsv`` are in the order of the IDs in files. ``interactions.tsv.gz`` has the action, the
+object, and "unseen", "rare", "" or "unscored" of each class, in the order of SWIG-HOI's class IDs.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ from shoe.core.errors import InputError, quote
 from shoe.core.io.json import Box, Whole, read_typed
 from shoe.core.rows import Rows
 
-# SWIG-HOI's annotations as THID and INP-CC read them: ``swig_test_1000.json`` and its relatives.
+# Annotations in the form that THID and INP-CC read, such as ``swig_test_1000.json``.
 #
-# A list of images, each with its boxes and with triplets that point to them; other keys than those of PPDM's files.
-# Actions and objects count from 0 in the order of the category tables. A box may have further objects by other
-# annotators
-# (``aux_category_id``), which no evaluator uses, nor this reader. Boxes are compared as continuous edges.
+# A list of images, each with boxes and with triplets that refer to boxes by index; the keys differ from PPDM's. Actions
+# and objects count from 0 in the order of the category tables. Other annotators' labels of a box (``aux_category_id``)
+# are not read, because no evaluator uses them. Boxes are compared as continuous edges.
 
 _KEYS = re.compile(rb'"(?:box|hoi)_annotations"')
 
@@ -60,10 +59,9 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read SWIG-HOI's annotations; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the image and field that break the format.
+    Raises InputError naming the image and field that break the format.
     """
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())
@@ -98,7 +96,7 @@ def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split
 
 
 def _numbers(path: str | Path, records: list[_Image]) -> Indices | None:
-    """(m,) number of each image, which predictions call it by; None where the file has none."""
+    """Return the (m,) image IDs that predictions refer to, or None if the file has no ID for some image."""
     given = [record.img_id for record in records if record.img_id is not UNSET]
     if len(given) < len(records):
         return None
@@ -108,7 +106,7 @@ def _numbers(path: str | Path, records: list[_Image]) -> Indices | None:
         number = int(numbers[first[np.argmax(times > 1)]])
         same = [quote(record.file_name) for record in records if record.img_id == number]
         found = f"{number} of {' and '.join(same[:2])}"
-        raise InputError(path, field="img_id", found=found, expected="a number of its own for each image")
+        raise InputError(path, field="img_id", found=found, expected="a different ID for each image")
     return numbers
 
 
@@ -120,7 +118,7 @@ FORMAT = TruthFormat(
 )
 
 
-# SWIG-HOI's exact-label protocols, whose "full" means are over different classes (docs/swig.md).
+# Exact-label protocols of SWIG-HOI. Their "full" means are over different sets of classes (docs/swig.md).
 
 _THID = StrictOptions(
     protocol="swig-hoi",
@@ -134,14 +132,14 @@ _THID = StrictOptions(
 PROTOCOLS = {
     options.protocol: options for options in (_THID, replace(_THID, protocol="choir", cap=2_000, unseen="apart"), DIAG)
 }
-"""By name."""
+"""Exact-label protocols by name."""
 
 ABOUT = {
-    "swig-hoi": "THID's and INP-CC's evaluator: full is all 5,539 classes of the test set, unseen ones among them (5)",
-    "choir": "CHOIR's evaluator: full is the 4,148 classes seen in training; the best 2,000 of an image (5)",
-    "diag": "Diag-HOI's evaluator; classes without a true positive are skipped (8.5)",
+    "swig-hoi": "evaluator of THID and INP-CC; full: all 5,539 classes of the test set, including unseen classes (5)",
+    "choir": "evaluator of CHOIR; full: the 4,148 classes seen in training; top 2,000 predictions per image (5)",
+    "diag": "evaluator of Diag-HOI; classes without a true positive are skipped (8.5)",
 }
-"""One line a protocol, with its section in docs/protocols.md."""
+"""Description of each protocol in one line, with its section in docs/protocols.md."""
 
 
 _FOLDER = Path(__file__).parent
@@ -149,13 +147,13 @@ _FREQUENCY = "frequency"
 
 
 def image_name(value: object) -> str:
-    """Turn a file name or path into an image's name; a number stays one, of which the annotations say the name.
+    """Return the image name for a file name or path, or an image ID as text; annotations map image IDs to names.
 
     >>> image_name("images_512/wrapping_1.jpg"), image_name(7)
     ('wrapping_1.jpg', '7')
 
     Raises:
-        ValueError: for anything else.
+        ValueError: for other values.
     """
     return str(value) if type(value) is int and value >= 0 else plain_image_name(value)
 
@@ -180,7 +178,7 @@ def _by_frequency() -> ClassSplit:
     classes = BENCHMARK.classes
     parts = {UNSEEN: classes.unseen, SEEN: ~classes.unseen, "rare": classes.rare, "non-rare": classes.non_rare}
     scored = {part: mask & classes.scored for part, mask in parts.items()}
-    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables", "how often training shows a class")
+    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables", "frequency of a class in training")
 
 
 BENCHMARK = Benchmark(

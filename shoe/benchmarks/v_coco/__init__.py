@@ -1,4 +1,4 @@
-"""V-COCO: its actions and classes, the numbers and image names in its files, its ground truth, its protocols."""
+"""V-COCO benchmark: actions and classes, IDs and image names in files, ground truth formats, splits and protocols."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from shoe.benchmarks.systematic import published_splits
 from shoe.benchmarks.v_coco import everything_txt, json_files, official
 from shoe.core.io.json import parse_json
 
-# The 26 actions of V-COCO and what takes part in them (docs/v-coco.md).
-#
-# ``actions.tsv`` has them in the order of the official annotation files: the roles of each beside the person, in its
-# official order, and for the three actions with two roles the objects that are the instrument; all others are the
-# object.
-# So a role follows from action and object, and a class of the benchmark is an action with an object category.
+# ``actions.tsv`` has the 26 actions in the order of the official annotation files (docs/v-coco.md): the roles of each
+# action, except the person's, in the official order; and for the three actions with two roles, the object categories
+# that are instruments. In these actions, all other categories have the role "obj". So action and object determine the
+# role, and a class of the benchmark is an action with an object category.
 
-_TABLE = Path(__file__).with_name("actions.tsv")
+_FOLDER = Path(__file__).parent
 
 
 @cache
 def actions() -> Actions:
-    """The 26 actions in the official order."""
-    rows = (line.split("\t") for line in _TABLE.read_text("utf-8").splitlines()[1:])
-    every = (Action(name, gerund, tuple(roles.split()), frozenset(of.split())) for name, gerund, roles, of in rows)
+    """Return the 26 actions in the official order."""
+    rows = (line.split("\t") for line in (_FOLDER / "actions.tsv").read_text("utf-8").splitlines()[1:])
+    every = (
+        Action(name, gerund, tuple(roles.split()), frozenset(tools.split())) for name, gerund, roles, tools in rows
+    )
     return Actions(tuple(every), left_out="point-instr")
 
 
-# V-COCO's protocols: the official script, by person (docs/protocols.md 4).
+# Protocols of the official script, which scores by person (docs/protocols.md 4).
 
 ROLE_PROTOCOLS = {
     options.protocol: options
@@ -42,32 +42,31 @@ ROLE_PROTOCOLS = {
         RoleOptions(protocol="v-coco-s2", scenario="2"),
     )
 }
-"""By name."""
+"""Protocols by person, by name."""
 
 PROTOCOLS = {DIAG.protocol: DIAG}
-"""Those of triplets, by name."""
+"""Protocols of triplets, by name."""
 
 ABOUT = {
-    "v-coco-agent": "official script, agent AP: persons by what they do (4.4)",
-    "v-coco-s1": "official script, role AP, scenario 1: where nobody drew the role, it has to be left empty (4.3)",
-    "v-coco-s2": "official script, role AP, scenario 2: where nobody drew the role, anything is right (4.3)",
-    "diag": "Diag-HOI's evaluator over triplets with both boxes; classes without a true positive are skipped (8.5)",
+    "v-coco-agent": "official script, agent AP: persons and their actions, without objects (4.4)",
+    "v-coco-s1": "official script, role AP, scenario 1: a role without annotated box must have no predicted box (4.3)",
+    "v-coco-s2": "official script, role AP, scenario 2: for a role without annotated box, any box is correct (4.3)",
+    "diag": "evaluator of Diag-HOI, for triplets with both boxes; classes without a true positive are skipped (8.5)",
 }
-"""One line a protocol, with its section in docs/protocols.md."""
+"""Description of each protocol in one line, with its section in docs/protocols.md."""
 
 
-_FOLDER = Path(__file__).parent
 _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
 
 
 def image_name(value: object) -> str:
-    """Turn a COCO image id or a file name, in its older form or its newer one, into an image's name.
+    """Return the image name for a COCO image ID, or for a file name in COCO's old or new form.
 
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')
 
     Raises:
-        ValueError: for what is neither a number nor text.
+        ValueError: for other values.
     """
     if type(value) is int and 0 < value < 10**12:
         return f"{value:012d}.jpg"
@@ -78,14 +77,14 @@ def image_name(value: object) -> str:
 
 @cache
 def split_images(split: str) -> frozenset[str]:
-    """The images of the official train, val or test split; trainval has those of train and val.
+    """Return the image names of the official split "train", "val", "test" or "trainval" (train and val together).
 
     >>> [len(split_images(split)) for split in ("train", "val", "trainval", "test")]
     [2533, 2867, 5400, 4946]
     """
     if split == "trainval":
         return split_images("train") | split_images("val")
-    path = _FOLDER / "split_steps.json"  # from one image id to the next
+    path = _FOLDER / "split_steps.json"  # differences of successive image IDs, because they are shorter than IDs
     return frozenset(map(image_name, accumulate(parse_json(path, path.read_bytes())[split])))
 
 

@@ -1,10 +1,10 @@
-"""V-COCO as the text of ``vcoco_everything``: ``test.txt``, ``val.txt``, ``train.txt``.
+"""V-COCO in the text format of ``vcoco_everything``: ``test.txt``, ``val.txt``, ``train.txt``.
 
-For each image, between a line "# number" and an empty one: file name, width and height, its COCO boxes one a line
-(category 1 to 80, x1, y1, x1 + width, y1 + height), and what persons do, one a line: action 1 to 26, or 27 to 29 for
-the second role of hit, eat and cut; the person's category and box; the object's. Zeros stand for no object, be it that
-the action needs none or that nobody drew it. A person who was annotated and does nothing is not told from one who was
-not annotated.
+Each image has a block of lines from "# number" to an empty line: file name; width and height; number of COCO boxes and
+one box per line (category 1 to 80, x1, y1, x1 + width, y1 + height); number of annotations and one annotation per line.
+An annotation is an action (1 to 26, or 27 to 29 for the second role of hit, eat and cut), category and box of the
+person, and category and box of the object. Zeros mean that the action has no object, or that no box was annotated. The
+format does not distinguish an annotated person without action from a person that was not annotated.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n"
 
 
 def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read a file of ``vcoco_everything``; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the line that breaks the format.
+    Raises InputError naming the line that breaks the format.
     """
     lines = _Lines(path, data)
     objects = benchmark.object_order
-    # Number 1 and up: actions by their first role, then the second roles.
+    # IDs from 1: all actions with their first role, then those with a second role.
     numbered = benchmark.actions.numbered
     first = {action: (action, entry) for action, entry in reversed(numbered)}
     roles = [*(first[action] for action in sorted(first)), *(pair for pair in numbered if pair not in first.values())]
@@ -60,9 +59,11 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
             lines.check(words[0], lines.floats(words)[0], len(roles), "action")
             person, target = index.get(tuple(words[1:6])), index.get(tuple(words[6:]))
             if person is None or objects[category[person]] != benchmark.objects.index("person"):
-                raise lines.error(" ".join(words[1:6]), "the box of one of the image's persons, as it is listed")
+                raise lines.error(
+                    " ".join(words[1:6]), "the box of a person, with the numbers as listed for this image"
+                )
             if target is None and words[6] != "0":
-                raise lines.error(" ".join(words[6:]), "one of the image's boxes, as it is listed, or zeros")
+                raise lines.error(" ".join(words[6:]), "a box, with the numbers as listed for this image, or zeros")
             rows.append((person, *roles[int(words[0]) - 1], -1 if target is None else target))
     if len(set(images)) != len(images):
         twice = next(name for name in images if images.count(name) > 1)
@@ -84,7 +85,7 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
 
 
 class _Lines:
-    """The lines of a file with something on them, read one after the other."""
+    """Reader of the non-empty lines of a file, one after the other."""
 
     def __init__(self, path: str | Path, data: bytes) -> None:
         text = data.decode("utf-8", "replace").splitlines()
@@ -97,7 +98,7 @@ class _Lines:
         return self._next is not None
 
     def take(self, expected: str, words: int) -> Sequence[str]:
-        """The words of the next line, of which there have to be so many."""
+        """Return the words of the next line; raise InputError unless the line has ``words`` words."""
         if self._next is None:
             raise InputError(self._path, found="the end of the file", expected=expected)
         self._number, line = self._next
@@ -123,7 +124,7 @@ class _Lines:
         return int(word)
 
     def check(self, word: str, number: float, largest: int, field: str) -> None:
-        """Refuse what is no number from 1 to the largest."""
+        """Raise InputError unless ``number`` is an integer from 1 to ``largest``."""
         if number not in range(1, largest + 1):
             raise self.error(word, f"1 to {largest}", field)
 

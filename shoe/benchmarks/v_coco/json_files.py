@@ -1,4 +1,4 @@
-"""What any file of V-COCO with persons says, put together: triplets, and persons with their actions and roles."""
+"""JSON formats of V-COCO's ground truth, and the conversion of annotated persons to triplets and roles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
-from typing import Annotated as Typed
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -36,18 +35,19 @@ _PERSON = "person"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotatedPersons:
-    """The boxes of m images, b in all, and what q annotations say of them.
+    """The b boxes of m images, and q annotations of actions.
 
     Attributes:
-        sizes: (m, 2) width and height; 0 where the file does not say.
-        counts: (m,) boxes of each image, which follow each other.
+        sizes: (m, 2) image width and height; 0 if the file has none.
+        counts: (m,) number of boxes of each image; boxes are sorted by image.
         boxes: (b, 4) x1, y1, x1 + width, y1 + height.
         object: (b,) category, an index into the benchmark's objects.
-        left_out: (b,) boxes that the official evaluation leaves out, beside those without area.
-        listed: rows of the persons that were annotated, with or without an action.
-        person: (q,) row of a person.
-        action, entry: (q,) what it does, and in which role the target is; an entry of -1 for actions without roles.
-        target: (q,) row of the box that has the role; -1 where there is none.
+        left_out: (b,) whether the official evaluation leaves a box out, besides boxes without area.
+        listed: indices of the boxes of annotated persons, with or without an action.
+        person: (q,) index of the person's box.
+        action: (q,) index of the action.
+        entry: (q,) index of the action's role in ``Actions.entries``; -1 for an action without roles.
+        target: (q,) index of the box with this role; -1 if there is none.
     """
 
     images: Sequence[str]
@@ -63,7 +63,7 @@ class AnnotatedPersons:
     target: Indices
 
     def rows(self, benchmark: Benchmark) -> Rows:
-        """The triplets with both boxes, and the persons."""
+        """Return the triplets that have both boxes, with the annotations by person in ``annotated``."""
         actions = benchmark.actions
         pair = np.flatnonzero(self.target >= 0)
         image = np.repeat(np.arange(len(self.images)), self.counts)
@@ -82,9 +82,10 @@ class AnnotatedPersons:
         )
 
     def _roles(self, benchmark: Benchmark, image: Indices) -> RoleTruth:
-        """Persons as the official evaluation takes them (docs/protocols.md 4.2).
+        """Return the annotations by person, with boxes converted as by the official evaluation (docs/protocols.md 4.2).
 
-        Boxes are of single precision, hold their last pixel, lie in the image and are larger than a pixel.
+        Boxes end at their last pixel, are clipped to the image and have single precision; boxes of a pixel or less in
+        width or height are dropped.
         """
         actions = benchmark.actions
         boxes = self.boxes.copy()
@@ -111,11 +112,10 @@ class AnnotatedPersons:
         )
 
 
-# V-COCO as fredzzhang/vcoco writes it: ``instances_vcoco_test.json`` and the like.
+# Format of fredzzhang/vcoco, such as ``instances_vcoco_test.json``.
 #
-# One object of lists. It carries its own lists of actions with a role ("hold obj") and of objects; boxes are x1, y1,
-# x1 + width, y1 + height. Persons without an object in their action are not in it, nor is pointing: of the annotations,
-# these are the pairs.
+# One object of lists, including lists of the actions with a role ("hold obj") and of the objects. Boxes are x1, y1,
+# x1 + width, y1 + height. The file has only pairs: no persons without object, and no pointing.
 
 _Boxes = Annotated[list[Box], Meta(extra={"item": "pair"})]
 _Numbers = Annotated[list[Whole], Meta(extra={"item": "pair"})]
@@ -136,10 +136,9 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read a file of fredzzhang/vcoco; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the image and field that break the format.
+    Raises InputError naming the image and field that break the format.
     """
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
@@ -168,7 +167,7 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
 
 
 def _words(names: list[str], index: Indices) -> tuple[list[str], Indices]:
-    """Distinct names, and (n,) indices into them."""
+    """Return the distinct names, and (n,) indices into them, given (n,) indices into ``names``."""
     distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return list(distinct), np.array([distinct[name] for name in names], np.int64)[index]
 
@@ -181,12 +180,11 @@ PAIRS_FORMAT = TruthFormat(
 )
 
 
-# V-COCO as QPIC's converter writes it, and the V-COCO-SG files: a list of images with boxes, and what persons do.
+# Format of QPIC's converter and of V-COCO-SG: a list of images with boxes and annotations.
 #
-# Objects have COCO category ids, verbs count from 0 to 28: actions in the official order, those with two roles twice.
-# An
-# ``object_id`` of -1 stands for no object, be it that the action needs none or that nobody drew it. Boxes are x1, y1,
-# x1 + width, y1 + height. A person is told to be annotated by doing something.
+# Objects have COCO category IDs. Verbs count from 0 to 28: actions in the official order, those with two roles twice.
+# An ``object_id`` of -1 means that the action has no object, or that no box was annotated. Boxes are x1, y1,
+# x1 + width, y1 + height. Only persons with an action count as annotated.
 
 
 class _Box(Struct, gc=False):
@@ -194,7 +192,7 @@ class _Box(Struct, gc=False):
     category_id: WholeOrText
 
 
-class _Deed(Struct, gc=False):
+class _Annotation(Struct, gc=False):
     subject_id: WholeOrText
     object_id: WholeOrText
     category_id: WholeOrText
@@ -202,25 +200,24 @@ class _Deed(Struct, gc=False):
 
 class _QpicImage(Struct, gc=False):
     file_name: str
-    annotations: Typed[list[_Box], Meta(extra={"item": "box"})]
-    hoi_annotation: Typed[list[_Deed], Meta(extra={"item": "triplet"})]
+    annotations: Annotated[list[_Box], Meta(extra={"item": "box"})]
+    hoi_annotation: Annotated[list[_Annotation], Meta(extra={"item": "triplet"})]
 
 
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read a file of QPIC's converter; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the image and field that break the format.
+    Raises InputError naming the image and field that break the format.
     """
     records = read_typed(path, data, list[_QpicImage], named_record())
     names = [record.file_name for record in records]
     counts = np.array([len(record.annotations) for record in records], np.int64)
     image = np.repeat(np.arange(len(names)), [len(record.hoi_annotation) for record in records])
     boxes = list(chain.from_iterable(record.annotations for record in records))
-    deeds = list(chain.from_iterable(record.hoi_annotation for record in records))
+    annotations = list(chain.from_iterable(record.hoi_annotation for record in records))
     category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
     person, target, verb = (
-        np.array([getattr(deed, field) for deed in deeds], np.float64).astype(np.int64)
+        np.array([getattr(annotation, field) for annotation in annotations], np.float64).astype(np.int64)
         for field in ("subject_id", "object_id", "category_id")
     )
     place = (names, image)
@@ -232,9 +229,9 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
     first = (np.cumsum(counts) - counts)[image]
     known = "one of COCO's 80 category ids, between 1 and 90"
     objects = objects_of(path, names, counts, category, benchmark.object_of_id, known)
-    unperson = objects[first + person] != benchmark.objects.index("person")
-    if unperson.any():
-        row = int(np.argmax(unperson))
+    no_person = objects[first + person] != benchmark.objects.index(_PERSON)
+    if no_person.any():
+        row = int(np.argmax(no_person))
         found = quote(benchmark.objects[objects[(first + person)[row]]])
         raise InputError(
             path, record=triplet_name(place, row), field="subject_id", found=found, expected="the box of a person"
@@ -255,7 +252,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
 
 
 def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table."""
+    """Write triplets in the format that :func:`read_qpic_json` reads; a table has no actions without an object."""
     classes = benchmark.classes
     verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})

@@ -1,15 +1,15 @@
-"""V-COCO's official annotation: ``vcoco_test.json`` and the like, with COCO's ``instances_vcoco_all_2014.json``.
+"""Official annotations of V-COCO, such as ``vcoco_test.json``, with boxes from ``instances_vcoco_all_2014.json``.
 
-The annotation has an object for each of the 26 actions: its roles, and for each annotated person the image, the
-person's COCO annotation, whether the person does it, and the COCO annotation that has each role (0 for none). Boxes are
-COCO's, so its instances have to lie beside the annotation or in the folder above, as in the official repository.
+The file has an object for each of the 26 actions: its roles, and for each annotated person the image ID, the COCO
+annotation ID of the person, whether the person performs the action, and the COCO annotation ID for each role (0 for
+none). The boxes are in COCO's file, which must be in the same folder or its parent, as in the official repository.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated as Typed
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -45,48 +45,49 @@ class _Instance(Struct, gc=False):
     id: Whole
     image_id: Whole
     category_id: Whole
-    bbox: Typed[tuple[Finite, Finite, Finite, Finite], Meta(extra={"expected": "[x, y, width, height]"})]
+    bbox: Annotated[tuple[Finite, Finite, Finite, Finite], Meta(extra={"expected": "[x, y, width, height]"})]
     area: Finite = 1.0
     ignore: Whole = 0
 
 
 class _Instances(Struct, gc=False):
-    images: Typed[list[_Image], Meta(extra={"item": "image"})]
-    annotations: Typed[list[_Instance], Meta(extra={"item": "annotation"})]
+    images: Annotated[list[_Image], Meta(extra={"item": "image"})]
+    annotations: Annotated[list[_Instance], Meta(extra={"item": "annotation"})]
 
 
 def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+    """Read official annotations; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
 
-    Raises:
-        InputError: naming the action and field that break the format, or COCO's file where it is missing.
+    Raises InputError naming the action and field that break the format, or COCO's file if it is missing.
     """
     actions = benchmark.actions
-    found = read_typed(path, data, list[_Action], named_record("action", "action_name"))
-    names = tuple(action.action_name for action in found)
+    in_file = read_typed(path, data, list[_Action], named_record("action", "action_name"))
+    names = tuple(action.action_name for action in in_file)
     if names != actions.names:
         expected = f"the {len(actions)} actions in the official order: {', '.join(actions.names)}"
         raise InputError(path, field="action_name", found=", ".join(names) or "none", expected=expected)
-    image_id, ann_id = found[0].image_id, found[0].ann_id
+    image_id, ann_id = in_file[0].image_id, in_file[0].ann_id
     ids = sorted(set(map(int, image_id)))
     home = _instances_of(path)
     images, instances = _of_images(home, ids)
     row = {int(one.id): number for number, one in enumerate(instances)}
     persons = _rows(path, home, "ann_id", row, ann_id, names[0])
     entry_of = {pair: number for number, pair in enumerate(actions.entries)}
-    said = []
-    for number, (action, known) in enumerate(zip(found, actions.all, strict=True)):
+    blocks = []
+    for number, (action, known) in enumerate(zip(in_file, actions.all, strict=True)):
         _check(path, action, known.roles, image_id, ann_id)
         does = np.flatnonzero(np.array(action.label, np.int64) == 1)
         targets = np.array(action.role_object_id, np.int64).reshape(len(action.role_name), -1)[1:, does]
-        for role, given in zip(known.roles, targets, strict=True):
-            there = given != 0
+        for role, target_ids in zip(known.roles, targets, strict=True):
+            has_box = target_ids != 0
             target = np.full(len(does), -1, np.int64)
-            target[there] = _rows(path, home, f"role_object_id ({role})", row, given[there].tolist(), known.name)
-            said.append(_columns(persons[does], number, entry_of[number, role], target))
+            target[has_box] = _rows(
+                path, home, f"role_object_id ({role})", row, target_ids[has_box].tolist(), known.name
+            )
+            blocks.append(_columns(persons[does], number, entry_of[number, role], target))
         if not known.roles:
-            said.append(_columns(persons[does], number, -1, np.full(len(does), -1, np.int64)))
-    person, action_, entry, target = np.concatenate(said, axis=1)
+            blocks.append(_columns(persons[does], number, -1, np.full(len(does), -1, np.int64)))
+    person, action_, entry, target = np.concatenate(blocks, axis=1)
     image_of = {number: i for i, number in enumerate(ids)}
     corners = np.array([one.bbox for one in instances], np.float64).reshape(-1, 4)
     corners[:, 2:] += corners[:, :2]
@@ -111,18 +112,18 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
 
 
 def _instances_of(path: str | Path) -> Path:
-    """COCO's file: beside the annotation, or one folder above."""
+    """Return the path of COCO's file, in the folder of the annotations or its parent; raise InputError if missing."""
     folder = Path(path).resolve().parent
     for home in (folder, folder.parent):
         for ending in ("", ".gz"):
             if (home / f"{INSTANCES}{ending}").is_file():
                 return home / f"{INSTANCES}{ending}"
-    expected = f"COCO's boxes, {INSTANCES}, beside this file or in the folder above"
-    raise InputError(path, found="no boxes: it names COCO annotations by number", expected=expected)
+    expected = f"COCO's boxes, {INSTANCES}, in the same folder or its parent"
+    raise InputError(path, found="no boxes, only IDs of COCO annotations", expected=expected)
 
 
 def _of_images(home: Path, ids: Sequence[int]) -> tuple[list[_Image], list[_Instance]]:
-    """The images of some numbers, in their order, and what COCO annotated on them, image by image in file order."""
+    """Return the images with the given IDs, in this order, and their COCO annotations, sorted by image."""
     document = read_typed(home, read_bytes(home), _Instances, lambda _document, number, _: f"record {number}")
     images = {int(one.id): one for one in document.images}
     missing = next((number for number in ids if number not in images), None)
@@ -151,11 +152,20 @@ def _check(
         found = ", ".join(action.role_name) or "none"
         raise InputError(path, record=record, field="role_name", found=found, expected=expected)
     if action.image_id != image_id or action.ann_id != ann_id:
-        raise InputError(path, record=record, field="ann_id", found="other persons", expected="those of all actions")
+        raise InputError(
+            path,
+            record=record,
+            field="ann_id",
+            found="other persons",
+            expected="the same persons as in all other actions",
+        )
     if len(action.image_id) != n or len(action.label) != n:
         raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
     if len(action.role_object_id) != n * len(action.role_name):
-        found, expected = f"{len(action.role_object_id)} values", f"{n * len(action.role_name)}, one a role and person"
+        found, expected = (
+            f"{len(action.role_object_id)} values",
+            f"{n * len(action.role_name)}, one per role and person",
+        )
         raise InputError(path, record=record, field="role_object_id", found=found, expected=expected)
 
 

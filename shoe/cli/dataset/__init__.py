@@ -1,25 +1,24 @@
-"""``shoe dataset``: commands about datasets and their files."""
+"""``shoe dataset``: describe, check and split datasets and their files."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli import options
 from shoe.cli.output import put_json
 
-_File = Annotated[
-    Path, typer.Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
-]
-_Dataset = Annotated[str, typer.Option(help="The dataset whose class numbers the file uses.")]
-_Split = Annotated[str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")]
+_File = Annotated[Path, Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")]
+_Dataset = Annotated[str, Option(help="Dataset that defines the class IDs of the file.")]
+_Split = Annotated[str | None, Option(help="test2015 or train2015, if the file contains both (anno_bbox.mat).")]
 
 
 def list_(json: options.Json = None) -> None:
-    """List the datasets: what they are, how large, and which splits of their classes there are.
+    """List the datasets with their size and class splits. Datasets that shoe cannot score have no sizes.
 
-    Example: shoe dataset list. What is no dataset to score predictions on has a title and a licence alone.
+    Example: shoe dataset list
     """
     from shoe.benchmarks.summary import dataset_list
     from shoe.report.datasets import print_list
@@ -31,21 +30,21 @@ def list_(json: options.Json = None) -> None:
 
 
 def info(
-    what: Annotated[str, typer.Argument(help="A dataset's name, a split of its classes (rf-uc), or a file of it.")],
+    what: Annotated[str, Argument(help="Name of a dataset or class split (rf-uc), or path of an annotation file.")],
     dataset: _Dataset = DEFAULT,
     split: _Split = None,
     json: options.Json = None,
 ) -> None:
-    """Print what a dataset is and where to get it, what a split of classes holds out, or what a file holds.
+    """Describe a dataset, a class split, or an annotation file.
 
     Example: shoe dataset info hico-det; shoe dataset info rf-uc; shoe dataset info instances_test2015.json
 
-    Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them.
+    For a dataset: papers, licence, published counts, class splits, files and download addresses.
 
-    Of a split of classes: its parts, verbs and objects that are wholly unseen, and the seen class most similar to each
-    unseen one under the dataset's map.
+    For a class split: its parts, the verbs and objects without any seen class, and the seen class most similar to each
+    unseen class under the similarity map of the dataset.
 
-    Of a file: images, triplets, box pairs, classes and likely duplicates, held to what was published.
+    For a file: numbers of images, triplets, box pairs, classes and likely duplicates, compared with published numbers.
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.summary import cards, dataset_card
@@ -66,9 +65,7 @@ def info(
             print_class_split(described, console())
     else:
         if not Path(what).exists() and not Path(what).suffix:
-            raise unknown_name(
-                "dataset, split of its classes or file", what, [*cards(), *benchmark(dataset).class_splits]
-            )
+            raise unknown_name("dataset, class split or file", what, [*cards(), *benchmark(dataset).class_splits])
         from shoe.benchmarks.summary import summary
         from shoe.predictions.truth import read_ground_truth
         from shoe.report.datasets import print_summary
@@ -79,9 +76,9 @@ def info(
 
 
 def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: options.Json = None) -> None:
-    """Print how many triplets and images each object, verb and class has, the most frequent first.
+    """Print the numbers of triplets and images of each object, verb and class, the most frequent first.
 
-    Example: shoe dataset stats instances_test2015.json --json counts.json.
+    Example: shoe dataset stats instances_test2015.json --json counts.json
     """
     from shoe.benchmarks.summary import statistics
     from shoe.predictions.truth import read_ground_truth
@@ -94,13 +91,15 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
 
 
 def check(
-    folder: Annotated[Path, typer.Argument(help="The folder that holds a dataset's files.")],
-    dataset: Annotated[list[str] | None, typer.Option(help="Whose files are wanted; again for more.")] = None,
+    folder: Annotated[Path, Argument(help="Folder with the files of a dataset.")],
+    dataset: Annotated[
+        list[str] | None, Option(help="Dataset to check for. May be repeated. Default: all datasets found in FOLDER.")
+    ] = None,
     json: options.Json = None,
 ) -> None:
-    """Say what a folder has, what is missing, where to get that, and what can be scored with what is there.
+    """List the files in a folder, the missing files with download addresses, and what can be scored.
 
-    Every file is opened and held to what was published: names decide nothing.
+    Files are identified by their content, not by their names, and compared with published numbers.
 
     Example: shoe dataset check ~/data/hico
     """
@@ -109,67 +108,65 @@ def check(
     from shoe.report.datasets import dataset_check, print_inventory
     from shoe.report.terminal import console
 
-    wanted = [benchmark(name) for name in dataset or ()]
-    found = inventory(folder)
+    wanted, found = [benchmark(name) for name in dataset or ()], inventory(folder)
     wanted = wanted or [benchmark(name) for name in found.datasets]
     checked = dataset_check(str(folder), found, wanted)
     if not put_json(checked, json):
         print_inventory(checked, [each.name for each in wanted], console())
 
 
-KINDS = ("systematic",)
-
-
 def split(
-    dataset: Annotated[str, typer.Argument(help="Whose annotations the files are: hico-det, v-coco.")],
-    train: Annotated[Path, typer.Option(help="Annotation file of the training images.")],
-    out: Annotated[Path, typer.Option(help="Folder for train, test and split.json.")],
-    test: Annotated[Path | None, typer.Option(help="Annotation file of the test images.")] = None,
-    kind: Annotated[str, typer.Option(help="What test must show that training lacks: systematic.")] = "systematic",
-    seed: Annotated[int, typer.Option(min=0, max=2**31, help="The first that is tried.")] = 0,
-    ratio: Annotated[float, typer.Option(help="Share of the combinations that is for training.")] = 0.9,
+    dataset: Annotated[str, Argument(help="Dataset of the annotation files: hico-det or v-coco.")],
+    train: Annotated[Path, Option(help="Annotation file of the training images.")],
+    out: Annotated[Path, Option(help="Folder for the training set, the test set and split.json.")],
+    test: Annotated[Path | None, Option(help="Annotation file of the test images.")] = None,
+    kind: Annotated[str, Option(help="Kind of split; only 'systematic' is supported.")] = "systematic",
+    seed: Annotated[int, Option(min=0, max=2**31, help="First random seed to try.")] = 0,
+    ratio: Annotated[float, Option(help="Fraction of the combinations used for training, 0 to 1.")] = 0.9,
     verify: Annotated[
         str,
-        typer.Option(
-            help="What objects and verbs keep in training: possible (several of each other, or their only one), paper "
-            "(several), released (one, as drawn)."
+        Option(
+            help="Minimum number of training combinations per object and verb: possible (2, or 1 if there is only 1), "
+            "paper (2), released (1, as in the released splits)."
         ),
     ] = "possible",
     draw: Annotated[
-        str,
-        typer.Option(help="skip: pass over combinations that cannot be spared. uniform: take the next seed instead."),
+        str, Option(help="If a sampled combination must remain in training: skip it, or (uniform) try the next seed.")
     ] = "skip",
     mixed: Annotated[
-        str,
-        typer.Option(help="Images with combinations of both: drop them, or cut them to those of test."),
+        str, Option(help="Images with both training and test combinations: drop, or cut to the test combinations.")
     ] = "drop",
-    empty: Annotated[str, typer.Option(help="Images without triplets: test, or drop.")] = "test",
+    empty: Annotated[str, Option(help="Images without triplets: add to test, or drop.")] = "test",
     min_similarity: Annotated[
-        float, typer.Option(help="Least similarity of a test combination to the nearest in training.")
+        float,
+        Option(help="Minimum similarity, 0 to 1, of a test combination to the most similar training combination."),
     ] = 0.0,
     max_similarity: Annotated[
-        float, typer.Option(help="Most similarity of a test combination to any in training.")
+        float,
+        Option(help="Maximum similarity, 0 to 1, of a test combination to the most similar training combination."),
     ] = 1.0,
     similarity: Annotated[
-        str | None, typer.Option(help="Similarity map: a shipped name or a folder. Default: the dataset's.")
+        str | None, Option(help="Similarity map: a shipped name or a folder. Default: the map of the dataset.")
     ] = None,
-    tries: Annotated[int, typer.Option(help="How many seeds to try.")] = 1000,
-    format: Annotated[str, typer.Option("--format", help="json (as PPDM and QPIC read it) or native (.npz).")] = "json",
+    tries: Annotated[int, Option(help="Maximum number of seeds to try.")] = 1000,
+    format: Annotated[
+        str, Option("--format", help="Output format: json (as for PPDM and QPIC) or native (.npz).")
+    ] = "json",
     json: Annotated[
-        str | None, typer.Option("--json", help="Write the card as JSON to this file, too; - is the output.")
+        str | None, Option("--json", help="Also write the split metadata as JSON to this file; '-' is standard output.")
     ] = None,
 ) -> None:
-    """Split images so that test shows only combinations of object and verb that training lacks.
+    """Split images so that the test part contains only combinations of object and verb that training does not show.
 
-    By Algorithm 1 of the HICO-DET-SG and V-COCO-SG paper; docs/splits.md says what it leaves open. --draw uniform
-    --verify released with seeds 368, 680 and 750 draws what HICO-DET-SG holds out.
+    Implements Algorithm 1 of the HICO-DET-SG and V-COCO-SG paper; docs/splits.md lists ambiguities of the paper.
+    --draw uniform --verify released with seeds 368, 680 and 750 reproduces the held-out classes of HICO-DET-SG.
 
     Example: shoe dataset split hico-det --train hico-det-instance-level.tar.gz --test instances_test2015.json
     --seed 1 --out sg
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import CARD, FORMATS, PARTS, SplitRules, split_files
-    from shoe.cli.output import refuse_overwrite, telling
+    from shoe.cli.output import refuse_overwrite, show_progress
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.datasets import print_split
@@ -177,8 +174,8 @@ def split(
     from shoe.scoring.hoi_similarity import class_similarity
     from shoe.similarity import load_similarity
 
-    if kind not in KINDS:
-        raise unknown_name("kind", kind, KINDS)
+    if kind != "systematic":
+        raise unknown_name("kind", kind, ["systematic"])
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     data = benchmark(dataset)
@@ -191,13 +188,13 @@ def split(
     read = {part: (path, read_ground_truth(path, data)) for part, path in inputs.items()}
     found = load_similarity(similarity or data.similarity)
     similar = f"{found.name} {found.digest}", class_similarity(data.classes, found)
-    with telling() as tell:
-        tell(f"splitting {data.name}")
+    with show_progress() as progress:
+        progress(f"splitting {data.name}")
         card = split_files(read, rules, seed, out, format, similar)
     if not put_json(card, json):
         print_split(str(out), card, console())
 
 
-app = typer.Typer(help="Look into datasets and their files, and split them.")
+app = typer.Typer(help="Describe, check and split datasets and their files.")
 for _command in (list_, info, stats, check, split):
     app.command(_command.__name__.rstrip("_"))(_command)

@@ -1,4 +1,4 @@
-"""``shoe map``: similarity maps, in thin commands."""
+"""``shoe map``: build, inspect, compare and convert similarity maps."""
 
 import typer
 
@@ -7,9 +7,8 @@ from shoe.cli.map.build import build
 from shoe.cli.map.complete import complete
 from shoe.cli.map.tools import learn
 
-app = typer.Typer(
-    help="Look into similarity maps, and make new ones from them.",
-)
-_OF_WHOLE_MAPS = tools.import_, tools.merge, tools.info, tools.diff, tools.ablate, tools.export
-for _command in (build, complete, learn, *_OF_WHOLE_MAPS):
+app = typer.Typer(help="Build, inspect, compare and convert similarity maps.")
+for _command in (
+    build, complete, learn, tools.import_, tools.merge, tools.info, tools.diff, tools.ablate, tools.export
+):  # fmt: skip
     app.command(_command.__name__.rstrip("_"))(_command)

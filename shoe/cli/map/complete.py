@@ -1,4 +1,4 @@
-"""``shoe map complete``: rate only what a score depends on."""
+"""``shoe map complete``: rate only the pairs that a score depends on."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from shoe.cli import options
 from shoe.cli.output import put_json
-from shoe.cli.workers import states_of, treat_sigterm_as_interrupt
+from shoe.cli.workers import parse_states, treat_sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,36 +23,36 @@ if TYPE_CHECKING:
 
 def complete(
     map: options.Map,
-    predictions: Annotated[Path, typer.Option("--for", metavar="PREDICTIONS", help="The predictions to be scored.")],
+    predictions: Annotated[Path, Option("--for", metavar="PREDICTIONS", help="Prediction file to be scored.")],
     ground_truth: options.GroundTruth,
     raters: options.Raters,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of the completed map; MAP's name with -completed if absent.")
+        Path | None, Option(help="Folder of the completed map. Default: name of MAP with the suffix -completed.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Width of the interval that will do: 0.001 is a tenth of a point.")
+        float, Option(min=0.0, max=1.0, help="Target width of the score interval; 0.001 is 0.1 percentage points.")
     ] = 0.001,
     max_cost: options.MaxCost = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
+        Path | None, Option(help="Folder of all answers, shared by all maps. Default: shoe-ledger next to the map.")
     ] = None,
     ask_again: options.AskAgain = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the first round would take.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the cost of the first round and exit.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Run without --max-cost and without confirmation.")] = False,
     json: options.Json = None,
 ) -> None:
-    """Have those pairs rated that the SHOE-mAP of some predictions depends on, most influential first, and no others.
+    """Rate only the pairs that the SHOE-mAP of some predictions depends on, the most influential first.
 
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --max-cost 5
 
-    Before each round the score is bounded with all unrated pairs at 0 and at 1; when the bounds are as near as
-    --tolerance, it is done. The map is written after every round: stop the run however you like, and the same command
-    goes on from there. MAP itself stays as it is. The interval and what it does not cover: docs/protocols.md, 10.7.
+    Before each round, bounds of the score are computed with all unrated pairs at 0 and at 1. The command ends when the
+    bounds differ by at most --tolerance. The map is written after every round. You can stop a run at any time; the same
+    command resumes it. MAP itself is not changed. docs/protocols.md, 10.7, describes the interval and its limits.
     """
     import gc
 
-    from shoe.cli.map.tools import evaluated
+    from shoe.cli.map.tools import evaluate_predictions
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.recorder import Progress
@@ -67,7 +67,7 @@ def complete(
     from shoe.maps.session import Raters
     from shoe.report.maps import closing_lines, estimate_table, round_line, rounds_table
     from shoe.report.terminal import console
-    from shoe.report.text import say
+    from shoe.report.text import print_line
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
@@ -75,19 +75,17 @@ def complete(
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
-    again = states_of(ask_again)
+    again = parse_states(ask_again)
     begin = begun(start, folder)
     session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
-    priced = not all(config.price.is_free for config in session.file.raters)
-    if priced and max_cost is None and not (yes or dry_run):
-        raise OptionError(f"{raters}: found prices, expected --max-cost, or --yes to spend what it takes")
-    report = evaluated(predictions, ground_truth, map, start.dataset)
+    if max_cost is None and not (yes or dry_run or all(config.price.is_free for config in session.file.raters)):
+        raise OptionError(f"{raters}: raters have prices: set --max-cost, or accept any cost with --yes")
+    report = evaluate_predictions(predictions, ground_truth, map, start.dataset)
     purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     if dry_run:
-        state, wanted = first_round(
-            begin, report.task, list(_raters(session)), tolerance, purpose, (lambda _: {}) if again else None
-        )
+        columns = list(_raters(session))
+        state, wanted = first_round(begin, report.task, columns, tolerance, purpose, (lambda _: {}) if again else None)
         first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
@@ -99,8 +97,8 @@ def complete(
 
     def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         found = rate_pairs(session, wanted, limit, progress)
-        if limit.reason == "interrupted":  # what is asked next depends on all answers of a round
-            progress.say("interrupted: all answers are kept; the same command goes on from here")
+        if limit.reason == "interrupted":  # an incomplete round cannot choose the pairs of the next round
+            progress.say("interrupted: all answers are saved; run the same command to resume")
             raise KeyboardInterrupt
         return found
 
@@ -129,13 +127,12 @@ def complete(
         to = console()
         to.print(rounds_table(completion, session.file.currency))
         for line in closing_lines(completion, found.pairs, tolerance):
-            say(to, line)
+            print_line(to, line)
         if found.out:
-            say(to, f"the completed map: shoe score ... --similarity {folder}")
+            print_line(to, f"to use the completed map, run `shoe score ... --similarity {folder}`")
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:
-    """The columns that the raters fill, and how they are asked."""
     from shoe.lexicon.expressions import POS
     from shoe.similarity import Rater
 
@@ -147,7 +144,7 @@ def _raters(raters: Raters) -> Iterator[Rater]:
 
 
 def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
-    """What map.json says the map was completed for: files by name and content."""
+    """Return the entries of map.json for the input files: names, SHA-256 hashes and the protocol."""
     from hashlib import sha256
 
     from shoe.core.io.files import read_bytes

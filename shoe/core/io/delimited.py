@@ -17,30 +17,30 @@ _LONGEST_FIELD = 1 << 17
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
-    """Read the fields of each line of a table, header first; the file may be gzip-compressed.
+    """Return the fields of each line of a table, the header first; the file may be gzip-compressed.
 
-    The separator is the first of tab, comma and semicolon that occurs in the header. Spreadsheets write semicolons if
-    their locale has decimal commas. Fields contain no tabs or line ends.
+    The separator is the first of tab, comma and semicolon (in this order) that occurs in the header. Spreadsheets write
+    semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks.
 
     Raises:
-        InputError: if it is not text, has no records, or a line has more or fewer fields than the header.
+        InputError: if the file is not UTF-8 text, has no rows, or a line has more or fewer fields than the header.
     """
     try:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # as in UTF-16, which some spreadsheets write
-        raise InputError(path, found="bytes that are not UTF-8", expected="a table as text, in UTF-8")
+        raise InputError(path, found="bytes that are not UTF-8", expected="a text table in UTF-8")
     # Spreadsheets add empty lines at the end. str.splitlines would also split at characters that names may contain.
     text = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     lines = text.split("\n") if text else []
     if len(lines) < 2:
-        raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one line below it")
+        raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one row")
     separator = next((sign for sign in "\t,;" if sign in lines[0]), ",")
     rows = [line.split("\t") for line in lines] if separator == "\t" else list(_split_quoted(lines, path, separator))
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
-            found, expected = f"{len(row)} fields", f"{len(rows[0])}, as in line 1"
+            found, expected = f"{len(row)} fields", f"{len(rows[0])} fields, as in line 1"
             raise InputError(path, record=f"line {number}", found=found, expected=expected)
     return rows
 
@@ -53,7 +53,7 @@ def _split_quoted(lines: Sequence[str], path: Path, separator: str) -> Iterator[
             (row,) = csv.reader([line], delimiter=separator, strict=True)
         except (csv.Error, ValueError):
             kind = "semicolons" if separator == ";" else "commas"
-            expected = f"fields separated by {kind}, quotes in pairs"
+            expected = f"fields separated by {kind}, with quotes in pairs"
             if len(line) > _LONGEST_FIELD:
                 expected = f"{expected}, of at most {_LONGEST_FIELD:,} characters"
             raise InputError(path, record=f"line {number}", found=quote(line), expected=expected) from None
@@ -63,10 +63,11 @@ def _split_quoted(lines: Sequence[str], path: Path, separator: str) -> Iterator[
 
 
 def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
-    """Return a table as text that is safe to open in a spreadsheet.
+    """Return rows as delimited text that is safe to open in a spreadsheet.
 
-    Text that a spreadsheet would execute as a formula is prefixed with an apostrophe. Control and bidi characters
-    become U+FFFD, and line ends spaces. Numbers, also as text, are unchanged. With tabs as delimiter nothing is quoted.
+    Text that a spreadsheet would execute as a formula is prefixed with an apostrophe. Control and bidi characters are
+    replaced by U+FFFD, and line breaks by spaces. Numbers, also as text, are unchanged. Fields are not quoted if the
+    delimiter is a tab.
     """
     text = io.StringIO(newline="")
     if delimiter == "\t":

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from shoe.core.errors import InputError, meant, quote
+from shoe.core.errors import InputError, did_you_mean, quote
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
 _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
-"""Largest size of decompressed data in bytes; the largest files of the field have a tenth of it."""
+"""Largest size of decompressed data in bytes; ten times the size of the largest known files."""
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions compress to a tenth, at best to a hundredth
 RUN_HEAD = "run.json"
 """Archive member that identifies a file written by ``shoe score --save``."""
@@ -26,8 +26,8 @@ _stream_contents: dict[str, bytes] | None = None
 
 
 @contextmanager
-def streams_kept() -> Iterator[None]:
-    """Cache the content of streams (a pipe, standard input) within the context, so that they can be read again."""
+def cached_streams() -> Iterator[None]:
+    """Cache the content of streams (a pipe, standard input) inside a ``with`` block, so that they can be read again."""
     global _stream_contents
     _stream_contents = {}
     try:
@@ -61,12 +61,12 @@ def read_bytes(path: str | Path) -> bytes:
     """Read a file, or standard input for "-"; gzip-compressed content is decompressed, whatever the file name.
 
     Raises:
-        InputError: if it cannot be read, or its compressed content is damaged.
+        InputError: if the file cannot be read, or its compressed content is damaged or too large.
     """
     try:
         data = _content(path)
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
@@ -80,16 +80,16 @@ def read_bytes(path: str | Path) -> bytes:
             start = _PADDING.match(data, start + size).end()  # type: ignore[union-attr]  # it may be empty
     except OverflowError:
         limit = f"{most / 1e9:.2g} GB"
-        ratio = "" if most == LARGEST_UNPACKED else f", {_LARGEST_RATIO} times the packed size"
+        ratio = "" if most == LARGEST_UNPACKED else f" ({_LARGEST_RATIO} times the compressed size)"
         expected = f"at most {limit}{ratio}"
-        raise InputError(path, found=f"packed data of more than {limit}", expected=expected) from None
+        raise InputError(path, found=f"compressed data of more than {limit}", expected=expected) from None
     except (ValueError, zlib.error) as error:
-        raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
+        raise InputError(path, found=f"damaged gzip data ({error})", expected="a complete .gz file") from None
     return b"".join(parts)
 
 
-def unreadable(path: str | Path, error: Exception) -> InputError:
-    """Return the error for a file that cannot be opened or read."""
+def unreadable_error(path: str | Path, error: Exception) -> InputError:
+    """Return the error to raise for a file that cannot be opened or read because of ``error``."""
     if isinstance(error, FileNotFoundError):
         return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
     is_folder = isinstance(error, IsADirectoryError)
@@ -101,26 +101,27 @@ def decompress_zlib(data: bytes) -> bytes:
     """Return decompressed zlib data.
 
     Raises:
-        ValueError: if it ends too early.
+        ValueError: if the data are truncated.
         OverflowError: if the result is larger than ``LARGEST_UNPACKED`` bytes.
-        zlib.error: if it is damaged.
+        zlib.error: if the data are damaged.
     """
     return _unpacked(memoryview(data), _ZLIB, LARGEST_UNPACKED, len(data))[0]
 
 
 def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[bytes, int]:
-    """Return the content of a compressed stream, at most ``most`` bytes, and its compressed size.
+    """Return the decompressed content of a stream (at most ``most`` bytes), and its compressed size.
 
-    The first input has ``step`` bytes, each further input twice as many: zlib copies all input after the stream's end.
+    ``window`` is the ``wbits`` argument of zlib. The input is passed in pieces of ``step``, 2 ``step``, ... bytes,
+    because zlib copies all input after the end of the stream.
     """
     unpacker, parts, end = zlib.decompressobj(window), [], 0
     while not unpacker.eof:
         if end >= len(data):
-            raise ValueError("it ends too early")
+            raise ValueError("the data end too early")
         parts.append(unpacker.decompress(data[end : end + step], most + 1))
         most -= len(parts[-1])
         if most < 0:
-            raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
+            raise OverflowError(f"compressed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
         end, step = min(end + step, len(data)), 2 * step
     return b"".join(parts), end - len(unpacker.unused_data)
 
@@ -128,16 +129,17 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 def _nearest_sibling(path: Path) -> str | None:
     try:
         # A broken link is listed under its own name.
-        return meant(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
+        return did_you_mean(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
     except OSError:
         return None
 
 
 @contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file in the same folder that replaces ``path`` if the block ends without an exception.
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
+    """Yield a temporary file that replaces ``path`` at the end of the ``with`` block, unless an exception is raised.
 
-    The target of a link is replaced; permissions are preserved. Pipes, devices and /dev/stdout are written directly.
+    If ``path`` is a link, the target of the link is replaced. Permissions are preserved. Pipes, devices and /dev/stdout
+    are written directly.
 
     Raises:
         InputError: if the folder or file cannot be written to, or the disk is full.
@@ -165,12 +167,12 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
             raise
     except OSError as error:
         found = error.strerror or str(error)
-        raise InputError(path, found=found, expected="a place that can be written to") from None
+        raise InputError(path, found=found, expected="a path that can be written") from None
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file atomically; errors as of :func:`replacing`."""
-    with replacing(path) as stream:
+    """Write a text file atomically in UTF-8; raises the errors of :func:`atomic_write`."""
+    with atomic_write(path) as stream:
         stream.write(text.encode())
 
 
@@ -183,8 +185,8 @@ def _umask() -> int:
 _PACKAGE = Path(__file__).parents[2]
 
 
-def shipped(kind: str) -> Path:
-    """Return the folder ``similarity_maps`` or ``prompts``: in the package of a wheel, at top level in a checkout."""
+def data_folder(kind: str) -> Path:
+    """Return the path of the shipped folder ``kind``, "similarity_maps" or "prompts", in a wheel or in a checkout."""
     packaged = _PACKAGE / "_shipped" / kind
     return packaged if packaged.is_dir() else _PACKAGE.parent / kind
 
@@ -196,18 +198,32 @@ _KINDS = {
     b"%PDF": "a PDF document",
     b"\x89HDF": "an HDF5 file",
 }
+_BINARY = "binary data"
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
-def seen(data: bytes) -> str:
-    """Describe the content of a file for messages: its type by the first bytes, or how its text begins.
+def encoding_error(path: str | Path, data: bytes) -> InputError | None:
+    """Return the error for text in another encoding than UTF-8, such as Latin-1; None for UTF-8 and binary data."""
+    try:
+        data.isascii() or data.decode()
+    except UnicodeDecodeError as error:
+        if describe_content(data) in (*_KINDS.values(), _BINARY):
+            return None
+        line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
+        found, hint = f"the byte {byte:#x}, which is not UTF-8", "save the file as UTF-8"
+        return InputError(path, record=f"line {line}", found=found, expected="text in UTF-8", hint=hint)
+    return None
 
-    >>> seen(b"GIF89a"), seen(b"some prose")
+
+def describe_content(data: bytes) -> str:
+    """Return a description of a file's content for messages: the type by the first bytes, or the start of the text.
+
+    >>> describe_content(b"GIF89a"), describe_content(b"some prose")
     ('a GIF image', "text that begins with 'some prose'")
     """
     if not data.strip():
         return "an empty file"
     known = next((name for magic, name in _KINDS.items() if data.startswith(magic)), None)
     if known or _CONTROL.search(data[:1024]):
-        return known or "binary data"
+        return known or _BINARY
     return f"text that begins with {quote(data[:24].decode('utf-8', 'replace'))}"

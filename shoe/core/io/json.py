@@ -1,4 +1,4 @@
-"""Reading and writing of JSON with msgspec, with error messages that give the place in the file."""
+"""Reading and writing of JSON with msgspec, with error messages that contain the position in the file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON, or raise InputError with line, column and text of the first syntax error."""
+    """Parse JSON, or raise InputError with line and column; ``line`` is the line number if the data are one line."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -29,7 +29,7 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
 
 
 def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON that may contain NaN and Infinity, as Python's ``json`` writes them; see :func:`parse_json`."""
+    """Parse JSON in which numbers may be NaN and Infinity, as written by Python's ``json``; see :func:`parse_json`."""
     if b"NaN" in data or b"Infinity" in data:
         with suppress(ValueError, RecursionError):  # parse_json reports the error
             return json.loads(data, parse_int=_int_or_float)
@@ -43,10 +43,10 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
         path: file path, for messages.
         data: content of the file.
         kind: type of the result.
-        place: callback that returns the name of a list record, given the document, the index and the record.
+        place: callback that returns the name of a record in a list, given the document, index and record.
 
     Raises:
-        InputError: if it is not JSON, or naming the record and field that have another type.
+        InputError: if the data are not JSON, or for a value of another type, with record and field.
     """
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # reported below
         return msgspec.json.decode(data, type=kind)
@@ -54,11 +54,11 @@ def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[An
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        raise explained(path, error, document, kind, partial(place, document)) from None
+        raise explain_error(path, error, document, kind, partial(place, document)) from None
 
 
 def encode(value: Any, *, readable: bool = False) -> bytes:
-    """Return a value as JSON: on one line, or indented by two spaces with a final line break if ``readable``."""
+    """Return a value as JSON: on one line, or if ``readable``, indented by two spaces with a final line break."""
     data = msgspec.json.encode(value)
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
 
@@ -68,10 +68,10 @@ def _int_or_float(digits: str) -> float:
 
 
 def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
-    if isinstance(error, UnicodeDecodeError):
+    if isinstance(error, UnicodeDecodeError) or not _is_utf_8(data):  # msgspec 0.23 reports a syntax error
         return InputError(path, found="bytes that are not UTF-8", expected="JSON")
     if isinstance(error, RecursionError):
-        return InputError(path, found="lists in lists without end", expected="JSON")
+        return InputError(path, found="too deeply nested lists", expected="JSON")
     what, _, at = str(error).removeprefix("JSON is malformed: ").partition(" (byte ")
     if isinstance(error, msgspec.ValidationError):
         return InputError(path, found="a number that is out of range", expected="JSON", hint=what)
@@ -85,6 +85,13 @@ def _syntax_error(path: str | Path, data: bytes, error: Exception, line: int | N
     return InputError(path, record=where, found=found, expected="JSON", hint=hint)
 
 
+def _is_utf_8(data: bytes) -> bool:
+    with suppress(UnicodeDecodeError):
+        data.decode()
+        return True
+    return False
+
+
 # Types of JSON values. ``Meta(extra=...)`` has words for error messages: ``expected`` describes a valid value, and
 # ``item`` names an element of a list.
 
@@ -96,10 +103,11 @@ _WHOLE = Meta(extra={"expected": "a whole number"})
 Number = Annotated[float, Meta(extra={"expected": "a number"})]
 Finite = Annotated[float, Meta(ge=-1.7e308, le=1.7e308, extra={"expected": "a finite number"})]
 NumberOrText = Annotated[
-    float | Annotated[str, Meta(pattern=r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$")],
+    float
+    | Annotated[str, Meta(pattern=r"^\s*[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[nN][aA][nN]|[iI]nf(inity)?)\s*$")],
     Meta(extra={"expected": "a number"}),
 ]
-"""A number, or a number as text: some files of the field have IDs like "17" followed by a line break."""
+"""A number, NaN or infinity, or their text: some files of the field have IDs like "17" followed by a line break."""
 Whole = Annotated[_INTEGER | _FLOAT, _WHOLE]
 """An integer, or a float with an integer value such as 17.0."""
 WholeOrText = Annotated[_INTEGER | _FLOAT | Annotated[str, Meta(pattern=r"^\s*[-+]?\d{1,10}(\.0*)?\s*$")], _WHOLE]
@@ -120,7 +128,7 @@ _EXPECTED: dict[type[inspect.Type], str] = {
 _KINDS: dict[type, str] = {list: "a list", dict: "an object"}
 
 
-def explained(
+def explain_error(
     path: str | Path,
     error: msgspec.ValidationError,
     document: Any,
@@ -129,16 +137,16 @@ def explained(
     record: str | None = None,
     field: str | None = None,
 ) -> InputError:
-    """Return the error for a document of another type: record, field, value found and value expected.
+    """Return an InputError for a JSON document of another type: with record, field, value found and value expected.
 
     Args:
         path: file path.
-        error: error of msgspec, which gives the place in the document.
-        document: the document, as plain values.
-        kind: expected type.
-        place: callback that returns the name of a list record, given its index and content.
-        record: name of the record if the document is one, or part of one.
-        field: name of the field or column if the document is one.
+        error: error of msgspec, which contains the position in the document.
+        document: document as plain values.
+        kind: expected type of the document.
+        place: callback that returns the name of a record in a list, given its index and content.
+        record: name of the record if the document is a record or part of a record.
+        field: name of the field or column if the document is a field.
     """
     message = str(error)
     node, value = inspect.type_info(kind), document
@@ -162,24 +170,27 @@ def explained(
         else:
             node, words = _opened(node)
     except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
-        return InputError(path, found="a damaged structure", expected="another one", hint=message)
+        return InputError(path, found="a value of the wrong type", expected="the documented structure", hint=message)
     if (missing := _MISSING.match(message)) and isinstance(value, dict):
         field, found, expected = missing[1], f"only {', '.join(map(quote, list(value)[:8])) or 'no keys'}", "this key"
     else:
-        found, expected = shown(value), words.get("expected") or _expected(node)
+        found, expected = describe_value(value), words.get("expected") or _expected(node)
     hint = "one record for each" if expected == "text" and isinstance(value, list) else None
     return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected, hint=hint)
 
 
-def shown(value: Any) -> str:
-    """Return a JSON value as text for messages; nested lists and objects by type and length."""
+def describe_value(value: Any) -> str:
+    """Return a JSON value as text for messages; for nested lists and objects, only type and length."""
     if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, list | dict) for v in value)):
         return f"{_KINDS[type(value)]} of {len(value)}"
     return quote(value)
 
 
 def _opened(node: Any, key: str = "", index: str = "") -> tuple[Any, dict[str, str]]:
-    """Return a type without metadata, and the words of its metadata; of a union, the member that a step leads into."""
+    """Return a msgspec type without its metadata, and the texts in the metadata.
+
+    If the type is a union, return its member that has the field ``key``, or the list type whose items ``index`` counts.
+    """
     words: dict[str, str] = {}
     while isinstance(node, inspect.Metadata):
         words |= node.extra or {}

@@ -1,8 +1,8 @@
 """Reader for Matlab files (version 5 to 7.2), and writer for cell arrays.
 
-SciPy's reader crashes the process on some damaged files; this one checks every length. Format: MathWorks, "MAT-File
-Format", version 5. An array of structures becomes a list of dicts and an array of cells a list of values, both in
-Matlab's order; characters become a string; a 1 x 1 matrix becomes a number and other matrices an array.
+SciPy's reader crashes the process on some damaged files; this reader checks every length. Format: MathWorks, "MAT-File
+Format", version 5. A structure array becomes a list of dicts and a cell array a list of values, both in Matlab's
+(column-major) order. Characters become a string, a 1 x 1 matrix a number, and other matrices an array.
 """
 
 import math
@@ -19,7 +19,7 @@ from shoe.core.errors import InputError
 from shoe.core.io.files import decompress_zlib
 
 _MAGIC = b"MATLAB 5.0 MAT-file"
-_MAGIC_HDF5 = (b"MATLAB 7.3 MAT-file", b"\x89HDF")
+_MAGIC_HDF5 = b"MATLAB 7.3 MAT-file"
 _HEADER_BYTES = 128
 _LITTLE_ENDIAN = b"IM"
 
@@ -39,27 +39,27 @@ _EMPTY = np.zeros((0, 0))
 _EMPTY.flags.writeable = False
 
 _RUN = 1 << 16
-"""Number of empty cells that are written at once."""
+"""Number of empty cells written at once."""
 
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 
 
 def is_matlab(data: bytes) -> bool:
     """Return whether a file starts like a Matlab file."""
-    return data.startswith((_MAGIC, *_MAGIC_HDF5))
+    return data.startswith((_MAGIC, _MAGIC_HDF5))
 
 
 def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str, Any]:
-    """Read the variables with the given names, as far as the file has them, by name.
+    """Return {name: value} of the variables in ``names`` that the file contains.
 
     Raises:
         InputError: if the file is damaged or of another version, or a variable has an unsupported type.
     """
     if data.startswith(_MAGIC_HDF5):
-        hint = "in Matlab: load it, then save with '-v7'"
+        hint = "in Matlab: load the file, then save it with '-v7'"
         raise InputError(path, found="a version 7.3 file", expected="version 5 to 7.2", hint=hint)
     if data[126:_HEADER_BYTES] != _LITTLE_ENDIAN:
-        raise InputError(path, found="no byte order", expected="a whole, little-endian .mat file")
+        raise InputError(path, found="no little-endian byte order mark", expected="a complete, little-endian .mat file")
     variables: dict[str, Any] = {}
     at = _HEADER_BYTES
     try:
@@ -71,18 +71,18 @@ def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str
                 content = decompress_zlib(data[start:end])
                 kind, start, end, _ = _element(content, 0, len(content))
             if kind != _MATRIX:
-                raise ValueError("no variable")
+                raise ValueError("a data element that is not a variable")
             name, value_at, flags, dimensions = _matrix_header(content, start, end)
             if name in names:
                 variables[name] = _value(content, value_at, end, flags, dimensions)
     except _DAMAGE as error:
         found = f"Matlab data that cannot be read ({error or type(error).__name__})"
-        raise InputError(path, found=found, expected="a whole .mat file") from None
+        raise InputError(path, found=found, expected="a complete .mat file") from None
     return variables
 
 
 def records(value: Any) -> list[dict[str, Any]]:
-    """Return an array of structures, or an empty list for Matlab's []; raise ValueError for other values."""
+    """Return a structure array as a list of dicts, [] for Matlab's []; raise ValueError for other values."""
     if isinstance(value, np.ndarray) and not value.size:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
@@ -91,7 +91,7 @@ def records(value: Any) -> list[dict[str, Any]]:
 
 
 def text(value: Any) -> str:
-    """Return a non-empty string, also if it is in a cell; raise ValueError for other values."""
+    """Return a non-empty string, or the string in a cell with one element; raise ValueError for other values."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, str) or not value:
@@ -100,14 +100,14 @@ def text(value: Any) -> str:
 
 
 def number(value: Any) -> float:
-    """Return a number; raise ValueError for other values."""
+    """Return a number as a float; raise ValueError for other values."""
     if not isinstance(value, int | float):
         raise ValueError
     return float(value)
 
 
 def whole_number(value: Any) -> int:
-    """Return an integer below 2**31; raise ValueError for other values."""
+    """Return an integer with absolute value below 2**31; raise ValueError for other values."""
     real = number(value)
     if not real.is_integer() or abs(real) >= 2**31:
         raise ValueError
@@ -115,7 +115,7 @@ def whole_number(value: Any) -> int:
 
 
 def matrix(value: Any) -> NDArray[np.float64]:
-    """Return a matrix of numbers; raise ValueError for other values."""
+    """Return a matrix of numbers, 1 x 1 for a single number; raise ValueError for other values."""
     if not isinstance(value, int | float | np.ndarray):
         raise ValueError
     array = np.asarray(value, np.float64)
@@ -123,12 +123,16 @@ def matrix(value: Any) -> NDArray[np.float64]:
 
 
 def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
-    """Read the tag of a data element; return its kind, start and end of its content, and start of the next element."""
+    """Read the tag of the data element at byte ``at``, which must end before byte ``limit``.
+
+    Returns:
+        Type code, start and end of the content, and start of the next element.
+    """
     kind, size = _TAG.unpack_from(data, at)
     if kind >> 16:  # up to four bytes fit into the tag itself
         kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
         if size > 4:
-            raise ValueError("a short element is too long")
+            raise ValueError("a small data element of more than 4 bytes")
     else:
         start = at + 8
         after = start + (size + 7) // 8 * 8
@@ -138,10 +142,10 @@ def _element(data: bytes, at: int, limit: int) -> tuple[int, int, int, int]:
 
 
 def _matrix_header(data: bytes, at: int, end: int) -> tuple[str, int, int, tuple[int, ...]]:
-    """Read the header of a matrix; return its name, the start of its content, flags and dimensions."""
+    """Read the header of the matrix at byte ``at``; return name, start of the content, flags and dimensions."""
     _, start, stop, at = _element(data, at, end)
     if stop - start != 8:
-        raise ValueError("a matrix without flags")
+        raise ValueError("a matrix without array flags")
     (flags,) = struct.unpack_from("<I", data, start)
     _, start, stop, at = _element(data, at, end)
     dimensions = struct.unpack_from(f"<{(stop - start) // 4}i", data, start)
@@ -152,10 +156,10 @@ def _matrix_header(data: bytes, at: int, end: int) -> tuple[str, int, int, tuple
 
 
 def _matrix(data: bytes, at: int, end: int) -> tuple[Any, int]:
-    """Read a matrix within another; return its value and the start of the next element."""
+    """Read an element of a cell or structure array; return its value and the start of the next element."""
     kind, start, stop, after = _element(data, at, end)
     if kind != _MATRIX:
-        raise ValueError("a value of another kind")
+        raise ValueError("a data element that is not a matrix")
     if start == stop:
         return _EMPTY, after
     _, value_at, flags, dimensions = _matrix_header(data, start, stop)
@@ -173,7 +177,7 @@ def _value(data: bytes, at: int, end: int, flags: int, dimensions: tuple[int, ..
     if matrix_class == _CHAR:
         kind, start, stop, _ = _element(data, at, end)
         if kind not in _TEXT or (count and dimensions[0] != 1):
-            raise ValueError("text of another kind")
+            raise ValueError("text of an unsupported type")
         return data[start:stop].decode(_TEXT[kind])
     if matrix_class == _CELL:
         cells = []
@@ -187,9 +191,9 @@ def _value(data: bytes, at: int, end: int, flags: int, dimensions: tuple[int, ..
 def _numbers(data: bytes, at: int, end: int, count: int, dimensions: tuple[int, ...]) -> Any:
     kind, start, stop, _ = _element(data, at, end)
     if kind not in _NUMBERS:
-        raise ValueError("numbers of another kind")
+        raise ValueError("numbers of an unsupported type")
     if (stop - start) != count * _SCALARS[kind].size:
-        raise ValueError("as many numbers as the matrix has no room for")
+        raise ValueError("a number of values that differs from the dimensions of the matrix")
     if not count:
         return _EMPTY if dimensions == _EMPTY.shape else np.zeros(dimensions)
     if count == 1:
@@ -214,7 +218,7 @@ def _structures(data: bytes, at: int, end: int, count: int) -> list[dict[str, An
 
 
 def _checked(count: int, at: int, end: int) -> int:
-    """Return a count of matrices, or raise ValueError if already their tags need more bytes than are left."""
+    """Return ``count``; raise ValueError if the tags of that many matrices do not fit into bytes ``at`` to ``end``."""
     if count * _TAG.size > end - at:
         raise ValueError("the file ends within a value")
     return count
@@ -223,16 +227,16 @@ def _checked(count: int, at: int, end: int) -> int:
 def cell_file(
     name: str, shape: tuple[int, int], filled: NDArray[np.int64], matrices: Sequence[NDArray[np.float64]]
 ) -> Iterator[bytes]:
-    """Yield the parts of a compressed file with one cell array, most of whose cells are empty.
+    """Yield the bytes of a compressed Matlab file with one cell array in which most cells are empty.
 
-    SciPy's writer takes a minute for the 5.8 million cells of the official detections, so runs of empty cells are
-    written at once here.
+    SciPy's writer takes a minute for the 5.8 million cells of the official detections. Here, runs of empty cells are
+    written at once.
 
     Args:
         name: name of the variable.
         shape: rows and columns of the array.
         filled: (c,) ascending indices of the non-empty cells, in column-major order.
-        matrices: c matrices, contents of these cells.
+        matrices: contents of the c non-empty cells.
     """
     header = b"MATLAB 5.0 MAT-file, written by shoe".ljust(124) + struct.pack("<H2s", 0x0100, b"IM")
     start = _header_bytes(_CELL, shape, name)

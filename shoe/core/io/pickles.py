@@ -1,8 +1,8 @@
 """Safe reader for pickles of plain containers, numbers, strings and NumPy arrays.
 
-A pickle is a program that can call any function. This reader replaces the few names that such values need by functions
-of this module, and refuses all other names. Arrays become lists. It uses the pure-Python unpickler, because the one in
-C allocates whatever memory a damaged file requests.
+A pickle is a program that can call any function by its name. This reader replaces the few functions that plain values
+need by functions of this module, and refuses all other names. Arrays become lists. The reader uses the pure-Python
+unpickler, because the C unpickler allocates as much memory as a damaged file requests.
 """
 
 import io
@@ -19,7 +19,7 @@ import numpy as np
 from shoe.core.errors import InputError, quote
 
 TORCH_TO_JSON = (
-    "turn it into JSON: import json, torch; "
+    "convert the file to JSON: import json, torch; "
     "json.dump(torch.load(FILE, weights_only=True), open('answers.json', 'w'), default=lambda x: x.tolist())"
 )
 """Hint: code with which a user converts a file saved by torch to JSON."""
@@ -31,7 +31,7 @@ _DAMAGE = (
 _SIMPLE = frozenset({float, str, bool, type(None)})
 _HASHED = _SIMPLE | {int, bytes}
 _PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
-"""NumPy's types that ``struct`` unpacks, which is faster for small arrays, and their codes there."""
+"""Code of ``struct`` for NumPy types; ``struct`` unpacks small arrays faster than NumPy."""
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
@@ -39,7 +39,7 @@ def load_plain(path: str | Path, data: bytes) -> Any:
     """Read a pickle into lists, dicts, numbers, text, True, False and None.
 
     Raises:
-        InputError: if the pickle needs any other name, is damaged, or expands to far more than its own size.
+        InputError: if the pickle contains other types or calls, is damaged, or expands to far more than its file size.
     """
     try:
         return _Plainer(4 * len(data) + 1000).visit(_Machine(io.BytesIO(data)).load(), 0)[0]
@@ -56,7 +56,7 @@ class _RefusedError(Exception):
 
 
 class _Machine(pickle._Unpickler):
-    """Unpickler that looks up names only in :data:`_NAMES`, and refuses nested keys."""
+    """Unpickler that allows only the names in :data:`_NAMES`, and refuses nested dict keys."""
 
     stack: list[Any]
     append: Callable[[Any], None]
@@ -95,27 +95,27 @@ class _Machine(pickle._Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         home = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
-        known = _NAMES.get((home, name))
+        known = _NAMES.get((home, name)) or _CLASSES.get(name)
         if known is not None:
             return _Name(known)
         if module.split(".")[0] == "torch":
             raise _RefusedError("a torch tensor", TORCH_TO_JSON)
-        raise _RefusedError(f"the name {quote(f'{module}.{name}')}, which a pickle could run")
+        raise _RefusedError(f"a reference to {quote(f'{module}.{name}')}, which could execute code")
 
     def persistent_load(self, pid: Any) -> Any:
-        raise _RefusedError("a reference to something outside the file")
+        raise _RefusedError("a reference to data outside the file")
 
 
 def _flat(key: Any) -> Any:
-    """Return a key of a dict or member of a set if it is not nested: hashing deep nesting would crash the process."""
+    """Return a dict key or set member; raise an error if it is nested, because deep hashing can crash the process."""
     if type(key) not in _HASHED and not (type(key) is tuple and _HASHED.issuperset(map(type, key))):
-        nested = " that holds others" if type(key) is tuple else ""
+        nested = " with nested values" if type(key) is tuple else ""
         raise _RefusedError(f"a key of type {type(key).__name__}{nested}")
     return key
 
 
 class _Name:
-    """Function for a name, which the pickle can call but not modify."""
+    """Wrapper of a function that the pickle refers to by name; the pickle can call the function but not modify it."""
 
     __slots__ = ("_call",)
 
@@ -126,11 +126,17 @@ class _Name:
         return self._call(*args)
 
     def __setstate__(self, state: object) -> None:
-        raise _RefusedError("state for a name")
+        raise _RefusedError("a change of a function's attributes")
+
+
+class CacheRecord(dict[Any, Any]):
+    """Record of a V-COCO cache by UPT and its successors; keys that it lacks mean a score of 0."""
+
+    __slots__ = ()
 
 
 class _Dtype:
-    """Element type of an array."""
+    """Element type of a NumPy array."""
 
     def __init__(self, code: Any, *_: Any) -> None:
         self.code, self.order = str(code), "="
@@ -140,7 +146,7 @@ class _Dtype:
 
     @cached_property
     def numbers(self) -> struct.Struct | None:
-        """Format of one number for ``struct``; None if NumPy has to unpack it."""
+        """``struct`` format of one number; None if ``struct`` cannot unpack the type."""
         code = _PACKED.get(self.code.lstrip("<>=|"))
         return None if code is None else struct.Struct((">" if self.order == ">" else "<") + code)
 
@@ -157,7 +163,7 @@ class _Dtype:
 
 
 class _Array:
-    """Array whose content follows as its state."""
+    """NumPy array as a nested list; the pickle sets its content by ``__setstate__``."""
 
     __slots__ = ("value",)
 
@@ -171,17 +177,17 @@ class _Array:
 
 def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
     if not isinstance(dtype, _Dtype):
-        raise _RefusedError("an array without element type")
+        raise _RefusedError("an array without an element type")
     lengths = tuple(shape) if isinstance(shape, tuple) else (shape,)
     if dtype.is_object:
         if not isinstance(raw, list) or lengths != (len(raw),):
-            raise _RefusedError("an array of objects that is no simple list")
+            raise _RefusedError("an array of objects that is not a flat list")
         return raw
     if len(lengths) == 1 and dtype.numbers is not None and len(raw) == lengths[0] * dtype.numbers.size:
         return [number for (number,) in dtype.numbers.iter_unpack(raw)]
     element = dtype.numpy
     if math.prod(lengths) * element.itemsize != len(raw) or min(lengths, default=1) < 0 or len(lengths) > 4:
-        raise _RefusedError("an array whose size is not that of its content")
+        raise _RefusedError("an array whose size differs from the size of its content")
     flat = np.frombuffer(bytes(raw), element)
     nested: list[Any] = flat.reshape(lengths, order="F" if order == "F" else "C").tolist()
     return nested
@@ -189,7 +195,7 @@ def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
 
 def _scalar(dtype: Any, raw: bytes = b"") -> Any:
     if not isinstance(dtype, _Dtype):
-        raise _RefusedError("a number without type")
+        raise _RefusedError("a NumPy number without a type")
     if dtype.numbers is not None and len(raw) == dtype.numbers.size:
         return dtype.numbers.unpack(raw)[0]
     return np.frombuffer(raw, dtype.numpy)[0].item()
@@ -202,7 +208,7 @@ def _encoded(text: str, encoding: str = "latin1") -> bytes:
 
 
 def _nothing(*_: Any) -> None:
-    raise _RefusedError("a call of a type")
+    raise _RefusedError("a call of a type such as list")
 
 
 _NAMES: dict[tuple[str, str], Callable[..., Any]] = {
@@ -218,16 +224,19 @@ _NAMES: dict[tuple[str, str], Callable[..., Any]] = {
     **{("builtins", name): _nothing for name in ("list", "dict", "int", "float", "set", "str")},
 }
 
+_CLASSES: dict[str, Callable[..., Any]] = {"CacheTemplate": lambda *factory: CacheRecord()}
+"""Replacements of classes whose module is the file that its author happened to run, such as ``__main__``."""
+
 
 class _Plainer:
-    """Converter to plain values, in place; limits the size of the result, with shared parts counted every time."""
+    """Converter to plain values, in place; ``limit`` is the maximum size, with shared parts counted at each use."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._done: dict[int, tuple[Any, int, Any]] = {}
 
     def visit(self, value: Any, depth: int) -> tuple[Any, int]:
-        """Return the plain value and its size."""
+        """Return the plain value and its size (number of values); ``depth`` is the nesting depth."""
         if type(value) is int and abs(value) >= 1 << 63:
             raise _RefusedError("a number with more than 63 bits")
         if type(value) in (int, float, str, bool, type(None)):
@@ -235,14 +244,14 @@ class _Plainer:
         known = self._done.get(id(value))
         if known is not None:
             if known[1] < 0:
-                raise _RefusedError("a list that holds itself")
+                raise _RefusedError("a list that contains itself")
             return known[0], known[1]
         if depth > _DEEPEST:
             raise _RefusedError(f"values nested more than {_DEEPEST} deep")
         self._done[id(value)] = (None, -1, value)
         plain, size = self._open(value, depth + 1)
         if size > self._limit:
-            raise _RefusedError("a small file that unfolds to a huge value")
+            raise _RefusedError("a small file that expands to a very large value")
         self._done[id(value)] = (plain, size, value)
         return plain, size
 

@@ -1,7 +1,7 @@
-"""Tolerant parser for values in text of language models: JSON, Python literals and variants of them; it never fails.
+"""Tolerant parser for dicts and lists in replies of language models: JSON, Python literals and similar; it never fails.
 
-It accepts extra and missing commas, comments, single quotes, bare words, calls such as ``np.float32(0.5)``, and text
-that is cut off; of an unclosed dict or list it returns the complete items. Time is linear in the length of the text.
+The parser accepts extra and missing commas, comments, single quotes, bare words, calls such as ``np.float32(0.5)``, and
+truncated text; for an unclosed dict or list, it returns the complete items. Time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -48,14 +48,15 @@ _TOO_DEEP = 100  # nested brackets, more than any answer has; the innermost ones
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A dict or list in a text.
+class FoundObject:
+    """Dict or list found in a text.
 
     Attributes:
-        value: plain dict or list; None if no item is complete.
-        start, end: position in the text.
-        is_whole: whether its closing bracket is in the text.
-        lost: number of incomplete dicts inside it, which are left out.
+        value: dict or list of plain values; None if no item is complete.
+        start: index of the first character in the text.
+        end: index after the last character.
+        is_whole: whether the text contains the closing bracket.
+        lost: number of incomplete items inside the value, which are left out; nested dicts count once.
     """
 
     value: Any
@@ -67,7 +68,17 @@ class Found:
 
 @dataclass(slots=True)
 class _Frame:
-    """An open bracket; ``is_keyed`` if its items are keys with values."""
+    """Open bracket with the items read so far.
+
+    Attributes:
+        call: whether a name precedes the bracket, as in a call.
+        is_keyed: whether the items are keys with values.
+        keyless: dicts and lists without a key in a keyed bracket.
+        key: key of the next value, if any.
+        value: last value, which is not yet an item.
+        is_bare: whether ``value`` is a bare word.
+        lost: number of incomplete dicts left out.
+    """
 
     opener: str
     start: int
@@ -92,7 +103,7 @@ class _Frame:
         self.value, self.is_bare = value, is_bare
 
     def name(self) -> None:
-        """Make the last value the key of the next value."""
+        """Use the last value as the key of the next value."""
         if not self.is_keyed and self.is_bare:
             self.take(":", is_bare=True)
             return
@@ -101,7 +112,7 @@ class _Frame:
         self.key, self.value, self.is_bare = self.value, _NOTHING, False
 
     def keyword(self, word: str) -> None:
-        """Add the name before a value, as in a call or the repr of an object: box=[1, 2, 3, 4]."""
+        """Add a keyword argument name, as in a call or the repr of an object: "box" in box=[1, 2, 3, 4]."""
         self.is_keyed |= self.opener == "(" and not self.items and self.value is _NOTHING
         if self.is_keyed:
             self.take(word)
@@ -121,7 +132,7 @@ class _Frame:
         self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
 
     def closed(self) -> Any:
-        """Return the value of the closed bracket."""
+        """Return the value of the bracket when it is closed: a dict, a list, or the argument of a call."""
         self.next()
         if self.is_keyed:
             if self.keyless and not self.items:  # braces around a value, as in \\boxed{[...]}, or doubled braces
@@ -130,13 +141,13 @@ class _Frame:
         return self.items[0] if self.call and self.items else self.items
 
 
-def values_in(text: str, start: int = 0) -> list[Found]:
-    """Return the outermost dicts and lists in a text, complete or not.
+def values_in(text: str, start: int = 0) -> list[FoundObject]:
+    """Return the outermost dicts and lists in a text from index ``start`` on, complete or truncated.
 
     >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
     [{'verb': 'ride', 'box': [1, 2, 3, 4]}]
     """
-    found: list[Found] = []
+    found: list[FoundObject] = []
     stack: list[_Frame] = []
     position, end = start, len(text)
     unclosed = {'"': 0, "'": 0}  # position up to which a quote is known to start no string
@@ -202,7 +213,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def _drop_call(stack: list[_Frame]) -> bool:
-    """Drop the name before an opening parenthesis, as in np.float32(0.5); return whether there was one."""
+    """Drop the name before an opening parenthesis, as in np.float32(0.5); return whether there was a name."""
     frame = stack[-1]
     if frame.is_bare and isinstance(frame.value, str):
         frame.value, frame.is_bare = _NOTHING, False
@@ -210,8 +221,8 @@ def _drop_call(stack: list[_Frame]) -> bool:
     return False
 
 
-def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) -> None:
-    """Close the innermost frames up to the one that a bracket closes; ignore a bracket that closes none."""
+def _close(stack: list[_Frame], closer: str, found: list[FoundObject], position: int) -> None:
+    """Close the innermost frames up to the frame that ``closer`` matches; ignore a bracket without a match."""
     depths = range(len(stack), max(len(stack) - _DEEPEST, 0), -1)
     depth = next((depth for depth in depths if _CLOSERS[stack[depth - 1].opener] == closer), 0)
     while depth and len(stack) >= depth:
@@ -219,8 +230,8 @@ def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) 
         _add_value(stack, frame, frame.closed(), found, position, is_whole=True)
 
 
-def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
-    """Close the innermost frame at the end of the text, without its incomplete items."""
+def _cut(stack: list[_Frame], found: list[FoundObject], end: int) -> None:
+    """Close the innermost frame at the end ``end`` of a truncated text, and leave out incomplete items."""
     frame = stack.pop()
     if not isinstance(frame.value, dict | list):
         frame.value = _NOTHING
@@ -228,7 +239,7 @@ def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
         frame.is_bare = False
         value: Any = frame.closed()
         if not any(_is_list_with_dicts(inner) for inner in value.values()):
-            frame.lost += 1
+            frame.lost = max(frame.lost, 1)  # brackets open inside each other are one incomplete item
             value = _NOTHING
     else:
         complete = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
@@ -241,15 +252,15 @@ def _is_list_with_dicts(value: Any) -> bool:
 
 
 def _add_value(
-    stack: list[_Frame], frame: _Frame, value: Any, found: list[Found], position: int, *, is_whole: bool
+    stack: list[_Frame], frame: _Frame, value: Any, found: list[FoundObject], position: int, *, is_whole: bool
 ) -> None:
-    """Add the value of a closed frame to the frame around it, or else to the result."""
+    """Add the value of a closed frame to the enclosing frame, or to ``found`` if there is no enclosing frame."""
     if stack:
         stack[-1].lost += frame.lost
         if value is not _NOTHING and len(stack) < _DEEPEST:
             stack[-1].take(value)
     elif value is not _NOTHING or frame.lost:
-        found.append(Found(None if value is _NOTHING else value, frame.start, position, is_whole, frame.lost))
+        found.append(FoundObject(None if value is _NOTHING else value, frame.start, position, is_whole, frame.lost))
 
 
 # Python literals in text, converted to JSON. CDN and GEN-VLKT write JSON strings with ``str(...)`` of a dict: single
@@ -277,21 +288,21 @@ _REWRITES = [
 
 
 def is_literal(start: bytes) -> bool:
-    """Return whether text starts like a Python dict, or list of dicts, with keys in single quotes."""
+    """Return whether text starts like a Python dict or a list of dicts with keys in single quotes."""
     return re.match(rb"\[?\s*\{\s*'", start) is not None
 
 
 def parse_literal(path: str | Path, text: str) -> Any:
-    """Parse the ``repr`` of dicts, lists, tuples, numbers, strings and small NumPy arrays.
+    """Parse the Python ``repr`` of dicts, lists, tuples, numbers, strings and small NumPy arrays.
 
     Raises:
-        InputError: if it contains anything else.
+        InputError: if the text contains other values or is damaged.
     """
     parts = _STRING.split(text)
     try:
         strings = {literal: _as_json(literal) for literal in set(parts[1::2])}
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(path, found="a damaged string", expected="a written-out Python value") from None
+        raise InputError(path, found="a damaged string", expected="a Python literal") from None
     code = _SEAM.join(part.replace(_SEAM, " ") for part in parts[0::2])
     for mark, pattern, replacement in _REWRITES:
         if mark in code:
@@ -301,7 +312,7 @@ def parse_literal(path: str | Path, text: str) -> Any:
     try:
         data = "".join(parts).encode()
     except UnicodeEncodeError:
-        raise InputError(path, found="text that is no valid Unicode", expected="a written-out Python value") from None
+        raise InputError(path, found="text that is not valid Unicode", expected="a Python literal") from None
     document = parse_json(path, data)
     if isinstance(document, str):
         raise InputError(path, found=quote(document), expected="records")

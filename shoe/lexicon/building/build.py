@@ -1,4 +1,4 @@
-"""A source of words as the bytes of a compiled lexicon: with concepts of its own, or words for WordNet's."""
+"""Compiler from a source to a lexicon: with the source's own concepts, or as further words for WordNet's synsets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,7 +25,7 @@ from shoe.lexicon.resolve import ENGLISH
 from shoe.lexicon.store import sealed, wordnet
 from shoe.lexicon.text import LONGEST_LABEL, plain, spelled, tokens
 
-# The compiled file: what arrays it holds, and in which bytes; :class:`shoe.lexicon.compiled.Lexicon` reads it.
+# Layout of the compiled file, which :class:`shoe.lexicon.compiled.Lexicon` reads.
 
 MAGIC = b"SHOELEX1"
 BUCKETS = 1 << 16
@@ -33,17 +33,22 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def bucket(lemma: str) -> int:
-    """Return the hash bucket of a lemma, as the store computes it."""
+    """Return the hash bucket of a lemma; the same hash as in :class:`~shoe.lexicon.compiled.Lexicon`."""
     return crc32(lemma.encode()) % BUCKETS
 
 
 def in_buckets(lemmas: Iterable[str]) -> list[str]:
-    """Sort lemmas as the file has them: by bucket, in a bucket by the alphabet."""
+    """Return lemmas in the order of a compiled file: by hash bucket, then alphabetically."""
     return sorted(lemmas, key=lambda lemma: (bucket(lemma), lemma))
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Lay words out: all lemmas with their senses, most frequent first, and all concepts with their lemmas."""
+    """Return the arrays of a compiled file for lemmas and their senses.
+
+    Args:
+        senses: concept IDs of each (lemma, part of speech), most frequent sense first.
+        members: lemmas of each concept.
+    """
     lemmas = in_buckets({lemma for lemma, _ in senses})
     number = {lemma: index for index, lemma in enumerate(lemmas)}
     groups = [senses.get((lemma, pos), ()) for lemma in lemmas for pos in ("n", "v")]
@@ -63,7 +68,7 @@ def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequen
 
 
 def lengths(groups: Iterable[Sized]) -> NDArray[Any]:
-    """Return the size of each group, in as few bytes as the largest needs."""
+    """Return the size of each group as an array with the smallest unsigned integer type."""
     sizes = np.array([len(group) for group in groups], np.int64)
     return sizes.astype(np.min_scalar_type(int(sizes.max(initial=0))))
 
@@ -73,16 +78,16 @@ def text_bytes(text: str) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def texts(kind: str, of: Sequence[str]) -> Arrays:
-    """Lay out a text of each concept."""
-    return {f"{kind}_length": lengths([text.encode() for text in of]), f"{kind}_text": text_bytes("".join(of))}
+def texts(kind: str, values: Sequence[str]) -> Arrays:
+    """Return the arrays {kind}_length and {kind}_text for ``values``, one text per concept."""
+    return {f"{kind}_length": lengths([text.encode() for text in values]), f"{kind}_text": text_bytes("".join(values))}
 
 
 def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = None) -> bytes:
-    """Magic, length of the header, header (name, type, offset, length of each array), then the arrays, 8-aligned.
+    """Return the bytes of a compiled file: magic, header length, header, then the arrays, 8-aligned.
 
-    The digest is of the arrays, but for keys, which follow from them and stand last, and of all facts but what is
-    "about" them.
+    The header contains name, type, offset and length of each array, and the metadata in ``facts``. The digest covers
+    the arrays except the keys, which are computed from names, and the metadata except name, title and "about".
     """
     table, parts, size, counted = [], [], 0, 0
     for name, array in arrays.items():
@@ -92,27 +97,28 @@ def pack(arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any] | None = N
         counted = counted if name.startswith("key") else size
     body, facts = b"".join(parts), dict(facts or {})
     content = hashlib.sha256(body[:counted])
-    said = {name: value for name, value in facts.items() if name not in ("about", "title", "name")}
-    if said:
+    if said := {name: value for name, value in facts.items() if name not in ("about", "title", "name")}:
         content.update(json.dumps(said, sort_keys=True).encode())
     header = json.dumps({"digest": content.hexdigest()[:8], "arrays": table, **facts}).encode()
     header += b" " * (-len(header) % 8)
     return MAGIC + len(header).to_bytes(8, "little") + header + body
 
 
-# What is wrong with a source of words: what stops a lexicon from being made of it, and what only makes it poorer.
+# Checks of a source of words: errors that prevent compilation, and findings that only reduce its quality.
 
 DEEPEST = 250
-"""Levels of concepts above each other that are followed."""
+"""Maximum depth of a concept below a root."""
 _MOST_EXAMPLES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Concepts that have something in common that one may want to know.
+class Defect:
+    """Defect of some concepts of a source, such as a missing gloss.
 
     Attributes:
-        examples: some of their ids, or names.
+        what: description of the defect.
+        count: number of concepts, names or relations with the defect.
+        examples: IDs or names of at most five of these.
     """
 
     what: str
@@ -121,10 +127,10 @@ class Finding:
 
 
 def check_ids(source: Source) -> None:
-    """Refuse a source without concepts, with an id that is none, or one twice.
+    """Check the concept IDs of a source.
 
     Raises:
-        InputError: naming the record.
+        InputError: if the source has no concepts, or if an ID is invalid or repeated.
     """
     if not source.concepts:
         raise InputError(source.path, found="no concepts", expected="at least one noun or verb")
@@ -132,18 +138,19 @@ def check_ids(source: Source) -> None:
     for concept in source.concepts:
         id_ = concept.id
         if not id_ or len(id_.encode()) > LONGEST_NAME or not id_.isprintable() or any(map(str.isspace, id_)):
-            expected = f"an id of at most {LONGEST_NAME} bytes without blanks"
+            expected = f"an ID of 1 to {LONGEST_NAME} bytes without blanks"
             raise InputError(source.path, record=concept.where, field="id", found=quote(id_), expected=expected)
         if id_ in seen:
-            expected = f"ids once each (first at {seen[id_]})"
-            raise InputError(source.path, record=concept.where, found=f"the id {quote(id_)} again", expected=expected)
+            expected = f"unique IDs (first use: {seen[id_]})"
+            raise InputError(source.path, record=concept.where, found=f"the ID {quote(id_)} again", expected=expected)
         seen[id_] = concept.where
 
 
 def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """How deep each concept is below one without parents, and a cycle, its first concept again at the end.
+    """Return the depth of each concept below a root (0 for a root), and one cycle of parents.
 
-    Where there is a cycle, what is on one or below it has no depth.
+    ``parents`` maps each concept ID to its parents. Concepts on or below a cycle have no depth. The cycle is a tuple of
+    IDs with the first ID repeated at the end; it is empty without cycles.
     """
     waiting = {id_: sum(parent in parents for parent in set(above)) for id_, above in parents.items()}
     below: dict[str, list[str]] = {}
@@ -166,81 +173,76 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
 
 
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
-    """Parents of each concept that are concepts, of the same part of speech, and in no cycle.
+    """Return {concept ID: parents}, with only existing parents of the same part of speech.
 
-    ``break_cycles`` leaves out a relation of each cycle, and counts it, rather than refuse the source.
+    If ``break_cycles`` is true, one relation of each cycle is left out and counted.
 
     Raises:
-        InputError: naming a cycle.
+        InputError: for a cycle, unless ``break_cycles`` is true, or if a concept is too deep below its root.
     """
     pos = {concept.id: concept.pos for concept in source.concepts}
     parents = {}
     for concept in source.concepts:
         known = tuple(dict.fromkeys(p for p in concept.parents if pos.get(p) == concept.pos))
-        source.leave_out("relations to concepts that are not there", len(set(concept.parents)) - len(known))
+        source.leave_out("relations to concepts that do not exist", len(set(concept.parents)) - len(known))
         parents[concept.id] = known
     depth, cycle = ordered(parents)
     while cycle:
         if not break_cycles:
-            found = f"the cycle {' < '.join(cycle[:8])}{' < ...' if len(cycle) > 8 else ''}"
-            hint = "--break-cycles leaves a relation of each out"
+            found = f"the cycle of parents {' < '.join(cycle[:8])}{' < ...' if len(cycle) > 8 else ''}"
+            hint = "use `--break-cycles` to leave out one relation of each cycle"
             where = next(concept.where for concept in source.concepts if concept.id == cycle[0])
-            expected = "nothing above itself"
+            expected = "no concept that is its own ancestor"
             raise InputError(source.path, record=where, found=found, expected=expected, hint=hint)
         parents[cycle[0]] = tuple(parent for parent in parents[cycle[0]] if parent != cycle[1])
         source.leave_out("relations that closed a cycle")
         depth, cycle = ordered(parents)
-    deepest = max(depth, key=lambda id_: depth[id_])
+    deepest = max(depth, key=depth.__getitem__)
     if depth[deepest] > DEEPEST:
-        found, expected = f"{deepest} {depth[deepest]} levels deep", f"at most {DEEPEST}"
+        found, expected = f"{deepest} at depth {depth[deepest]}", f"a depth of at most {DEEPEST} below a root"
         raise InputError(source.path, found=found, expected=expected)
     return parents
 
 
-def findings(source: Source) -> list[Finding]:
-    """All that makes a source poorer, or cannot be taken, in the order of its weight."""
-    ids = Counter(concept.id for concept in source.concepts)
-    pos = {concept.id: concept.pos for concept in source.concepts}
-    has_child = {parent for concept in source.concepts for parent in concept.parents}
-    known = {c.id: tuple(p for p in c.parents if pos.get(p) == c.pos) for c in source.concepts}
+def find_defects(source: Source) -> list[Defect]:
+    """Return the defects of a source, the most severe first."""
+    all_ = source.concepts
+    ids, pos = Counter(c.id for c in all_), {c.id: c.pos for c in all_}
+    has_child = {parent for c in all_ for parent in c.parents}
+    known = {c.id: tuple(p for p in c.parents if pos.get(p) == c.pos) for c in all_}
     depth, cycle = ordered(known)
-    named = Counter((name.lower(), concept.pos) for concept in source.concepts for name in set(concept.names))
+    named = Counter((name.lower(), c.pos) for c in all_ for name in set(c.names))
+    mixed = (c.id for c in all_ for p in c.parents if pos.get(p, c.pos) != c.pos)
+    alone = (c.id for c in all_ if not known[c.id] and c.id not in has_child)
     said: list[tuple[str, Iterator[str]]] = [
-        ("ids that stand twice", (id_ for id_, count in ids.items() if count > 1)),
-        ("concepts on a cycle or below one", (id_ for id_ in known if cycle and id_ not in depth)),
-        ("concepts without a name", (c.id for c in source.concepts if not any(map(str.strip, c.names)))),
-        ("concepts without a gloss", (c.id for c in source.concepts if not c.gloss.strip())),
-        ("relations to concepts that are not there", (p for c in source.concepts for p in c.parents if p not in pos)),
-        (
-            "relations between a noun and a verb",
-            (c.id for c in source.concepts for p in c.parents if pos.get(p, c.pos) != c.pos),
-        ),
-        (
-            "concepts with neither parents nor children",
-            (c.id for c in source.concepts if not known[c.id] and c.id not in has_child),
-        ),
+        ("repeated IDs", (id_ for id_, count in ids.items() if count > 1)),
+        ("concepts on or below a cycle of parents", (id_ for id_ in known if cycle and id_ not in depth)),
+        ("concepts without a name", (c.id for c in all_ if not any(map(str.strip, c.names)))),
+        ("concepts without a gloss", (c.id for c in all_ if not c.gloss.strip())),
+        ("relations to concepts that do not exist", (p for c in all_ for p in c.parents if p not in pos)),
+        ("relations between a noun and a verb", mixed),
+        ("concepts with neither parents nor children", alone),
         ("names of several concepts", (name for (name, _), count in named.items() if count > 1)),
     ]
-    made = []
-    for what, examples in said:
-        listed = list(islice(examples, _MOST_EXAMPLES))
-        count = len(listed) + sum(1 for _ in examples)
-        if count:
-            made.append(Finding(what, count, tuple(listed)))
-    return made
+    found = [(what, list(examples)) for what, examples in said]
+    return [Defect(what, len(listed), tuple(listed[:_MOST_EXAMPLES])) for what, listed in found if listed]
 
 
 _LANGUAGES = Path(__file__).parents[1] / "data" / "languages.json"
 _CODES = {"eng": ENGLISH, "fra": "fr", "fre": "fr", "cmn": "zh", "zho": "zh"}
 _PARTS: tuple[Pos, Pos] = ("n", "v")
+_NO_DEFINITIONS: Arrays = dict.fromkeys(("doing", "doing_verb", "definition_sense"), np.zeros(0, np.int32))
+_NO_DEFINITIONS |= {"definition": np.zeros(0, np.uint64)}
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A compiled lexicon.
+class BuiltLexicon:
+    """Result of compiling a source.
 
     Attributes:
-        left_out: how many records of each sort are not in it.
+        content: content of the compiled file.
+        concepts: number of concepts with words from the source.
+        left_out: number of records left out, by reason.
     """
 
     content: bytes
@@ -248,13 +250,15 @@ class Built:
     left_out: dict[str, int]
 
 
-def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
-    """Compile a source with concepts of its own; ``name`` is what signatures call the lexicon.
+def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexicon:
+    """Compile a source to a lexicon with its own concepts.
 
-    ``break_cycles`` leaves out a relation of each cycle of parents, rather than refuse the source.
+    Args:
+        name: name of the lexicon in signatures.
+        break_cycles: leave out one relation of each cycle of parents; otherwise a cycle is an error.
 
     Raises:
-        InputError: naming what makes the source unusable.
+        InputError: for invalid or repeated IDs, cycles of parents, or no concepts.
     """
     check_ids(source)
     parents = check_parents(source, break_cycles=break_cycles)
@@ -271,8 +275,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
         "lexnames": text_bytes(" ".join(kinds)),
         "hypernym_length": _wide([len(each) for each in above]),
         "hypernym": np.array([parent for each in above for parent in each], np.int32),
-        **dict.fromkeys(("doing", "doing_verb", "definition_sense"), np.zeros(0, np.int32)),
-        "definition": np.zeros(0, np.uint64),
+        **_NO_DEFINITIONS,
         **_exceptions(source),
         **texts("name", [concept.id for concept in concepts]),
         **texts("gloss", [" ".join(concept.gloss.split()) for concept in concepts]),
@@ -280,15 +283,17 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
         "key": keys_of([concept.id for concept in concepts]),
     }
     if len(set(arrays["key"].tolist())) != len(concepts):
-        raise InputError(source.path, found="ids that cannot be told apart", expected="other ids")
-    return Built(sealed(pack(arrays, _facts(source, name))), len(concepts), source.left_out)
+        raise InputError(source.path, found="different IDs with the same hash", expected="IDs with different hashes")
+    return BuiltLexicon(sealed(pack(arrays, _facts(source, name))), len(concepts), source.left_out)
 
 
-def build_words(source: Source, name: str) -> Built:
-    """Compile a source as words for WordNet 3.0's concepts, by what links them; WordNet has glosses and parents.
+def build_words(source: Source, name: str) -> BuiltLexicon:
+    """Compile a source to a lexicon of words for WordNet 3.0's synsets, with WordNet's glosses and parents.
+
+    The links of the source's concepts select the synsets. ``name`` is the name of the lexicon in signatures.
 
     Raises:
-        InputError: if no concept is linked.
+        InputError: if no concept is linked to WordNet 3.0.
     """
     numbers = wordnet_numbers([concept.links for concept in source.concepts])
     base = wordnet()
@@ -296,37 +301,32 @@ def build_words(source: Source, name: str) -> Built:
     linked: dict[str, int] = {}
     for concept, found in zip(source.concepts, numbers, strict=True):
         if found < 0 or base.pos(found) != concept.pos:
-            source.leave_out("concepts that WordNet 3.0 lacks")
+            source.leave_out("concepts without a WordNet 3.0 synset")
             continue
         linked[concept.id] = found
         members[found] += _lemmas(concept.names, source)
     if not linked:
-        expected = "interlingual ids, sense keys or offsets of it"
+        expected = "concepts with interlingual IDs, or sense keys or offsets of WordNet 3.0"
         raise InputError(source.path, found="no concept that is linked to WordNet 3.0", expected=expected)
     senses = _senses(source, linked, [base.pos(synset) for synset in range(len(base))], members)
-    # What the source does not put in order goes by how often tagged English texts use the concept.
+    # Senses without an order in the source are sorted by the frequency of the concept in tagged English texts.
     for key, synsets in senses.items():
         if key not in source.order:
             synsets.sort(key=lambda synset: (-_uses(synset), synset))
     listed = [list(dict.fromkeys(lemma for lemma, _ in each)) for each in members]
-    arrays = {
-        **word_arrays(senses, listed),
-        **dict.fromkeys(("doing", "doing_verb", "definition_sense"), np.zeros(0, np.int32)),
-        "definition": np.zeros(0, np.uint64),
-        **_exceptions(source),
-    }
+    arrays = word_arrays(senses, listed) | _NO_DEFINITIONS | _exceptions(source)
     facts = _facts(source, name) | {"concepts": base.digest}
-    return Built(sealed(pack(arrays, facts)), len(linked), source.left_out)
+    return BuiltLexicon(sealed(pack(arrays, facts)), len(linked), source.left_out)
 
 
 def _facts(source: Source, name: str) -> dict[str, Any]:
     language = _language(source)
     about = {"source": Path(source.path).name, "licence": source.licence, "left_out": source.left_out}
-    return {"name": name, "title": source.title, "language": language, "about": about} | (
-        {"endings": {pos: [] for pos in _PARTS}} | {k: rule for k, rule in _rules(language).items() if k != "forms"}
-        if language != ENGLISH
-        else {}
-    )
+    facts = {"name": name, "title": source.title, "language": language, "about": about}
+    if language == ENGLISH:
+        return facts
+    rules = {kind: rule for kind, rule in _rules(language).items() if kind != "forms"}
+    return facts | {"endings": {pos: [] for pos in _PARTS}} | rules
 
 
 def _language(source: Source) -> str:
@@ -335,13 +335,12 @@ def _language(source: Source) -> str:
 
 
 def _rules(language: str) -> dict[str, Any]:
-    """How a language inflects, as far as it is known here."""
-    rules: dict[str, Any] = msgspec.json.decode(_LANGUAGES.read_bytes()).get(language, {})
-    return rules
+    """Return the inflection rules of a language from ``languages.json``; {} for other languages."""
+    return msgspec.json.decode(_LANGUAGES.read_bytes(), type=dict[str, dict[str, Any]]).get(language, {})
 
 
 def _exceptions(source: Source) -> Arrays:
-    """Irregular forms: those of the source, before those that its language has anyway."""
+    """Return the arrays of irregular forms: first the forms of the source's language, then the forms in the source."""
     language, found = _language(source), {}
     for pos in _PARTS:
         known = _rules(language).get("forms", {}).get(pos, {})
@@ -356,7 +355,7 @@ def _exceptions(source: Source) -> Arrays:
 
 
 def _lemmas(names: tuple[str, ...], source: Source) -> list[tuple[str, str]]:
-    """The lemmas of names, each with its name: as written, and without punctuation where that differs."""
+    """Return (lemma, name) pairs for each name: a lemma as written, and a lemma without punctuation if different."""
     found: dict[str, str] = {}
     for name in names:
         written = plain(name.strip())
@@ -372,8 +371,14 @@ def _lemmas(names: tuple[str, ...], source: Source) -> list[tuple[str, str]]:
 def _senses(
     source: Source, number: dict[str, int], pos: list[Pos], members: list[list[tuple[str, str]]]
 ) -> dict[tuple[str, Pos], list[int]]:
-    """The concepts of each lemma, in the source's order where it has one."""
-    # Kept in a dictionary, as a name may be one of very many concepts.
+    """Return the concept IDs of each (lemma, part of speech), in the order of senses in the source if it has an order.
+
+    Args:
+        number: numeric ID of each concept ID of the source.
+        pos: part of speech of each concept.
+        members: (lemma, name) pairs of each concept.
+    """
+    # A dict, because a name may belong to very many concepts.
     senses: dict[tuple[str, Pos], dict[int, None]] = {}
     for (name, of), ids in source.order.items():
         for lemma, _ in _lemmas((name,), Source("", "", [])):
@@ -385,7 +390,7 @@ def _senses(
 
 
 def _wide(numbers: list[int]) -> NDArray[Any]:
-    """Numbers in two bytes each, or in as many as the largest needs."""
+    """Return numbers as an array with the smallest unsigned integer type of at least two bytes."""
     return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
 
 
@@ -395,8 +400,6 @@ def _kind(kind: str) -> str:
 
 @cache
 def _uses(synset: int) -> int:
-    base = wordnet()
-    pos = base.pos(synset)
-    return sum(
-        int(base.tag_count(lemma, pos)[base.senses(lemma, pos) == synset].sum()) for lemma in base.lemmas(synset)
-    )
+    base, pos = wordnet(), wordnet().pos(synset)
+    counts = (base.tag_count(lemma, pos)[base.senses(lemma, pos) == synset] for lemma in base.lemmas(synset))
+    return sum(int(count.sum()) for count in counts)

@@ -1,4 +1,4 @@
-"""Which concepts of different lexicons are the same: by interlingual ids, sense keys, and WordNet 3.0's offsets."""
+"""Matching of the concepts of two lexicons, by interlingual IDs, sense keys and WordNet 3.0 offsets; comparison."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _WHAT = "linking a lexicon to WordNet by sense keys"
 
 
 def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
-    """Find the WordNet synset of each of some concepts, by its links; -1 where none leads to one.
+    """Return the WordNet 3.0 synset ID to which each concept is linked; -1 for a concept without a known link.
 
-    Interlingual ids ("ili:i35545") and offsets ("wn30:01955984-v") need no file, sense keys ("key:ride%2:38:00::")
-    those of WordNet; keys count only for a concept without other links. Of several synsets that keys lead to, the one
-    that most of them do; of ties the first.
+    ``links`` are the links of each concept: interlingual IDs ("ili:i35545"), offsets ("wn30:01955984-v") and sense keys
+    ("key:ride%2:38:00::"). Sense keys need WordNet's files, and are used only if the other links lead to no synset. If
+    links lead to several synsets, the synset with most links is returned; on a tie, the first.
 
     Raises:
-        MissingWordNetError: if WordNet's files are needed and not there.
+        MissingWordNetError: if WordNet's files are needed but missing.
     """
     listed = list(links)
     found = [_most(_ids()[link] for link in of if link in _ids()) for of in listed]
@@ -38,11 +38,11 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
     return found
 
 
-def bridge(one: Lexicon, other: Lexicon) -> list[int]:
-    """Find the concept of another lexicon for each one of a lexicon; -1 where none is the same.
+def match_concepts(one: Lexicon, other: Lexicon) -> list[int]:
+    """Return the ID in ``other`` of each concept of ``one``; -1 if ``other`` has no equal concept.
 
-    Between WordNet 3.0 and another one by links to it, so that two synsets may be one concept; between two others by
-    links that both have, or by equal ids.
+    If one of the lexicons is WordNet 3.0, concepts are matched by links to WordNet, and several synsets may match the
+    same concept. Otherwise they are matched by shared links, or else by equal names.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))
@@ -52,18 +52,17 @@ def bridge(one: Lexicon, other: Lexicon) -> list[int]:
         found = _from_wordnet(other)
         return [found.get(synset, -1) for synset in range(len(one))]
     known = {link: number for number in range(len(other)) for link in other.links(number)}
-    by_name = (other.synset(one.name(number)) for number in range(len(one)))
     by_link = (_most(known[link] for link in one.links(number) if link in known) for number in range(len(one)))
-    return [linked if linked >= 0 else named for linked, named in zip(by_link, by_name, strict=True)]
+    return [linked if linked >= 0 else other.synset(one.name(number)) for number, linked in enumerate(by_link)]
 
 
 def _from_wordnet(other: Lexicon) -> dict[int, int]:
-    """The concept of another lexicon for synsets: by id, else that which has most of the synset's sense keys."""
+    """Return {WordNet synset: concept of ``other``} from the links of ``other``.
+
+    Interlingual IDs and offsets come first; otherwise the concept with most of the synset's sense keys matches.
+    """
     linked = [(number, link) for number in range(len(other)) for link in other.links(number)]
-    ids, found = _ids(), dict[int, int]()
-    for number, link in linked:
-        if link in ids:
-            found.setdefault(ids[link], number)
+    found = {_ids()[link]: number for number, link in reversed(linked) if link in _ids()}
     votes: dict[int, list[int]] = {}
     keys = _keys() if any(link.startswith("key:") for _, link in linked) else {}
     for number, link in linked:
@@ -79,7 +78,7 @@ def _most(numbers: Iterable[int]) -> int:
 
 @cache
 def _ids() -> dict[str, int]:
-    """WordNet's synsets by interlingual id, and by offset and part of speech: see scripts/build-wordnet-ids."""
+    """Return {link: synset ID} for WordNet's interlingual IDs and offsets; see scripts/build-wordnet-ids."""
     with np.load(_FILE) as file:
         offsets, ilis = file["offset"].cumsum().tolist(), file["ili"].cumsum().tolist()
     pos = wordnet().pos
@@ -89,7 +88,7 @@ def _ids() -> dict[str, int]:
 
 @cache
 def _keys() -> dict[str, int]:
-    """WordNet's synsets by the sense keys of their lemmas, in the offsets of the files that are there."""
+    """Return {link: synset ID} for WordNet's sense keys ("key:ride%2:38:00::"), from the installed WordNet files."""
     base, folder = wordnet(), next(folders(), None)
     if folder is None:
         raise MissingWordNetError(_WHAT)
@@ -98,25 +97,24 @@ def _keys() -> dict[str, int]:
     found = {}
     for line in (folder / "index.sense").read_text("utf-8").splitlines():
         key, offset, *_ = line.split(" ")
-        pos = _POS.get(key.partition("%")[2][:1])
-        if pos:
+        if pos := _POS.get(key.partition("%")[2][:1]):
             found[f"key:{key}"] = offsets[f"{offset}-{pos}"]
     return found
 
 
-# What is in a lexicon, and what differs between two.
-
-
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """What a lexicon holds.
+class LexiconSize:
+    """Size of a lexicon.
 
     Attributes:
-        words: names, each part of speech by itself.
-        named: concepts that have a word.
-        glosses: concepts with a definition in the file.
-        linked: concepts that other lexicons know by an id.
-        kinds: the most frequent sorts of concepts, with how many there are.
+        nouns: number of noun concepts.
+        verbs: number of verb concepts.
+        words: number of lemmas, counted once per part of speech.
+        named: number of concepts with at least one word.
+        glosses: number of concepts with a definition in the file.
+        linked: number of concepts with an ID in another lexicon.
+        relations: number of hypernym relations.
+        kinds: the eight most frequent (kind, count); a kind is a lexicographer file or semantic type.
     """
 
     nouns: int
@@ -129,11 +127,11 @@ class Contents:
     kinds: tuple[tuple[str, int], ...]
 
 
-def contents(lexicon: Lexicon) -> Contents:
-    """Count what a lexicon holds."""
+def lexicon_size(lexicon: Lexicon) -> LexiconSize:
+    """Return the size of a lexicon."""
     arrays, size = lexicon.arrays, len(lexicon)
     kinds = Counter(map(lexicon.lexname, range(size)))
-    return Contents(
+    return LexiconSize(
         nouns=lexicon.nouns,
         verbs=size - lexicon.nouns,
         words=int(np.count_nonzero(arrays["sense_length"])),
@@ -145,8 +143,8 @@ def contents(lexicon: Lexicon) -> Contents:
     )
 
 
-def source_of(lexicon: Lexicon) -> Source:
-    """Say again what a lexicon was made of, as far as it is in it."""
+def to_source(lexicon: Lexicon) -> Source:
+    """Return the concepts of a compiled lexicon as a source, without inflected forms and order of senses."""
     name = lexicon.name
     concepts = [
         Concept(
@@ -166,26 +164,22 @@ def source_of(lexicon: Lexicon) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What two lexicons do not share, by id.
-
-    Attributes:
-        ids: that it is so of.
-    """
+    """Type of difference between two lexicons (``what``), and the IDs of the concepts that differ in this way."""
 
     what: str
     ids: tuple[str, ...]
 
 
 def differences(one: Source, other: Source) -> list[Difference]:
-    """Compare concepts with equal ids, and list ids that only one has."""
+    """Return the differences of concepts with equal IDs, by type of difference, and the IDs in only one source."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
     found = [
         ("concepts only in the first", [id_ for id_ in a if id_ not in b]),
         ("concepts only in the second", [id_ for id_ in b if id_ not in a]),
-        ("other names", [id_ for id_ in both if set(a[id_].names) != set(b[id_].names)]),
-        ("other glosses", [id_ for id_ in both if a[id_].gloss != b[id_].gloss]),
-        ("other parents", [id_ for id_ in both if set(a[id_].parents) != set(b[id_].parents)]),
-        ("another part of speech", [id_ for id_ in both if a[id_].pos != b[id_].pos]),
+        ("different names", [id_ for id_ in both if set(a[id_].names) != set(b[id_].names)]),
+        ("different glosses", [id_ for id_ in both if a[id_].gloss != b[id_].gloss]),
+        ("different parents", [id_ for id_ in both if set(a[id_].parents) != set(b[id_].parents)]),
+        ("different parts of speech", [id_ for id_ in both if a[id_].pos != b[id_].pos]),
     ]
     return [Difference(what, tuple(ids)) for what, ids in found if ids]

@@ -1,4 +1,4 @@
-"""XML that declares no entities: nothing in a file can make it larger than it is, or have something fetched."""
+"""Readers of OBO, OWL, SKOS and WN-LMF files. XML entities are refused, because they can expand or load other files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -24,22 +23,23 @@ def parse_xml(
     start: Callable[[str, Attributes, int], None] | None = None,
     end: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Read XML, calling back for every element.
+    """Parse XML, and call a function at the start and the end of each element.
 
     Args:
-        path: of the file, for messages.
-        start: called with name, attributes and line of an element that begins; if absent, reading ends at the first.
-        end: called with name and text, without that of elements inside, of one that ends.
+        path: path of the file, for messages.
+        data: content of the file.
+        start: callback for a start tag, with name, attributes and line; if None, parsing stops at the first element.
+        end: callback for an end tag, with name of the element and its text, without the text of child elements.
 
     Raises:
-        InputError: naming the line of what is broken, or of an entity that is declared.
+        InputError: for malformed XML or a declared entity, with the line.
     """
     parser = expat.ParserCreate()
     parser.buffer_text = True
     texts: list[list[str]] = [[]]
 
     def declared(name: str, *_: object) -> NoReturn:
-        found, expected = f"the entity {quote(name)} declared", "XML without entities of its own"
+        found, expected = f"a declaration of the entity {quote(name)}", "XML without entity declarations"
         raise InputError(path, record=f"line {parser.CurrentLineNumber}", found=found, expected=expected)
 
     def began(name: str, attributes: Attributes) -> None:
@@ -82,18 +82,18 @@ _GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", 
 _PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 _FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
-_BASE = "file:///"
-"""What relative addresses are of; of an address its last part counts."""
+_BASE = "file:///"  # of relative IRIs; only the last part of an IRI is used
 
 
 def read_obo(path: str, data: bytes, language: str | None) -> Source:
-    """Read the terms of an OBO file: exact synonyms are names, is_a are parents; obsolete ones are left out.
+    """Read the terms of an OBO file: names and exact synonyms become names, is_a relations become parents.
 
-    Nothing that the file imports is fetched.
+    Obsolete terms are left out. Imports of the file are not fetched. ``language`` is the language of the names (default
+    "en").
 
     Raises:
-        MissingExtraError: without fastobo.
-        InputError: for what is no OBO.
+        MissingExtraError: if fastobo is not installed.
+        InputError: if the file is not valid OBO.
     """
     try:
         import fastobo
@@ -117,28 +117,24 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
             source.leave_out("terms that are obsolete or have no name")
             continue
         exact = (one.synonym.desc for one in said.get("synonym", ()) if one.synonym.scope == "EXACT")
-        source.concepts.append(
-            Concept(
-                str(frame.id),
-                tuple(dict.fromkeys([said["name"][0].name, *exact])),
-                gloss=str(said["def"][0].definition) if "def" in said else "",
-                parents=tuple(dict.fromkeys(str(one.term) for one in said.get("is_a", ()))),
-                kind=str(said["namespace"][0].namespace) if "namespace" in said else "",
-                where=f"term {frame.id}",
-            )
-        )
+        names = tuple(dict.fromkeys([said["name"][0].name, *exact]))
+        gloss = str(said["def"][0].definition) if "def" in said else ""
+        parents = tuple(dict.fromkeys(str(one.term) for one in said.get("is_a", ())))
+        kind = str(said["namespace"][0].namespace) if "namespace" in said else ""
+        source.concepts.append(Concept(str(frame.id), names, "n", gloss, parents, kind, where=f"term {frame.id}"))
     return source
 
 
 def read_rdf(path: str, data: bytes, language: str | None) -> Source:
-    """Read the concepts of SKOS, or the classes of OWL: labels are names, broader ones and superclasses parents.
+    """Read SKOS concepts or OWL classes: labels become names, broader concepts and superclasses become parents.
 
-    A concept's id is the last part of its address, the whole where two share it. Labels in other languages are left
-    out. Nothing that the file imports is fetched, and no entity is expanded.
+    The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
+    Labels in languages other than ``language`` (default "en") are left out.
+    Imports are not fetched, and entities are not expanded.
 
     Raises:
-        MissingExtraError: without pyoxigraph.
-        InputError: for what is no RDF.
+        MissingExtraError: if pyoxigraph is not installed.
+        InputError: if the file is not valid RDF.
     """
     try:
         from pyoxigraph import NamedNode, RdfFormat, parse
@@ -164,9 +160,8 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
     for node, of in list(said.items()):
         for narrower in of.get(f"{_SKOS}narrower", ()):
             said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
-    short = {node: _last(node) for node in nodes}
-    often = Counter(short.values())
-    ids = {address: last if often[last] == 1 else address for address, last in short.items()}
+    often = Counter(map(_last, nodes))
+    ids = {node: _last(node) if often[_last(node)] == 1 else node for node in nodes}
     source = Source(path, Path(path).name.partition(".")[0], [], language)
     for node in nodes:
         names = tuple(dict.fromkeys(_texts(said[node], _NAMES, language)))
@@ -185,16 +180,16 @@ def _last(address: str) -> str:
     return address.rstrip("/#").replace("#", "/").rpartition("/")[2]
 
 
-def _texts(of: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:
+def _texts(values: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:
     from pyoxigraph import Literal
 
     for predicate in predicates:
-        said = (text for text in of.get(predicate, ()) if isinstance(text, Literal))
+        said = (text for text in values.get(predicate, ()) if isinstance(text, Literal))
         said = (text for text in said if (text.language or language).split("-")[0] == language)
         yield from sorted(" ".join(text.value.split()) for text in said)
 
 
-# WN-LMF: wordnets as the Global WordNet Association has them exchanged (Open English WordNet, Open Multilingual).
+# WN-LMF: exchange format of the Global WordNet Association (Open English WordNet, Open Multilingual Wordnet).
 
 _PARENT = ("hypernym", "instance_hypernym")
 _POS: dict[str, Pos] = {"n": "n", "v": "v"}
@@ -205,11 +200,13 @@ _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 
 
 def read_lmf(path: str, data: bytes, language: str | None) -> Source:
-    """Read the nouns and verbs of one wordnet; ``language`` says which of several in the file.
+    """Read the nouns and verbs of a wordnet in a WN-LMF file.
+
+    ``language`` selects the wordnet in a file with several wordnets; None for a file with one wordnet.
 
     Raises:
-        InputError: for what is no WN-LMF.
-        OptionError: for a file of several wordnets, if not just one has the language.
+        InputError: if the file is not valid WN-LMF.
+        OptionError: unless exactly one wordnet in the file has the language.
     """
     reader = _Reader(path, language)
     parse_xml(path, data, reader.start, reader.end)
@@ -217,13 +214,12 @@ def read_lmf(path: str, data: bytes, language: str | None) -> Source:
 
 
 class _Reader:
-    """Takes elements as they come."""
+    """Callbacks of :func:`parse_xml` that collect the elements of a WN-LMF file."""
 
     def __init__(self, path: str, language: str | None) -> None:
         self.path, self.language = path, language
         self.lexicons: list[Attributes] = []
-        self.made = Source(path, "", [])
-        self.root, self.taken = "", True
+        self.made, self.root, self.taken = Source(path, "", []), "", True
         self.entry: tuple[str, Pos] | None = None
         self.synset: tuple[Attributes, int] | None = None
         self.gloss, self.parents = "", list[str]()
@@ -244,13 +240,13 @@ class _Reader:
             return
         elif name == "Lemma":
             pos = _POS.get(attributes.get("partOfSpeech", ""))
-            self.entry = (self.of(attributes, "writtenForm", name, line), pos) if pos else None
+            self.entry = (self.attribute(attributes, "writtenForm", name, line), pos) if pos else None
             self.made.leave_out("words that are neither nouns nor verbs", not pos)
         elif name == "Form" and self.entry:
-            form, (lemma, pos) = self.of(attributes, "writtenForm", name, line), self.entry
+            form, (lemma, pos) = self.attribute(attributes, "writtenForm", name, line), self.entry
             self.made.forms[pos].setdefault(form, []).append(lemma)
         elif name == "Sense" and self.entry:
-            synset = self.of(attributes, "synset", name, line)
+            synset = self.attribute(attributes, "synset", name, line)
             self.names.setdefault(synset, []).append(self.entry[0])
             self.made.order.setdefault(self.entry, []).append(synset)
             if key := attributes.get("dc:identifier") or sense_key(attributes.get("id", "")):
@@ -258,7 +254,7 @@ class _Reader:
         elif name == "Synset":
             self.synset, self.gloss, self.parents = (attributes, line), "", []
         elif name == "SynsetRelation" and attributes.get("relType") in _PARENT:
-            self.parents.append(self.of(attributes, "target", name, line))
+            self.parents.append(self.attribute(attributes, "target", name, line))
 
     def end(self, name: str, text: str) -> None:
         if not self.taken:
@@ -271,40 +267,40 @@ class _Reader:
             attributes, line = self.synset
             self.synsets.append((attributes, self.gloss, tuple(self.parents), line))
 
-    def of(self, attributes: Attributes, wanted: str, name: str, line: int) -> str:
-        """The value of an attribute that has to be there."""
+    def attribute(self, attributes: Attributes, wanted: str, name: str, line: int) -> str:
+        """Return the value of the attribute ``wanted`` of element ``name``; raise InputError if it is missing."""
         if not (value := attributes.get(wanted, "").strip()):
             found, expected = f"no {wanted}", f"the attribute {wanted}"
             raise InputError(self.path, record=f"line {line}", field=name, found=found, expected=expected)
         return value
 
     def source(self) -> Source:
-        """All that was read, joined."""
+        """Return the source made from all collected elements."""
         if len(self.lexicons) != 1:
-            found = [lexicon.get("language", "?") for lexicon in self.lexicons] or "none"
-            raise OptionError(f"{self.path}: found wordnets {found}, expected one: --language says which")
+            languages = [lexicon.get("language", "?") for lexicon in self.lexicons]
+            found = f"wordnets in the languages {', '.join(languages)}" if languages else "no wordnet"
+            expected = "one wordnet: select it with `--language`"
+            raise OptionError(f"{self.path}: found {found}, expected {expected}")
         about, made = self.lexicons[0], self.made
         for synset, gloss, parents, line in self.synsets:
             pos = _POS.get(synset.get("partOfSpeech", ""))
             if pos is None:
-                made.leave_out("concepts that are neither nouns' nor verbs'")
+                made.leave_out("concepts that are neither nouns nor verbs")
                 continue
-            id_ = self.of(synset, "id", "Synset", line)
+            id_ = self.attribute(synset, "id", "Synset", line)
             links = [f"ili:{ili}"] if (ili := synset.get("ili", "")) not in ("", "in") else []
-            if offset := _OFFSET.match(id_):
-                links.append(f"wn30:{offset[1]}-{offset[2]}")
+            links += [f"wn30:{offset[1]}-{offset[2]}"] if (offset := _OFFSET.match(id_)) else []
             names = tuple(dict.fromkeys(self.names.get(id_, ())))
-            linked = tuple(dict.fromkeys(chain(links, self.keys.get(id_, ()))))
+            linked = tuple(dict.fromkeys([*links, *self.keys.get(id_, ())]))
             lexfile = synset.get("lexfile", "")
             made.concepts.append(Concept(id_, names, pos, gloss, parents, lexfile, linked, f"line {line}"))
         made.title = f"{about.get('label', 'a wordnet')} {about.get('version', '')}".strip()
-        made.language = about.get("language", "en")
-        made.licence = about.get("license", "")
+        made.language, made.licence = about.get("language", "en"), about.get("license", "")
         return made
 
 
 def sense_key(id_: str) -> str:
-    """The sense key that an id of Open English WordNet stands for: "oewn-ride__2.38.00.."; "" if it stands for none."""
+    """Return the sense key "ride%2:38:00::" for an Open English WordNet ID "oewn-ride__2.38.00.."; "" for other IDs."""
     lemma, mark, rest = id_.partition("__")
     if not mark or "-" not in lemma or rest.count(".") != 4:
         return ""

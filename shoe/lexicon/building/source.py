@@ -1,4 +1,4 @@
-"""What a source of words says: concepts with names, and what it says of the words themselves."""
+"""Data classes for the source of a lexicon: concepts with names, and inflected forms of words."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from shoe.lexicon.compiled import Pos
 NOUN: Pos = "n"
 VERB: Pos = "v"
 KINDS: dict[str, Pos] = {"": NOUN, "n": NOUN, "noun": NOUN, "object": NOUN, "v": VERB, "verb": VERB}
-"""Parts of speech as tables write them; without any, a concept is a noun's."""
+"""Part of speech for each text in tables; empty text is a noun."""
 
 
 class Concept(NamedTuple):
     """A concept of a source.
 
     Attributes:
-        id: what the source calls it; the name of the concept in maps.
-        names: as words have it, the preferred one first.
-        gloss: its definition; "" where it has none.
-        parents: ids of what it is a kind of.
-        kind: what sort of thing it is, in the source's words: a lexicographer file, a semantic type; "" for none.
-        links: ids that other lexicons know it by ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
-        where: the record that says so, for messages.
+        id: ID in the source, and name of the concept in maps.
+        names: words for the concept, the preferred word first.
+        pos: part of speech.
+        gloss: definition; "" without a definition.
+        parents: IDs of the direct hypernyms.
+        kind: lexicographer file or semantic type in the source; "" for none.
+        links: IDs in other lexicons ("ili:i35545", "key:ride%2:38:00::", "wn30:01955984-v").
+        where: record of the concept in the file, for messages.
     """
 
     id: str
@@ -39,16 +40,17 @@ class Concept(NamedTuple):
 
 @dataclass(slots=True)
 class Source:
-    """All that a file says.
+    """Words and concepts read from a file.
 
     Attributes:
-        path: of the file, for messages.
-        title: of the lexicon, with version.
-        language: of the words, as the file has it.
-        licence: what may be done with it; "" if the file does not say.
-        forms: inflected forms by part of speech, each with its bases.
-        order: ids of the senses of (name, part of speech), the most usual first, where the file tells.
-        left_out: how many records of each sort were not taken.
+        path: path of the file, for messages.
+        title: title of the lexicon, with version.
+        concepts: concepts of the file.
+        language: language code of the names.
+        licence: licence of the content; "" if the file does not state a licence.
+        forms: base forms of each inflected form, per part of speech.
+        order: concept IDs of each (name, part of speech), most frequent sense first; {} if the file states no order.
+        left_out: number of records left out, by reason.
     """
 
     path: str
@@ -60,28 +62,28 @@ class Source:
     order: dict[tuple[str, Pos], list[str]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def leave_out(self, what: str, number: int = 1) -> None:
-        """Count what was not taken."""
+    def leave_out(self, reason: str, number: int = 1) -> None:
+        """Add ``number`` to the count of records left out for a reason."""
         if number:
-            self.left_out[what] = self.left_out.get(what, 0) + number
+            self.left_out[reason] = self.left_out.get(reason, 0) + number
 
     def with_verbs(self, kinds: frozenset[str]) -> Source:
-        """The same with all concepts of some kinds as verbs.
+        """Return the source in which all concepts with a kind in ``kinds`` are verbs.
 
         Raises:
-            OptionError: for a kind that no concept is of.
+            OptionError: for a kind that does not occur in the source.
         """
         for unknown in sorted(kinds - {c.kind for c in self.concepts}):
-            raise OptionError(f"--verbs: found {quote(unknown)}, expected kinds that concepts of {self.path} are of")
-        concepts = [c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts]
-        return replace(self, concepts=concepts)
+            expected = f"a lexicographer file or semantic type that occurs in {self.path}"
+            raise OptionError(f"--verbs: found {quote(unknown)}, expected {expected}")
+        return replace(self, concepts=[c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts])
 
 
 def text_lines(path: str, data: bytes) -> list[str]:
-    """The lines of a text in UTF-8; what else str.splitlines takes for the end of one, a definition may hold.
+    """Return the lines of UTF-8 text, split only at line feeds, because definitions may contain other line separators.
 
     Raises:
-        InputError: for bytes that are no such text.
+        InputError: if the bytes are not UTF-8.
     """
     try:
         text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")

@@ -1,137 +1,172 @@
-"""Verbs of a sentence: what only leads to one, what belongs to it, and whether it is a passive."""
+"""Parser of a tagged sentence into clauses, with verbs, subjects and objects."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from shoe.lexicon import text
-from shoe.lexicon.phrases.noun_phrases import Attached, Clause, Kind, Noun, NounReader, Sentence, is_of_body, is_scenery
-from shoe.lexicon.phrases.words import FULL_STOP, NOMINAL, base_of, is_expression, is_incorporated, table
+from shoe.lexicon.phrases.noun_phrases import (
+    Attached,
+    Clause,
+    Kind,
+    Noun,
+    NounReader,
+    Sentence,
+    is_body_part,
+    is_scenery,
+)
+from shoe.lexicon.phrases.words import (
+    ADJ,
+    ADV,
+    AND,
+    AUX,
+    BE,
+    COMMA,
+    DET,
+    DET_NOUNS,
+    FULL_STOP,
+    ING,
+    NEG,
+    NOMINAL,
+    NOUN,
+    PAST,
+    PERSON,
+    POSS,
+    PREP,
+    REL,
+    SUB,
+    TO,
+    VERB,
+    VERB_FORMS,
+    base_of,
+    is_expression,
+    is_incorporated,
+    table,
+)
+
+_FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
+_HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")  # position of a body part: "spread wide", "on his hips"
 
 
-class VerbReader(NounReader):
-    """Stands at a verb of a sentence."""
+@dataclass(slots=True)
+class _ClauseContext:
+    """Properties of the next clause that the words before it determine; see the attributes of :class:`Clause`."""
+
+    kind: Kind | None = None
+    linked: str = ""
+    apart: bool = False
+    without: bool = False  # whether "without" precedes the clause
+
+
+def _is_phrasal(clause: Clause, preposition: str) -> bool:
+    """Return whether the preposition is a particle of the verb, so that a direct object follows: "picking up a box"."""
+    return preposition not in ("on", "in", "over") and is_expression((clause.verb[0], preposition), "verb")
+
+
+class _Reader(NounReader):
+    """Reader of a sentence in one pass over its tags.
+
+    Attributes:
+        found: clauses and nouns read so far.
+        start: properties of the next clause.
+        sentence: index of the current sentence, from 0.
+        subject: subject of the next clause, or None.
+        topic: antecedent of the current relative clause.
+        dangling: preposition before "which" ("on which he sits").
+        whose: noun before "whose".
+        aboard: a person, and the thing on which the person is.
+    """
 
     def __init__(self, words: list[str], tags: str) -> None:
         super().__init__(words, tags)
+        self.found, self.start, self.sentence = Sentence([], [], []), _ClauseContext(), 0
         self.subject: Noun | None = None
+        self.topic: Noun | None = None
+        self.dangling = ""
+        self.whose: Noun | None = None
+        self.aboard: tuple[Noun, Noun] | None = None
 
     def _verb_of(self, word: str) -> list[str]:
-        """Take what makes one verb with the word just taken: "letting go of"."""
+        """Return the words of the verb that starts with ``word``, and advance past a verb such as "letting go of"."""
         together = self.words[self.at - 1 : self.at + 2]
-        whole = self._tag() in "NV" and self._tag(1) == "I" and base_of(word) not in table("light_verb")
+        whole = self._tag() in (NOUN, VERB) and self._tag(1) == PREP and base_of(word) not in table("light_verb")
         if whole and is_expression(tuple(together), "verb"):
             self.at += 2
             return together
         return word.split("_")
 
-    def _leads_on(self, at: int, be: bool) -> bool:
-        """Whether a word only leads to the verb: "is trying to", "can be seen", "keeps"."""
+    def _after_adverbs(self, at: int) -> int:
+        while self.tags[at] == ADV:
+            at += 1
+        return at
+
+    def _is_auxiliary_like(self, at: int, be: bool) -> bool:
+        """Return whether word ``at`` only introduces the verb: "trying to", "seen" in "can be seen", "keeps".
+
+        ``be`` is whether a form of "be" precedes.
+        """
         word, tag = self.words[at], self.tags[at]
-        follower = at + 1
-        while self.tags[follower] == "R":
-            follower += 1
+        follower = self._after_adverbs(at + 1)
         after = self.tags[follower]
-        if word in table("seen") and (be or tag not in "VGE"):
-            return after in "TG"
-        if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
+        if word in table("seen") and (be or tag not in VERB_FORMS):
+            return after in (TO, ING)
+        if tag in VERB_FORMS and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
             return True
-        if tag in "VGE" and base_of(word) in table("filler") and not (be and word == "used"):
+        if tag in VERB_FORMS and base_of(word) in table("filler") and not (be and word == "used"):
             seen = follower < len(self.words) and self.words[follower] in table("seen")
-            passive = base_of(word) == "get" and after == "E"
-            return after in "TG" or passive or (seen and self._leads_on(follower, True))
-        return tag == "J" and be and after in "TG"
+            passive = base_of(word) == "get" and after == PAST
+            return after in (TO, ING) or passive or (seen and self._is_auxiliary_like(follower, True))
+        return tag == ADJ and be and after in (TO, ING)
 
     def _is_of_noun(self, at: int) -> bool:
-        """Whether a negation is of the noun after it: "not a person", "isn't anyone"."""
-        return self.tags[at + 1] == "D" or self.words[at + 1 : at + 2] in (["anyone"], ["anybody"])
+        """Return whether the negation at word ``at`` applies to a noun after it: "not a person", "isn't anyone"."""
+        return self.tags[at + 1] == DET or self.words[at + 1 : at + 2] in (["anyone"], ["anybody"])
 
-    def _stranded(self) -> str:
-        """Take the prepositions that a passive leaves with its verb: "typed on by a person", "picked up by"."""
+    def _take_stranded_prepositions(self) -> str:
+        """Return the prepositions between a passive verb and "by" ("typed on by"), or "", and advance past them."""
         end = self.at
-        while self.tags[end] in "IR" and self.words[end] != "by":
+        while self.tags[end] in (PREP, ADV) and self.words[end] != "by":
             end += 1
         if self.words[end : end + 1] != ["by"] or not (end + 1 == len(self.words) or self._agent(end + 1)):
             return ""
         start, self.at = self.at, end
-        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == "I")
+        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == PREP)
 
     def _passive(self, be: bool) -> bool:
-        """Whether the participle just taken says what its subject undergoes."""
-        if self.words[self.at : self.at + 1] == ["by"] and (self.at + 1 == len(self.words) or self._agent(self.at + 1)):
-            return True
-        if be and self.subject is None and self.words[max(0, self.at - 2) : self.at - 1] == ["been"]:
+        """Return whether the participle just read is a passive; ``be`` is whether a form of "be" precedes."""
+        after = self.at + 1
+        by = self.words[self.at : after] == ["by"] and (after == len(self.words) or self._agent(after))
+        if by or (be and self.subject is None and self.words[max(0, self.at - 2) : self.at - 1] == ["been"]):
             return True
         if self.subject is None or (not be and self._tag() in NOMINAL):
             return False
         return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
 
-    def _caused(self) -> bool:
-        """Whether a participle ends a clause that has something done: "has its fur brushed", "gets a bath taken by"."""
+    def _is_causative(self) -> bool:
+        """Return whether the participle just read ends a causative clause: "has its fur brushed"."""
         if self.open is None or self.open.object is None or self.open.attached or self.open.second:
             return False
-        ends = self._tag() == "." or self.words[self.at] == "by"
-        return ends and base_of(self.open.verb[0]) in ("get", "have")
-
-
-# The clauses of a phrase: each verb with its particle, its object and what prepositions bring in beside it.
-
-_FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
-# How a part of the body is held.
-_HELD = re.compile(r"(?:[VE]?[JRN]?|I[DJ]*N+)(?=K)")
-
-
-@dataclass(slots=True)
-class _Start:
-    """What the words before a clause say of it; the attributes are those of the clause, as far as it has them.
-
-    Attributes:
-        without: whether "without" stands before it.
-    """
-
-    kind: Kind | None = None
-    linked: str = ""
-    apart: bool = False
-    without: bool = False
-
-
-class _Reader(VerbReader):
-    """Walks once over the letters of a sentence.
-
-    Attributes:
-        start: what is known of the next clause.
-        topic, dangling: thing that a relative clause tells of, and the preposition before its "which".
-        beside: subject before "with" and another's doing; the next clause has it again.
-        whose: noun before "whose".
-        aboard: a person and what that person is on.
-    """
-
-    def __init__(self, words: list[str], tags: str) -> None:
-        super().__init__(words, tags)
-        self.found, self.start, self.sentence = Sentence([], [], []), _Start(), 0
-        self.topic: Noun | None = None
-        self.dangling = ""
-        self.beside: Noun | None = None
-        self.whose: Noun | None = None
-        self.aboard: tuple[Noun, Noun] | None = None
+        return (self._tag() == "." or self.words[self.at] == "by") and base_of(self.open.verb[0]) in ("get", "have")
 
     def read(self) -> Sentence:
-        steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
-        steps[FULL_STOP] = self._end
+        steps: dict[str, Callable[[], None]] = {REL: self._read_relative_pronoun, SUB: self._read_subordinator}
+        steps |= {AND: self._read_conjunction, COMMA: self._read_conjunction}
+        steps |= {PREP: self._read_preposition, FULL_STOP: self._end_sentence}
         while self.at < len(self.words):
             tag = self.tags[self.at]
-            if tag in NOMINAL or tag == "O" or (tag == "X" and self._is_of_noun(self.at)):
-                self._noun()
-            elif tag in "BHTXRVGE":
-                self._verb()
+            if tag in NOMINAL or tag == POSS or (tag == NEG and self._is_of_noun(self.at)):
+                self._read_noun()
+            elif tag in (BE, AUX, TO, NEG, ADV, VERB, ING, PAST):
+                self._read_verb()
             else:
                 steps[tag]()
         for clause in self.found.clauses:
             clause.negated |= any(noun is not None and noun.none for noun in (clause.object, clause.second))
         return self.found
 
-    def _relative(self) -> None:
+    def _read_relative_pronoun(self) -> None:
         if self.open is not None and self.open.object is not None:
             last = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
             thing = self.words[self.at] in ("that", "which") and not last.person
@@ -139,37 +174,32 @@ class _Reader(VerbReader):
         self.whose = self.subject if self.words[self.at] == "whose" else None
         self.start.kind, self.open, self.at = "relative", None, self.at + 1
 
-    def _end(self) -> None:
-        self.open = self.subject = self.topic = self.beside = None
-        self.dangling, self.start = "", _Start(apart=True)
+    def _end_sentence(self) -> None:
+        self.open = self.subject = self.topic = None
+        self.dangling, self.start = "", _ClauseContext(apart=True)
         self.at, self.sentence = self.at + 1, self.sentence + 1
 
-    def _subordinate(self) -> None:
-        clause, self.at = self.open, self.at + 1
-        self.start.apart = self.words[self.at - 1] in table("meanwhile")
-        but = self.words[self.at - 1] == "but"
+    def _read_subordinator(self) -> None:
+        clause, word, self.at = self.open, self.words[self.at], self.at + 1
+        but, self.start.apart = word == "but", word in table("meanwhile")
         if but and "both" in self.words[: self.at]:
             self.open, self.start.linked = None, "and"
-            return
-        if but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
+        elif but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
-            return
-        self.start.kind, self.open, self.start.linked = None if but else "subordinate", None, "but" if but else ""
+        else:
+            self.open, self.start.kind, self.start.linked = None, None if but else "subordinate", "but" if but else ""
 
-    def _link(self) -> None:
-        clause = self.open
-        lists = self._tag() == "K" and self._tag(1) in NOMINAL and clause and clause.object is None and clause.linked
+    def _read_conjunction(self) -> None:
+        clause, comma = self.open, self._tag() == COMMA
+        lists = comma and self._tag(1) in NOMINAL and clause and clause.object is None and clause.linked
         if lists and clause and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture")):
             self.at += 1
             return
-        self.subject, self.beside = self.beside or self.subject, None
-        self.start.linked = (
-            self.start.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
-        )
+        self.start.linked = self.start.linked or "," if comma else "or" if self.words[self.at] == "or" else "and"
         self.open, self.at = None, self.at + 1
 
-    def _noun(self) -> None:
-        lone = self._tag() == "J" and self._tag(1) not in ("N", "P", "J", "C")
+    def _read_noun(self) -> None:
+        lone = self._tag() == ADJ and self._tag(1) not in (NOUN, PERSON, ADJ, AND)
         start, clause = self.at, self.open
         noun = self.noun_phrase()
         if noun is None:
@@ -178,10 +208,10 @@ class _Reader(VerbReader):
         if clause is not None and clause.object is not None and (noun.none or lone):
             clause.verb += noun.words if lone and noun.of is None and not noun.none else []
             clause.negated |= noun.none
-        elif clause is None and self.subject is not None and (lone or self._is_held(noun)):
+        elif clause is None and self.subject is not None and (lone or self._is_held_body_part(noun)):
             return
         elif clause is None:
-            self.topic = self.subject if self._goes_on(start) else None
+            self.topic = self.subject if self._is_relative_subject(start) else None
             self.subject = noun
             self.found.nouns.append(noun)
             if self.start.kind is None and self.start.linked in (",", "but"):
@@ -196,117 +226,107 @@ class _Reader(VerbReader):
         else:
             self.open, self.subject = None, noun
 
-    def _is_held(self, noun: Noun) -> bool:
-        """Take how a person holds the part of the body just taken, between commas: "his arms spread wide,"."""
-        held = _HELD.match(self.tags, self.at) if self.start.linked == "," and is_of_body(noun) else None
+    def _is_held_body_part(self, noun: Noun) -> bool:
+        """Return whether a body part is described between commas (", his arms spread wide,"), and advance past it."""
+        held = _HELD.match(self.tags, self.at) if self.start.linked == "," and is_body_part(noun) else None
         self.at = held.end() if held else self.at
         return held is not None
 
-    def _goes_on(self, start: int) -> bool:
-        """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
-        if self.subject is None or start == 0 or self.tags[start - 1] not in "NWK":
+    def _is_relative_subject(self, start: int) -> bool:
+        """Return whether the noun at ``start`` is the subject of a relative clause: "he" in "the bike he rides"."""
+        if self.subject is None or start == 0 or self.tags[start - 1] not in (NOUN, REL, COMMA):
             return False
-        relative = self.tags[start - 1] == "W" and self.words[start - 1] != "whose" and not self.dangling
+        relative = self.tags[start - 1] == REL and self.words[start - 1] != "whose" and not self.dangling
         return relative or not self.subject.person
 
-    def _preposition(self) -> None:
+    def _read_preposition(self) -> None:
         start, clause = self.at, self.open
-        particle = clause is not None and clause.direct and not clause.attached and self._tag(1) == "I"
-        if clause and particle and self.words[self.at + 1] != "of" and self._phrasal(clause, self.words[self.at]):
+        particle = clause is not None and clause.direct and not clause.attached and self._tag(1) == PREP
+        if clause and particle and self.words[self.at + 1] != "of" and _is_phrasal(clause, self.words[self.at]):
             clause.verb.append(self.words[self.at])  # "turns the TV off in the evening"
             self.at += 1
         preposition = self._prepositions()
-        if self._tag() == "W":
+        if self._tag() == REL:
             self.dangling = preposition
             return
-        if self._tag() == "G":
-            self.start.without = preposition == "without"
-            self.start.kind, self.open = "subordinate", None
+        if self._tag() == ING:
+            self.open, self.start.kind, self.start.without = None, "subordinate", preposition == "without"
             return
-        while self._tag() == "R":
-            self.at += 1
+        self.at = self._after_adverbs(self.at)
         noun = self.noun_phrase() if self._tag() in NOMINAL else None
         if noun is not None:
-            noun.none = noun.none or preposition == "without"
+            noun.none |= preposition == "without"
+        if clause is None and noun is not None:
+            self.found.loose.append(Attached(preposition, noun))
+            if self.subject is not None and self.subject.person and preposition in table("astride"):
+                self.aboard = self.subject, noun
+            doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
+            self.subject = noun if doer else self.subject
+            self.start.kind = "subordinate" if doer and self._tag() in (BE, AUX, VERB) else self.start.kind
         if clause is None:
-            if noun is not None:
-                self.found.loose.append(Attached(preposition, noun))
-                if self.subject is not None and self.subject.person and preposition in table("astride"):
-                    self.aboard = self.subject, noun
-                doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
-                if preposition == "with" and self.tags[start - 1 : start] == "K" and self._tag() in "GE":
-                    self.beside, doer = self.subject, True
-                self.subject = noun if doer else self.subject
-                self.start.kind = "subordinate" if doer and self._tag() in "BHV" else self.start.kind
             return
-        by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
+        by_hand = noun is not None and noun.owner is None and noun.of is None and is_body_part(noun)
         by_hand = by_hand and (clause.passive or clause.subject is None or clause.subject.person)
         by_hand = by_hand and preposition.split()[-1] in table("by_hand")
-        beside = [attached for attached in clause.attached if not is_of_body(attached.noun)]
+        beside = [attached for attached in clause.attached if not is_body_part(attached.noun)]
         adjacent = clause.object is None and not beside and not by_hand and preposition != "without"
         if noun is None:
-            if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
+            particle = start + 1 == self.at and not clause.attached
+            if adjacent or (particle and is_expression((clause.verb[0], preposition), "verb")):
                 clause.verb += preposition.split()
             else:
                 clause.dangling = preposition
         elif adjacent:
             if preposition != "of" or is_expression((clause.verb[0], "of"), "verb"):
                 clause.verb += preposition.split()
-            clause.object, clause.direct = noun, preposition in text.PARTICLES and self._phrasal(clause, preposition)
+            clause.object, clause.direct = noun, preposition in text.PARTICLES and _is_phrasal(clause, preposition)
         else:
             clause.attached.append(Attached(preposition, noun))
-            if clause.direct and clause.object is not None and is_of_body(noun):
-                clause.object.also += [other for other in noun.also if not is_of_body(other)]
+            if clause.direct and clause.object is not None and is_body_part(noun):
+                clause.object.also += [other for other in noun.also if not is_body_part(other)]
 
-    @staticmethod
-    def _phrasal(clause: Clause, preposition: str) -> bool:
-        """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
-        return preposition not in ("on", "in", "over") and is_expression((clause.verb[0], preposition), "verb")
-
-    def _verb(self) -> None:
+    def _read_verb(self) -> None:
         be = negated = finite = infinitive = False
         at = self.at
         while at < len(self.words):
             word, tag = self.words[at], self.tags[at]
-            if tag in "BH":
-                be = be or tag == "B"
-                finite = finite or word in _FINITE_BE or (tag == "H" and word != "having")
-                negated = negated or word in text.NEGATIONS
-            elif tag == "X":
+            if tag in (BE, AUX):
+                be |= tag == BE
+                finite |= word in _FINITE_BE or (tag == AUX and word != "having")
+                negated |= word in text.NEGATIONS
+            elif tag == NEG:
                 if self._is_of_noun(at):
                     break
                 negated = True
-            elif tag == "T":
+            elif tag == TO:
                 infinitive = not finite
-            elif tag != "R":
-                if not self._leads_on(at, be):
+            elif tag != ADV:
+                if not self._is_auxiliary_like(at, be):
                     break
                 negated = negated or self.tags[at + 1] in table("unreal").get(base_of(word), "-")
-                finite = finite or (tag == "V" and not infinitive)
-                be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
+                finite = finite or (tag == VERB and not infinitive)
+                be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == PAST)
             at += 1
         start, self.at = self.at, at
-        if self._tag() in "VGE":
-            self._main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == "W")
-        elif be and self._tag() == "I":
+        if self._tag() in VERB_FORMS:
+            self._read_main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == REL)
+        elif be and self._tag() == PREP:
             self._add(Clause(["being"], self._kind("finite"), self.subject, negated=negated))
         elif be:
             self.open = self.start.kind = None
-            self._told(self.noun_phrase())
+            self._read_predicate_noun(self.noun_phrase())
         elif at == start:
             self.at += 1
 
-    def _told(self, noun: Noun | None) -> None:
-        """Take a noun after a form of be: "it is the horse that he rides", "the object he rides is a horse"."""
+    def _read_predicate_noun(self, noun: Noun | None) -> None:
+        """Process the noun after a form of "be": "it is the horse that he rides", "the object he rides is a horse"."""
         if noun is None:
             return
-        cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
-        if noun.none or cleft:
-            self.subject = noun
-            self.found.nouns.extend([noun] if noun.none else [])
-        if self.subject is None:
-            self.subject = noun
+        it = self.subject is None or self.subject.words[0] in table("anaphor")
+        if noun.none or self.subject is None:
             self.found.nouns.append(noun)
+        if noun.none or self.subject is None or (it and self._tag() in (REL, DET, PERSON)):
+            self.subject = noun
         for clause in self.found.clauses[-1:]:
             if self.words[0] == "what" and clause.object is None:
                 clause.object, clause.direct, clause.kind = noun, len(clause.verb) == 1, "finite"
@@ -314,57 +334,47 @@ class _Reader(VerbReader):
             if thing.head in table("key_object"):
                 thing.words, thing.of, thing.also = noun.words, noun.of, noun.also
 
-    def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool, own: bool) -> None:
+    def _read_main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool, own: bool) -> None:
         word, tag = self.words[self.at], self._tag()
         self.at += 1
-        if tag == "V" and base_of(word) in table("copula"):
-            end = self.at
-            while self.tags[end] == "R":
-                end += 1
-            if self.tags[end] in "EJ":
+        if tag == VERB and base_of(word) in table("copula"):
+            end = self._after_adverbs(self.at)
+            if self.tags[end] in (PAST, ADJ):
                 self.open, self.at = None, end + 1
                 return
-        if tag == "G" and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
+        main = tag == VERB and not infinitive
+        if tag == ING and not be and self.open is not None and self.open.passive and self.open.verb[-1] == "by":
             self.subject = self.open.object
-        elif (finite or (tag == "V" and not infinitive)) and self.start.kind is None and self.start.linked in ("", ","):
-            self.subject = self._main_subject()
+        elif (finite or main) and self.start.kind is None and self.start.linked in ("", ","):
+            last = self.found.clauses[-1] if self.found.clauses else None
+            if last and last.kind == "relative" and last.subject is self.subject:
+                self.subject = last.topic or self.whose or self.subject  # "bus" in "the bus he boards is red"
         subject = self.subject
-        stranded = self._stranded() if tag == "E" else ""
-        if tag == "E" and self._caused():
+        stranded = self._take_stranded_prepositions() if tag == PAST else ""
+        if tag == PAST and self._is_causative():
             subject, be = self.found.clauses.pop().object, True
-        passive = tag == "E" and self._passive(be)
-        past = tag == "E" and not be and subject is not None and subject.person and self._tag() in "DPN"
-        kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
-        if infinitive and self.found.clauses:
-            kind = "infinitive"
+        passive = tag == PAST and self._passive(be)
+        past = tag == PAST and not be and subject is not None and subject.person and self._tag() in DET_NOUNS
+        helped = main and not finite and self.open is not None and base_of(self.open.verb[0]) in table("causative")
+        kind: Kind = self.open.kind if helped and self.open else "finite" if finite or past or main else "participle"
+        kind = "infinitive" if infinitive and self.found.clauses else kind
         verb = self._verb_of(word)
         clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
         same = subject is not None and subject.head in ("he", "she", "they") and self.sentence > 0
         if self.aboard is not None and (same or self.aboard[0] is subject):
             clause.aboard = self.aboard[1]
-        told = tag == "E" and self.start.kind == "relative"
-        within = own or (kind == "participle" and not told and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
-        if tag == "G" and self.tags[self.at - 2] == "R" and is_incorporated(self.words, self.at - 2):
+        told = tag == PAST and self.start.kind == "relative"
+        within = own or (kind == "participle" and not told and not {BE, VERB}.isdisjoint(self.tags[self.at :]))
+        if tag == ING and self.tags[self.at - 2] == ADV and is_incorporated(self.words, self.at - 2):
             clause.inner = self.words[self.at - 2]
         if self.topic is not None and not within:
             clause.topic, clause.dangling, self.topic, self.dangling = self.topic, self.dangling, None, ""
         self._add(clause)
         if subject is None and self.found.loose and len(self.found.clauses) == 1 and base_of(word) in table("posture"):
-            self._inverted(clause)
-
-    def _main_subject(self) -> Noun | None:
-        """The noun that a clause tells of whose subject a relative clause stands after: "the bus he boards is red"."""
-        told = self.found.clauses[-1] if self.found.clauses else None
-        if told is None or told.kind != "relative" or told.subject is not self.subject:
-            return self.subject
-        return told.topic or self.whose or self.subject
-
-    def _inverted(self, clause: Clause) -> None:
-        """Take "on the bench sits a man": the place stands before the verb, who does it after."""
-        person = self.noun_phrase() if self._tag() in NOMINAL else None
-        if person is not None:
-            clause.verb += self.found.loose[0].preposition.split()
-            clause.object, clause.subject, self.subject, self.open = self.found.loose[0].noun, person, person, None
+            person = self.noun_phrase() if self._tag() in NOMINAL else None
+            if person is not None:  # "on the bench sits a man"
+                clause.verb += self.found.loose[0].preposition.split()
+                clause.object, clause.subject, self.subject, self.open = self.found.loose[0].noun, person, person, None
 
     def _kind(self, kind: Kind) -> Kind:
         if self.start.linked and self.found.clauses and self.start.kind is None and kind != "finite":
@@ -376,9 +386,9 @@ class _Reader(VerbReader):
         clause.linked, clause.apart = self.start.linked if self.found.clauses else "", self.start.apart
         clause.sentence = self.sentence
         self.found.clauses.append(clause)
-        self.open, self.start = clause, _Start()
+        self.open, self.start = clause, _ClauseContext()
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:
-    """Find the clauses of a tagged sentence."""
+    """Parse words with their tags (one letter per word) into clauses, and nouns and prepositions outside clauses."""
     return _Reader(words, tags).read()

@@ -1,4 +1,4 @@
-"""What a person does beside something else: "rides a bicycle while talking on a phone", "sits on a couch reading"."""
+"""Grouping of clauses: clauses that state interactions of one pair, and clauses that only describe the scene."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from shoe.lexicon.constructions import is_kind
 from shoe.lexicon.phrases.noun_phrases import (
     MATERIAL,
     Clause,
-    Given,
     Noun,
-    is_given,
+    ReplyObjects,
+    is_body_part,
+    is_in_reply,
     is_inner,
-    is_of_body,
     is_scenery,
     light_verb,
     senses_of,
@@ -20,45 +20,44 @@ from shoe.lexicon.phrases.words import base_of, table, word_of
 
 
 def accompanies(main: Clause, other: Clause) -> bool:
-    """Whether another clause says with an -ing form what else the person of a clause does to a thing of its own.
+    """Return whether ``other``, a clause with an -ing form, states a second interaction of the person of ``main``.
 
-    Such a clause begins with "while", or follows where the person is, who alone can do it, without a word between.
+    This holds if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be
+    its subject.
     """
-    doer = main.subject is None or main.subject.person
+    thing, doer = other.object, main.subject is None or main.subject.person
     if not doer or main.passive or main.verb[0] == "being" or main.sentence != other.sentence:
         return False
-    thing = other.object
     if thing is None or other.passive or other.linked or not other.verb[0].endswith("ing") or not _is_own(other, thing):
         return False
+    same = other.subject is main.subject
     if other.kind == "subordinate":
-        same = other.subject is main.subject or is_fronted(other)
-        return other.apart and main.kind in ("finite", "participle") and same
+        return other.apart and main.kind in ("finite", "participle") and (same or is_fronted(other))
     beside = other.kind == "participle" and main.kind in ("finite", "participle", "relative") and not other.apart
-    return beside and other.subject is main.subject and _is_of_person(main, base_of(other.verb[0]))
+    return beside and same and _is_of_person(main, base_of(other.verb[0]))
 
 
 def is_fronted(clause: Clause) -> bool:
-    """Whether a clause stands before the person whom it tells of: "while holding a rope, she"."""
+    """Return whether a clause precedes its subject: "while holding a rope, she ..."."""
     return clause.kind == "subordinate" and clause.apart and clause.subject is None
 
 
 def in_scenery(clause: Clause) -> bool:
-    """Whether a clause says only in what surroundings a person is: "standing in a kitchen"."""
+    """Return whether the prepositional object of a clause is scenery: "standing in a kitchen"."""
     return clause.object is not None and not clause.direct and is_scenery(clause.object)
 
 
 def _is_own(clause: Clause, thing: Noun) -> bool:
-    """Whether the object of a clause is a thing apart from the person, and no surroundings."""
-    if base_of(clause.verb[0]) in table("attributive") or in_scenery(clause) or is_scenery(thing):
-        return False
-    if thing.head in table("pronoun") or thing.head in table("reciprocal"):
+    """Return whether ``thing``, the object of a clause, is a thing and not scenery, clothing or a body part."""
+    if _wears(clause) or in_scenery(clause) or is_scenery(thing):
         return False
     looks = not clause.direct and thing.head in table("looker")
-    return not (looks or is_of_body(thing) or (clause.direct and is_inner(thing)))
+    pronoun = thing.head in table("pronoun") or thing.head in table("reciprocal")
+    return not (pronoun or looks or is_body_part(thing) or (clause.direct and is_inner(thing)))
 
 
 def _is_of_person(main: Clause, verb: str) -> bool:
-    """Whether a verb right after the object of a clause is of its person: nothing named between could do it."""
+    """Return whether the person of ``main`` is the subject of the next verb: no noun between can be its subject."""
     if main.object is None or main.second is not None or verb in table("of_thing"):
         return False
     between = [main.object, *(attached.noun for attached in main.attached)]
@@ -71,53 +70,49 @@ def _is_of_person(main: Clause, verb: str) -> bool:
     return (rides or posed) and (held or holds or verb not in table("of_bearer"))
 
 
-# How the clauses of a phrase belong together: which are one interaction, which are two, which only set the scene.
+# Groups of clauses: one interaction, two interactions, or scenery.
 
 _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
-def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
-    """Return the places of the clauses that are interactions beside the best one, with its own, in order.
+def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]:
+    """Return the indices of the clauses that state interactions of one pair together with clause ``best``.
 
-    What is said before the person ("while holding a rope, she") comes last.
+    The index ``best`` is included. Clauses before their subject ("while holding a rope, she ...") come last.
     """
     group = [best]
     told = [i for i, clause in enumerate(clauses) if i == best or not clause.borne]
     for step in (1, -1):
         at = told.index(best)
-        while 0 <= at + step < len(told) and _are_joined([clauses[i] for i in told], at, at + step, given):
+        while 0 <= at + step < len(told) and _are_joined([clauses[i] for i in told], at, at + step, reply):
             at += step
             group.append(told[at])
-    others = [i for i in range(len(clauses)) if i not in group and not given.heads]
+    others = [i for i in range(len(clauses)) if i not in group and not reply.heads]
     group += [i for i in others if _stands_beside(clauses[i], [clauses[k] for k in group])]
     return sorted(group, key=lambda i: (i < best and is_fronted(clauses[i]), i))
 
 
 def are_rivals(first: Clause, second: Clause) -> bool:
-    """Whether two clauses with other objects could each be the one that is meant."""
+    """Return whether two clauses with different objects are equally likely to state the interaction."""
     aimed = second.kind == "infinitive" and first.direct and second.object is not None and first.use is None
     aimed = aimed and base_of(first.verb[0]) not in table("teaching")
-    return aimed or (
-        not sets_scene(second, first)
-        and not _is_set_in_scenery(second, first)
-        and first.kind == second.kind
-        and not (second.linked or second.apart)
-        and first.object is not second.object is not None
-    )
+    alike = first.kind == second.kind and not (second.linked or second.apart)
+    alike = alike and first.object is not second.object is not None
+    return aimed or (alike and not sets_scene(second, first) and not _is_set_in_scenery(second, first))
 
 
-def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
-    """Whether two neighbouring clauses are two interactions of the pair."""
+def _are_joined(clauses: list[Clause], a: int, b: int, reply: ReplyObjects) -> bool:
+    """Return whether the neighbouring clauses ``a`` and ``b`` (indices) state two interactions of the same pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
     being = "being" in (first.verb[0], second.verb[0])
     main, other = (second, first) if is_fronted(first) else (first, second)
     if accompanies(main, other) and (clauses[a] is main or not (in_scenery(main) or is_nearby(main))):
-        return not given.heads or (is_of_given(first, given) and is_of_given(second, given))
+        return not reply.heads or (fits_reply(first, reply) and fits_reply(second, reply))
     bare = not second.linked and second.verb[0] == base_of(second.verb[0]) and second.kind == first.kind
     if (second.kind == "infinitive" or bare) and first.object is not None and first.object.person and first.direct:
         causes = table("teaching").keys() | (table("causative").keys() if bare else set())
         return base_of(first.verb[0]) in causes and second.object is not None
-    last = clauses[max(a, b) + 1] if max(a, b) + 1 < len(clauses) else None
+    last = next(iter(clauses[max(a, b) + 1 :]), None)
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
     beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
     beside = beside and base_of(second.verb[0]) not in table("attributive")
@@ -147,16 +142,16 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
         or (same_object and any(base_of(c.verb[0]) in table("interacting") and not c.passive for c in (first, second)))
     ):
         return False
-    of_given = is_of_given(first, given) if given.heads else True
-    moved = any(each.direct and each.object and is_of_body(each.object) for each in (first, second))
-    if given.heads and moved and not of_given:
-        return False
-    same = of_given or same_object or not (first.direct and second.direct)
-    return not given.heads or (same and of_given == is_of_given(second, given))
+    if not reply.heads:
+        return True
+    of_given = fits_reply(first, reply)
+    moved = any(each.direct and each.object and is_body_part(each.object) for each in (first, second))
+    same = of_given or (not moved and (same_object or not (first.direct and second.direct)))
+    return same and of_given == fits_reply(second, reply)
 
 
 def _comments(clause: Clause) -> bool:
-    """Whether a clause says what a scene tells rather than what a person does: "suggesting affection"."""
+    """Return whether a clause is a comment and not an action: "suggesting affection"."""
     if {clause.verb[0], base := base_of(clause.verb[0])}.isdisjoint(table("commentary")) or clause.object is None:
         return False
     done = base in ("make", "give") and (light_verb(clause.object) or clause.second is not None)
@@ -165,13 +160,13 @@ def _comments(clause: Clause) -> bool:
 
 
 def _is_set_in_scenery(first: Clause, second: Clause) -> bool:
-    """Whether a clause says only in what surroundings a person is who does something: "stands in a field, flying"."""
+    """Return whether ``first`` only states the place of the action in ``second``: "stands in a field, flying"."""
     posed = in_scenery(first) and base_of(first.verb[0]) in table("posture")
     return posed and first.subject is second.subject and second.object is not None and not in_scenery(second)
 
 
 def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
-    """Whether a clause states another interaction: "one washes a car while another holds a hose"."""
+    """Return whether a clause states a further interaction: "one washes a car while another holds a hose"."""
     if any(_heads(clause) == _heads(other) and _of_same(clause, other) for other in group):
         return False
     if any(clause.subject is other.subject for other in group):
@@ -185,23 +180,21 @@ def _wears(clause: Clause) -> bool:
 
 
 def is_before(first: Clause, second: Clause) -> bool:
-    """Whether a clause tells what was done before that which is done now: "found a cat and is hugging it"."""
+    """Return whether the action of ``first`` was completed before ``second``: "found a cat and is hugging it"."""
     past = "e" in word_of(first.verb[0]).forms and not first.passive and (first.direct or first.kind == "participle")
     return past and second.linked == "and" and second.kind == "finite" and second.verb[0].endswith(("ing", "s"))
 
 
 def poses(first: Clause, second: Clause) -> bool:
-    """Whether a sentence says where a person is, and the next one what that person does."""
+    """Return whether ``first`` states a posture, and ``second``, in another sentence, an action on an object."""
     posed = base_of(first.verb[0]) in table("posture") and first.object is not None and not first.direct
     return posed and second.apart and second.direct
 
 
 def _does(clause: Clause) -> bool:
-    """Whether a clause has a person who does something to a thing, or in a clause of its own to another person."""
+    """Return whether a clause states an action of a person on a thing, or in a main clause on another person."""
     subject, thing = clause.subject, clause.object
-    if clause.passive and clause.verb[-1] == "by":
-        subject, thing = thing, subject
-    elif clause.passive:
+    if clause.passive:
         return False
     if subject is None or not subject.person or thing is None or clause.verb[0] in {"being", *table("seen")}:
         return False
@@ -212,37 +205,30 @@ def _does(clause: Clause) -> bool:
 
 
 def is_nearby(clause: Clause) -> bool:
-    """Whether a clause says only what a person is next to: "stands behind a counter"."""
+    """Return whether a clause only states that a person is near something: "stands behind a counter"."""
     posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
     comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
     return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))
 
 
 def is_immaterial(clause: Clause) -> bool:
-    """Whether what a preposition brings in is no thing: "listens to music"."""
+    """Return whether the person does not act on the prepositional object: "listens to music", "looks at the camera"."""
     thing = clause.object
-    if thing is not None and not clause.direct and thing.head in table("looker"):
-        return True
-    return (
-        thing is not None
-        and not clause.direct
-        and not (clause.attached or thing.person or thing.of or is_scenery(thing))
-        and MATERIAL.isdisjoint(senses_of(thing.head) or MATERIAL)
-    )
+    if thing is None or clause.direct or thing.head in table("looker"):
+        return thing is not None and not clause.direct
+    alone = not (clause.attached or thing.person or thing.of or is_scenery(thing))
+    return alone and MATERIAL.isdisjoint(senses_of(thing.head) or MATERIAL)
 
 
 def sets_scene(first: Clause, second: Clause) -> bool:
-    """Whether a clause says how or where a thing is, and another what a person does: "the dog is wet, she dries it"."""
+    """Return whether ``first`` describes a thing, and ``second`` an action of a person: "it is wet, she dries it"."""
     thing, person = first.subject, second.subject
-    if thing is None or thing.person or is_of_body(thing) or person is None or not person.person or second.passive:
+    if thing is None or thing.person or is_body_part(thing) or person is None or not person.person or second.passive:
         return False
     by = first.verb[-1] == "by" or any(attached.preposition == "by" for attached in first.attached)
-    return not by and (
-        second.kind == "finite"
-        or second.object is thing
-        or second.sentence > first.sentence
-        or (second.kind == "subordinate" and first.passive and second.direct and in_scenery(first))
-    )
+    during = second.kind == "subordinate" and first.passive and second.direct and in_scenery(first)
+    after = second.kind == "finite" or second.sentence > first.sentence
+    return not by and (after or during or second.object is thing)
 
 
 def _heads(clause: Clause) -> str:
@@ -250,24 +236,23 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Whether a clause only says how the person stands, looks or moves."""
+    """Return whether a clause without an object only states how the person stands, looks or moves."""
     if clause.passive and clause.subject is not None:
-        return is_of_body(clause.subject)
+        return is_body_part(clause.subject)
     alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
 
-def is_of_given(clause: Clause, given: Given) -> bool:
-    """Whether a noun of a clause is one that the reply gives."""
+def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
+    """Return whether a noun of a clause is among the objects of the reply."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
-    return any(is_given(noun, given) for noun in nouns if noun is not None) or bool(
-        given.heads.intersection(implied_object(clause).split()[-1:])
-    )
+    named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)
+    return named or not reply.heads.isdisjoint(implied_object(clause).split()[-1:])
 
 
 def implied_object(clause: Clause) -> str:
-    """The object that a verb holds in itself: the skis of skiing."""
+    """Return the object that the verb of a clause implies: "skis" for skiing; "" for other verbs."""
     base, implied, first = base_of(clause.verb[0]), table("implied"), clause.inner or clause.verb[0].rpartition("-")[0]
     if not clause.inner and first and not MATERIAL.isdisjoint(senses_of(first)[:1]):
         return implied.get(f"{first}-{base}") or implied.get(first + base) or ("" if clause.direct else first)
@@ -277,6 +262,6 @@ def implied_object(clause: Clause) -> str:
 
 
 def _of_same(clause: Clause, other: Clause) -> bool:
-    """Whether two clauses have one subject, or one of them says only where the person is."""
+    """Return whether two clauses have the same subject, or either clause only states a posture or possession."""
     posed = any(not each.direct and base_of(each.verb[0]) in table("posture") for each in (clause, other))
     return posed or clause.subject is other.subject or "have" in (base_of(clause.verb[0]), base_of(other.verb[0]))

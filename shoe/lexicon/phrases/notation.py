@@ -1,4 +1,4 @@
-"""What stands around the words of a phrase: list marks, labels, Markdown, brackets, arrows, keys with values."""
+"""Parser for notations of interactions: list marks, labels, Markdown, brackets, arrows, and keys with values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LIST_MARK = re.compile(
 _MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
 _CALL = re.compile(
-    r"\s*(?:\w+\.)?([\w -]+?)\s*(?:\(([^()]*)\)|[<\[]([^<>\[\]]*,[^<>\[\]]*)[>\]])\W*(?:(?:true|yes|1)\W*)?"
+    r"\s*(?:\w+\.)?[ -]*(\w[\w -]*?)\s*(?:\(([^()]*)\)|[<\[]([^<>\[\]]*,[^<>\[\]]*)[>\]])\W*(?:(?:true|yes|1)\W*)?"
 )
 _ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 _SURENESS = r"(?:\w+ )?(?:confidence|conf|score|probability|prob|certainty|likelihood)"
@@ -43,21 +43,19 @@ _SCORE = re.compile(
     rf"|\s*[(\[]{_SURENESS}(?:[ :=]+\w+)?[)\]]\s*$"
 )
 _PLUS = re.compile(r"(?:([a-z_]+)[+.])?([a-z_]+)[+.]([a-z_]+)")  # "talk_on+cell_phone", "person.ride.horse"
-_BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
 _COMMA = re.compile(r"\s*[,;]\s*|\s\+\s")
 _VERBS = re.compile(r"([\w ]+(?:(?:\s*[,;]|\s\+)\s*[\w ]+)+?)(?:\s*(?:[/:|]|-+>|→)\s*|\s+-\s+)([\w ]+)")
 _JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]+\s*")
-# Between a key and its value.
-_SETS = r"(?:[-=]*>|(?<!:):(?!:)|[=\]]| is(?= \")|\s-\s|\s?[\[(](?=[^)\]]*[\])]))"
+_SETS = r"(?:[-=]*>|(?<!:):(?!:)|[=\]]| is(?= \")|\s-\s|\s?[\[(](?=[^)\]]*[\])]))"  # between a key and its value
 _LONGEST_FIELD = 5
 _TO_BE = [[word] for word in text.WORD_CLASSES["be"]]
 _BRACKETS = "|<>()[]{}\"'`. "
 
 
 class Fields(NamedTuple):
-    """Verb and object that a notation tells apart, as written; ``sure`` unless the notation is a mere comma."""
+    """Verb and object of a phrase in a notation, as written; ``sure`` is false for "ride, horse"."""
 
     verb: str
     object: str
@@ -65,7 +63,10 @@ class Fields(NamedTuple):
 
 
 def fields_or_sentence(phrase: str) -> Fields | str:
-    """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
+    """Return verb and object if a phrase is in a notation such as "(man, ride, horse)"; else the phrase in lower case.
+
+    List marks, Markdown, scores and numbers are removed from the phrase.
+    """
     if not phrase[1:].islower():
         if " " not in phrase.strip():
             phrase = text.at_capitals(phrase)
@@ -79,8 +80,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
         plain = "|".join(filter(None, joined.groups())) if told else plain
     if _SENTENCE.fullmatch(plain):
         return plain
-    plain = _THOUSANDS.sub("", plain)
-    plain = _BOX.sub(" ", _COMMAND.sub(" ", _ARTICLE_CHOICE.sub("a", plain)))
+    plain = _BOX.sub(" ", _COMMAND.sub(" ", _ARTICLE_CHOICE.sub("a", _THOUSANDS.sub("", plain))))
     plain = _SCORE.sub("", _REFERENCE.sub(" ", plain))
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
     if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
@@ -91,21 +91,21 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     plain = _ITEM.sub(", ", plain)
     if marked := _IN_BRACKETS.fullmatch(plain.strip(" .")):
         plain = "|".join(marked.groups())
-    keyed = _by_key(_IS_TRIPLET.sub("", plain))
+    bare = _IS_TRIPLET.sub("", plain)
+    keyed = _by_key(bare)
     if isinstance(keyed, Fields):
         return keyed
-    plain = keyed or (_TAG.sub(" ", plain) if "</" in plain else _IS_TRIPLET.sub("", plain))
-    plain = plain.strip("\"' ")
+    plain = (keyed or (_TAG.sub(" ", plain) if "</" in plain else bare)).strip("\"' ")
     return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain).strip(_BRACKETS)
 
 
 def _split(word: re.Match[str]) -> str:
-    """Split a label at its capitals ("LeanOn table"), but for what the lexicon has as one word ("a MacBook")."""
+    """Return a word split at its capitals ("LeanOn"); a word in the lexicon ("MacBook") is unchanged."""
     return word[0] if find([word[0].lower()], "object") else _CAMEL_AMONG_WORDS.sub(" ", word[0])
 
 
 def _by_key(plain: str) -> Fields | str:
-    """Read "action: ride; object: horse"; what a label introduces; "" where there is no key."""
+    """Return the fields of "action: ride; object: horse", or the text of a single field; "" without a key."""
     keys = list(_keys().finditer(plain))
     values: dict[str, str] = {}
     for key, following in zip(keys, [*keys[1:], None], strict=False):
@@ -118,31 +118,30 @@ def _by_key(plain: str) -> Fields | str:
     if "object" in values and "verb" not in values and _like_verb(values.get("subject", "")):
         values["verb"] = values["subject"]  # "human: sits on | object: bench"
     if "verb" in values and "object" in values:
-        return Fields(values["verb"], values["object"])
+        parts = [values.get("subject", ""), values["verb"], values["object"]]
+        return _passive_of_person(parts) or Fields(parts[1], parts[2])
     return values.get("verb") or values.get("phrase") or values.get("subject") or ""
 
 
 @cache
 def _keys() -> re.Pattern[str]:
-    named = "|".join(
-        f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
-    )
+    roles = ("verb", "object", "subject", "phrase", "other")
+    named = "|".join(f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in roles)
     key = rf"(?<!\bno )(?:(?!no[ _])\w+[ _])??(?:{named})(?: of \w+)?(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
     return re.compile(rf"(?:^|[\s,;|&{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*{_SETS}\s*[\"']?")
 
 
-def _call(plain: str) -> Fields | None:
-    """Read "ride(person, horse)"."""
+def _call(plain: str) -> Fields | str | None:
+    """Return the fields of "ride(person, horse)"; None for other notations."""
     found = _CALL.fullmatch(plain)
     if not found:
         return None
     name, arguments = found[1], [part.strip(_BRACKETS) for part in (found[2] or found[3] or "").split(",")]
-    if name in table("key_verb") or name in table("key_phrase"):
+    if len(arguments) > 1 and name in table("key_verb").keys() | table("key_phrase").keys():
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
     verb, _, thing = name.replace("_", " ").partition(" ")
-    of_person = len(arguments) == 1 and _is_person(arguments[0])
-    if thing and of_person and word_of(verb).forms and find(thing.split(), "object"):
+    if thing and _is_person(found[2] or "") and word_of(verb).forms and find(thing.split(), "object"):
         return Fields(verb, thing)
     if len(things) == 1 or len(arguments) == 2:
         thing = (things or arguments)[-1]
@@ -154,16 +153,14 @@ def _call(plain: str) -> Fields | None:
     return None
 
 
-def _row(plain: str) -> Fields | None:
-    """Read "person -> ride -> horse", "<person, ride, horse>", "ride, horse", "ride, hold / horse"."""
+def _row(plain: str) -> Fields | str | None:
+    """Return the fields of "person -> ride -> horse", "<person, ride, horse>" or "ride, horse"; else None."""
     inner = plain.strip(_BRACKETS)
     if listed := _VERBS.fullmatch(inner):
         verbs = [verb.strip() for verb in _COMMA.split(listed[1])]
         short = all(_like_verb(verb) and _short(verb) for verb in verbs) and _short(listed[2])
         if short and not _like_clause(listed[2]):
             return Fields(" and ".join(verbs), listed[2])
-    if _BACK_ARROW.search(inner):
-        return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
         choice = separator is _JOINT and len(parts) == 2 and "/" in inner and _like_verb(parts[1])
@@ -171,45 +168,44 @@ def _row(plain: str) -> Fields | None:
             marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
             return _of_parts(parts, sure=marked)
     words = inner.split("-")
-    if len(words) == 3 and _is_person(words[0]) and " " not in inner:
-        return Fields(words[1], words[2])
-    return None
+    return Fields(words[1], words[2]) if len(words) == 3 and _is_person(words[0]) and " " not in inner else None
 
 
-def _of_parts(parts: list[str], sure: bool) -> Fields | None:
+def _of_parts(parts: list[str], sure: bool) -> Fields | str | None:
     if len(parts) == 3 and _is_person(parts[2]) and not _is_person(parts[0]):
         first = word_of((parts[0].split() or [""])[0])
         first_is_verb = not first.rather_noun and "b" in first.forms
-        parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
+        parts = [parts[2], *(parts[:2] if first_is_verb else parts[1::-1])]
     if any(len(part.split()) > _LONGEST_FIELD for part in parts) or parts[-1].split()[:1] in _TO_BE:
         return None
+    if sentence := _passive_of_person(parts):
+        return sentence
     pair = parts[0].split(" and ")
     if len(parts) == len(pair) == 2 and _is_person(pair[0]) and _like_verb(parts[1]):
         return Fields(parts[1], pair[1], sure)
-    verb, noun = parts[-2], parts[-1]
+    verb, noun = parts[-2:]
     if not sure and _is_person(noun) and word_of(verb.split()[0] if verb else "").rather_noun:
+        return None
+    if len(parts) == 2 and _is_person(verb):
         return None
     if len(parts) == 2 and _like_thing(verb) and _like_verb(noun) and not _like_thing(noun):
         verb, noun, sure = noun, verb, False
-    elif len(parts) == 2 and _is_person(verb):
-        return None
-    if (
-        len(parts) == 3
-        and not sure
-        and not (
-            # "the old man", not "the man pulls a heavy"
-            _is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:])
-        )
-    ):
-        return None
-    plain = _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
+    # "the old man", not "the man pulls a heavy"
+    doer = len(parts) != 3 or (_is_person(parts[0]) and text.DETERMINERS.isdisjoint(text.tokens(parts[0])[1:]))
+    plain = doer and _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing"))
     if not sure and (not plain or _like_clause(noun)):
         return None
     return Fields(verb, noun, sure or len(parts) == 3)
 
 
+def _passive_of_person(parts: list[str]) -> str:
+    """Return "child held by woman" for the fields of a passive between two persons, "" for other fields."""
+    persons = all(word_of((text.tokens(part) or [""])[-1]).person for part in parts[::2])
+    return " ".join(parts) if len(parts) == 3 and persons and parts[1].endswith(" by") else ""
+
+
 def _is_person(part: str) -> bool:
-    """Whether a field is a word for a person, and not a verb too ("guide"), but for the common ones ("man")."""
+    """Return whether a field names a person; words that can be verbs ("guide") do not count, except "man" etc."""
     words = text.tokens(part)
     known = word_of(words[-1]) if words else None
     return known is not None and known.person and ("b" not in known.forms or words[-1] in text.WORD_CLASSES["persons"])
@@ -221,25 +217,22 @@ def _short(part: str) -> bool:
 
 def _like_verb(part: str) -> bool:
     words = text.tokens(part)
-    if words and words[0] in text.WORD_CLASSES["persons"]:
+    if not words or words[0] in text.WORD_CLASSES["persons"] or not text.DETERMINERS.isdisjoint(words):
         return False
-    verb = bool(words) and (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
-    return verb and text.DETERMINERS.isdisjoint(words)
+    return (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
 
 
 def _like_thing(part: str) -> bool:
     words = text.tokens(part)
-    return bool(words) and word_of(words[-1]).rather_noun and len(words) == 1
+    return len(words) == 1 and word_of(words[0]).rather_noun
 
 
 def _like_clause(part: str) -> bool:
     words = text.tokens(part)
     if not words:
         return True
-    first = word_of(words[0])
-    return (
-        (first.forms.strip("ge") != "" and not first.rather_noun and len(words) > 1 and not find(words, "object"))
-        or words[0] in text.AUXILIARIES | text.PREPOSITIONS
-        or (len(words) > 1 and words[0] in table("pronoun"))
-        or ("g" in first.forms and not find(words, "object"))
-    )
+    first, several = word_of(words[0]), len(words) > 1
+    if words[0] in text.AUXILIARIES | text.PREPOSITIONS or (several and words[0] in table("pronoun")):
+        return True
+    verb = several and not first.rather_noun and first.forms.strip("ge") != ""
+    return ("g" in first.forms or verb) and not find(words, "object")

@@ -1,4 +1,4 @@
-"""What a phrase consists of: noun phrases, clauses, and what prepositions attach to them."""
+"""Data classes of a parsed phrase (noun phrase, clause, sentence), and the reader of noun phrases."""
 
 from __future__ import annotations
 
@@ -9,19 +9,37 @@ from typing import Literal, NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.lexicon.phrases.words import NOMINAL, base_of, gerund, is_expression, is_known_verb, table, word_of
+from shoe.lexicon.phrases.words import (
+    ADJ,
+    ADV,
+    AND,
+    COMMA,
+    DET,
+    NEG,
+    NOMINAL,
+    NOUN,
+    NOUNS,
+    NOUNS_ADJ,
+    PERSON,
+    POSS,
+    PREP,
+    base_of,
+    gerund,
+    is_expression,
+    is_known_verb,
+    table,
+    word_of,
+)
 from shoe.lexicon.store import lexicon
 
-# What a reply says beside a phrase: its object in a field of its own, or the things that it has boxes of.
 
-
-class Given(NamedTuple):
-    """What a reply gives beside the phrase: the object, or nouns of its boxes.
+class ReplyObjects(NamedTuple):
+    """Objects named in a model reply outside the phrase: in an object field, or as labels of boxes.
 
     Attributes:
-        object: the object, "" where it is not given.
-        heads: forms of the heads of these nouns.
-        only: the only noun of a thing, "" where there are several.
+        object: text of the object field; "" without such a field.
+        heads: head words of these objects, and their base forms.
+        only: name of the object if the reply names exactly one; else "".
     """
 
     object: str = ""
@@ -30,31 +48,35 @@ class Given(NamedTuple):
 
 
 @lru_cache(maxsize=20_000)
-def given_of(object_: str | None, known: tuple[str, ...]) -> Given:
-    """Put together what a reply gives; persons among the known count only where nothing else is known."""
+def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
+    """Return the objects of a reply: ``object_``, or if None, the box labels ``known``, without persons if possible."""
     words = [object_] if object_ else list(dict.fromkeys(known))
     heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}
     things = [word for word, head in heads.items() if not word_of(head).person] or list(heads)
     forms = (form for word in things for form in (heads[word], *bases(heads[word], "object")))
-    return Given(object_ or "", frozenset(forms), things[0] if len(things) == 1 else "")
+    return ReplyObjects(object_ or "", frozenset(forms), things[0] if len(things) == 1 else "")
 
 
-def is_given(noun: Noun, given: Given) -> bool:
-    """Whether a noun, a part of it or one that "and" joins to it is given."""
+def is_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
+    """Return whether the noun, the noun after its "of", its owner or a noun joined by "and" is in the reply."""
     parts = [noun, noun.of, noun.owner, *noun.also]
-    return any(is_named(part, given) for part in parts if part is not None)
+    return any(has_head_in_reply(part, reply) for part in parts if part is not None)
 
 
-def is_named(noun: Noun, given: Given) -> bool:
-    """Whether the head of a noun is given."""
+def has_head_in_reply(noun: Noun, reply: ReplyObjects) -> bool:
+    """Return whether the head word of a noun phrase is one of the objects that the reply lists."""
     head = noun.head.rpartition("-")[2]
-    return not given.heads.isdisjoint((head, *bases(head, "object")))
+    return not reply.heads.isdisjoint((head, *bases(head, "object")))
 
 
-def names_known(noun: Noun, given: Given) -> list[str]:
-    """Names of a thing, first the part of it that the reply knows ("wing of an aircraft")."""
-    known = [part for part in (noun.of, noun.owner) if part is not None and is_named(part, given)]
-    whole = is_named(noun, given) or noun.head in text.WORD_CLASSES["measures"]
+def names_known(noun: Noun, reply: ReplyObjects) -> list[str]:
+    """Return the names of a noun, best first; see :func:`names`.
+
+    If the noun is not in the reply, but the noun after its "of" or its owner is, this name comes first: "aircraft" for
+    "wing of an aircraft".
+    """
+    known = [part for part in (noun.of, noun.owner) if part is not None and has_head_in_reply(part, reply)]
+    whole = has_head_in_reply(noun, reply) or noun.head in text.WORD_CLASSES["measures"]
     return [*([] if whole else [" ".join(part.words) for part in known]), *names(noun)]
 
 
@@ -66,13 +88,13 @@ class Noun:
     """A noun phrase without determiners.
 
     Attributes:
-        words: its words up to the head, with adjectives; "bottle".
-        of: the noun phrase that "of" brings in; "wine".
-        owner: the noun before a possessive 's.
-        also: nouns joined to it by "and".
+        words: adjectives and nouns up to the head ("bottle").
+        of: noun phrase after "of" ("wine" in "bottle of wine").
+        owner: noun before a possessive 's.
+        also: further nouns joined by "and".
         person: whether the head is a word for a person or a pronoun.
-        none: whether it says "no" or "nobody".
-        its: whether it is of a thing named before ("its mane").
+        none: whether the phrase has "no", or is "nobody".
+        its: whether the determiner is "its" ("its mane").
     """
 
     words: list[str]
@@ -85,12 +107,12 @@ class Noun:
 
     @property
     def head(self) -> str:
-        """Its last word."""
+        """Last word of the noun phrase."""
         return self.words[-1]
 
 
 class Attached(NamedTuple):
-    """A noun phrase that a preposition brings in."""
+    """Preposition with the noun phrase after it."""
 
     preposition: str
     noun: Noun
@@ -98,23 +120,26 @@ class Attached(NamedTuple):
 
 @dataclass(slots=True)
 class Clause:
-    """A verb and what belongs to it.
+    """Verb with its subject, objects and prepositional phrases.
 
     Attributes:
-        verb: the verb as it is written; its particles and the preposition that leads to its object follow it.
-        kind: what holds it in the sentence.
-        object: the noun after it, directly or by a preposition.
+        verb: words of the verb as written, with its particles and the preposition before its object.
+        kind: grammatical kind of the clause, such as "finite" or "relative".
+        subject: noun before the verb, or None.
+        object: noun after the verb, with or without a preposition.
         direct: whether the object follows without a preposition.
-        second: a second noun right after the object ("giving the dog a bath").
+        second: second noun directly after the object ("giving the dog a bath").
         attached: further nouns with their prepositions.
-        dangling: a preposition that has no noun: after the object ("hits the ball with"), before "by" ("typed on by").
-        passive: whether its subject undergoes it.
-        linked: "and", "or", "but" or a comma where that joins it to the clause before.
-        apart: whether it begins another sentence, or says what happens meanwhile.
-        topic: the thing that it tells something of ("the bike that he rides").
-        use: what its object is used for ("using a knife to cut a cake").
-        inner: the noun that its -ing form begins with ("horse riding").
-        aboard: what its subject is on ("a man on a horse jumps").
+        dangling: stranded preposition, after the object ("hits the ball with") or before "by" ("typed on by"); or "".
+        negated: whether the clause is negated.
+        passive: whether the verb is in the passive.
+        linked: "and", "or", "but" or "," between this clause and the clause before; "" without such a word.
+        apart: whether the clause starts another sentence, or follows "while".
+        sentence: index of the sentence, from 0.
+        topic: antecedent of a relative clause ("the bike that he rides").
+        use: purpose clause of "use" ("using a knife to cut a cake").
+        inner: noun before the -ing form ("horse riding").
+        aboard: thing on which the subject is ("a man on a horse jumps").
     """
 
     verb: list[str]
@@ -137,12 +162,12 @@ class Clause:
 
     @property
     def borne(self) -> bool:
-        """Whether it says what something has around it or on it: "covered by a blanket"."""
+        """Whether the clause is a participle with "by" and a thing, not an agent: "covered by a blanket"."""
         return self.kind == "participle" and not self.passive and self.verb[1:] == ["by"]
 
 
 class Sentence(NamedTuple):
-    """Clauses in order, nouns that no clause has, what prepositions bring in beside them."""
+    """Clauses of a sentence in order; nouns, and prepositional phrases (``loose``), outside clauses."""
 
     clauses: list[Clause]
     nouns: list[Noun]
@@ -150,39 +175,34 @@ class Sentence(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """Alternative verbs and alternative objects of one interaction, best first, and whether they are unsure."""
+    """One interaction: alternative verbs and alternative objects, best first, and whether the parse is doubtful."""
 
     verbs: list[str]
     objects: list[str]
     doubtful: bool = False
 
 
-# What the nouns of a phrase name: things, parts of a body, where something happens.
-
-# What means none of these belongs to the verb: "reading the time on a clock".
+# Lexicographer files of physical things; other nouns belong to the verb ("reading the time on a clock").
 MATERIAL = frozenset(f"noun.{name}" for name in ("artifact", "food", "animal", "plant", "Tops"))
 
 
 def names(noun: Noun) -> list[str]:
-    """Ways to name a thing: "slice of pizza" or "pizza"; "bottle of wine", "bottle" or "wine"; "cow's ear"."""
+    """Return alternative names of a thing, best first: "bottle of wine", "bottle", "wine"."""
     own = table("implied_by_noun").get(noun.head) or " ".join(noun.words)
     if noun.of is not None:
         inner = " ".join(noun.of.words)
-        whole = f"{own} of {inner}"
-        return [whole, inner] if noun.head in text.WORD_CLASSES["measures"] else [whole, own, inner]
-    if noun.owner is not None:
-        owner = " ".join(noun.owner.words)
-        return [f"{owner}'s {own}", own, owner]
-    return [own]
+        return [f"{own} of {inner}", *([] if noun.head in text.WORD_CLASSES["measures"] else [own]), inner]
+    owner = " ".join(noun.owner.words) if noun.owner is not None else ""
+    return [f"{owner}'s {own}", own, owner] if owner else [own]
 
 
-def all_of(*nouns: Noun) -> list[Noun]:
-    """Nouns with those that "and" joins to each."""
+def with_conjuncts(*nouns: Noun) -> list[Noun]:
+    """Return the nouns, and after each noun the further nouns that "and" joins to it."""
     return [each for noun in nouns for each in (noun, *noun.also)]
 
 
 def is_scenery(noun: Noun) -> bool:
-    """Whether a noun only says where something happens ("street"), as far as the table lists it."""
+    """Return whether a noun is listed as scenery, a place of actions ("street"), in ``phrase_words.tsv``."""
     return _is_scenery(noun.head)
 
 
@@ -191,33 +211,33 @@ def _is_scenery(word: str) -> bool:
     return not table("scenery").keys().isdisjoint((word, *bases(word, "object")))
 
 
-def is_of_body(noun: Noun) -> bool:
-    """Whether a noun is a part of the body in its first sense."""
-    return _is_of_body(noun.head)
+def is_body_part(noun: Noun) -> bool:
+    """Return whether the first sense of a noun is a body part."""
+    return _is_body_part(noun.head)
 
 
 @lru_cache(maxsize=20_000)
-def _is_of_body(word: str) -> bool:
+def _is_body_part(word: str) -> bool:
     return any(senses_of(base)[:1] == ("noun.body",) for base in bases(word, "object"))
 
 
 def is_inner(noun: Noun) -> bool:
-    """Whether a direct object is part of what is done rather than a thing that it is done to."""
-    measure = noun.head in text.WORD_CLASSES["measures"]
+    """Return whether a noun, as direct object, is part of the action and not its object: "time", "hand"."""
+    if noun.owner is not None or noun.person or noun.head in text.WORD_CLASSES["measures"]:
+        return False
     senses = senses_of(noun.head)
-    immaterial = bool(senses) and MATERIAL.isdisjoint(senses) and not is_scenery(noun)
-    return noun.owner is None and not measure and (immaterial or is_of_body(noun))
+    return (bool(senses) and MATERIAL.isdisjoint(senses) and not is_scenery(noun)) or is_body_part(noun)
 
 
 @lru_cache(maxsize=20_000)
 def senses_of(word: str) -> tuple[str, ...]:
-    """Lexicographer files of a noun's senses."""
+    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent sense first."""
     base = next(iter(bases(word, "object")), "")
     return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
 
 
 def light_verb(noun: Noun) -> str:
-    """Return the verb that a noun stands for after "take", "have" or "give": sip for "a sip"; "" for others."""
+    """Return the verb in a noun used with "take", "have" or "give": "sip" for "(take) a sip"; "" for other nouns."""
     lights = table("light_noun")
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
     found = next((lights[name] or name for name in names_ if name in lights), "")
@@ -226,31 +246,33 @@ def light_verb(noun: Noun) -> str:
 
 
 def verb_of_noun(noun: Noun) -> str:
-    """The verb in a noun for who does it ("rider") or for doing it ("use", "repair"); "" where there is none."""
+    """Return the -ing form of the verb in an agent or action noun: "riding" for "rider"; "" for other nouns."""
     head = noun.head
     if head in table("nominal"):
         return gerund(table("nominal")[head])
-    stems = [head.removesuffix("s").removesuffix("r"), head.removesuffix("s").removesuffix("er")]
-    stems += [stems[1][:-1]] if stems[1][-2:-1] == stems[1][-1:] else []
-    if head.removesuffix("s").endswith("er"):
+    verb, agent = "", head.removesuffix("s")
+    if agent.endswith("er"):
+        stems = [agent[:-1], agent[:-2], *([agent[:-3]] if agent[-4:-3] == agent[-3:-2] else [])]
         verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
-        return gerund(verb) if verb else ""
-    if senses_of(head)[:1] != ("noun.act",):
-        return ""
-    verb = head if "b" in word_of(head).forms else table("light_noun").get(head, "")
+    elif senses_of(head)[:1] == ("noun.act",):
+        verb = head if "b" in word_of(head).forms else table("light_noun").get(head, "")
     return gerund(verb) if verb else ""
 
 
-# Noun phrases, with the nouns that "of", "and" and a possessive join to them, and the prepositions before them.
+# Reader of noun phrases, with nouns joined by "of", "and" and a possessive, and of prepositions.
 
-_DESCRIBES = ("J", "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
-_END = "..."  # more than a reader looks ahead
-# Things after the first: ", a handbag and a suitcase".
-_LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")
+_DESCRIBES = (ADJ, "NN", "RJ")  # after "and" between words that describe a noun: "fluffy and rather old dog"
+_END = "..."  # longer than any look-ahead
+_LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")  # things after the first: ", a handbag and a suitcase"
 
 
 class NounReader:
-    """Stands at one letter of a sentence, and takes the noun phrase that begins there."""
+    """Reader of noun phrases in a tagged sentence.
+
+    Attributes:
+        at: index of the next word to read.
+        open: clause that is being read, or None.
+    """
 
     def __init__(self, words: list[str], tags: str) -> None:
         self.words, self.tags, self.at = words, tags + _END, 0
@@ -260,61 +282,61 @@ class NounReader:
         return self.tags[self.at + offset]
 
     def noun_phrase(self) -> Noun | None:
-        """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
+        """Return the noun phrase at the current word, and advance past it; None if there is no noun."""
         words: list[str] = []
         owner: Noun | None = None
         headed = none = person = its = False
         while self.at < len(self.words):
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
-            if tag in "DX" and not headed:
-                none = none or tag == "X" or word in table("nobody")
+            if tag in (DET, NEG) and not headed:
+                none = none or tag == NEG or word in table("nobody")
                 its = word == "its"
-            elif headed and tag == "N" and self._gives(words):
+            elif headed and tag == NOUN and self._is_ditransitive(words):
                 break
-            elif tag in "NP" and not (headed and word in table("pronoun")):
+            elif tag in NOUNS and not (headed and word in table("pronoun")):
                 words.append(word)
-                headed, person = True, tag == "P"
+                headed, person = True, tag == PERSON
                 if word in table("pronoun"):
                     self.at += 1
                     break
-            elif tag == "J" and (not headed or after in ("N", "P", "J")):
+            elif tag == ADJ and (not headed or after in NOUNS_ADJ):
                 words.append(word)
-            elif tag == "O" and words:
+            elif tag == POSS and words:
                 owner = Noun(words, person=person)
                 words, headed = [], False
-            elif (tag == "R" and not headed and after in ("J", "N", "P")) or (
-                tag == "K" and words and not headed and after in ("J", "N", "R")
+            elif (tag == ADV and not headed and after in NOUNS_ADJ) or (
+                tag == COMMA and words and not headed and after in (ADJ, NOUN, ADV)
             ):
                 pass
-            elif tag == "C" and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
+            elif tag == AND and words and not headed and self.tags.startswith(_DESCRIBES, self.at + 1):
                 words.append(word)
             else:
                 break
             self.at += 1
-        if self._tag() == "I" and self.words[self.at] == "than" and len(words) > 1:
+        if self._tag() == PREP and self.words[self.at] == "than" and len(words) > 1:
             words = words[:-1]
         if not words:
             return Noun(["nobody"], person=True, none=True) if none else None
         noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"), its=its)
-        return self._joined(noun) if headed or self._tag() != "C" else noun
+        return self._with_complements(noun) if headed or self._tag() != AND else noun
 
-    def _gives(self, words: list[str]) -> bool:
-        """Whether an open clause gives an animal the thing whose name comes next: "feeds pigeons bread"."""
-        if self.open is None or self.open.object is not None:
+    def _is_ditransitive(self, words: list[str]) -> bool:
+        """Return whether ``words`` name the receiver of the next noun, a person or animal: "feeds pigeons bread"."""
+        if self.open is None or self.open.object is not None or base_of(self.open.verb[0]) not in table("ditransitive"):
             return False
-        gives = base_of(self.open.verb[0]) in table("ditransitive") and senses_of(words[-1])[:1] == ("noun.animal",)
-        return gives and not is_expression((words[-1], self.words[self.at]), "object")
+        taker = senses_of(words[-1])[:1] == ("noun.animal",) or (word_of(words[-1]).person and words[-1] != "baby")
+        return taker and not is_expression((words[-1], self.words[self.at]), "object")
 
-    def _joined(self, noun: Noun) -> Noun:
-        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
+    def _with_complements(self, noun: Noun) -> Noun:
+        if self._tag() == PREP and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
             noun.of = self.noun_phrase()
             if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
                 noun.person = noun.of.person
-        elif (self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after()) or (
-            self._tag() == "K" and _LIST.match(self.tags, self.at)
+        elif (self._tag() == AND and self._tag(1) in NOMINAL and not self._verb_after()) or (
+            self._tag() == COMMA and _LIST.match(self.tags, self.at)
         ):
-            self.at += 2 if self._tag(1) == "C" else 1
+            self.at += 2 if self._tag(1) == AND else 1
             other = self.noun_phrase()
             if other is not None and other.none and self.open is not None:
                 self.open.attached.append(Attached("without", other))
@@ -323,12 +345,12 @@ class NounReader:
         return noun
 
     def _prepositions(self) -> str:
-        """Take prepositions, and nouns that only say on which side ("on top of", "at the edge of")."""
+        """Return the prepositions at the current word, joined by blanks, and advance past them; also "on top of"."""
         found: list[str] = []
-        while self._tag() == "I":
+        while self._tag() == PREP:
             found.append(self.words[self.at])
             self.at += 1
-            side = self.at + (self._tag() == "D")
+            side = self.at + (self._tag() == DET)
             if side + 1 < len(self.words) and self.words[side + 1] == "of":
                 if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
                     found += self.words[self.at : side + 2]
@@ -338,17 +360,17 @@ class NounReader:
         return " ".join(found)
 
     def _agent(self, at: int) -> bool:
-        while at < len(self.words) and self.tags[at] in "DJR":
+        while at < len(self.words) and self.tags[at] in (DET, ADJ, ADV):
             at += 1
-        while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":
+        while at + 1 < len(self.words) and self.tags[at + 1] in NOUNS and self.tags[at] == NOUN:
             at += 1
-        return at < len(self.words) and (self.tags[at] == "P" or is_of_body(Noun([self.words[at]])))
+        return at < len(self.words) and (self.tags[at] == PERSON or is_body_part(Noun([self.words[at]])))
 
     def _verb_after(self) -> bool:
-        """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""
+        """Return whether the noun after "and" has its own verb, and therefore starts another clause."""
         at = self.at + 1
-        while self.tags[at] in "DJNPO":
+        while self.tags[at] in (DET, ADJ, NOUN, PERSON, POSS):
             at += 1
-        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == "N"
+        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == NOUN
         thing = thing or self.words[at - 1] in table("pronominal")
-        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in ("BHXVG" if thing else "BHXV")
+        return self.open is not None and self.tags[at - 1] == PERSON and self.tags[at] in ("BHXVG" if thing else "BHXV")

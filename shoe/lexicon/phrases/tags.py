@@ -1,312 +1,336 @@
-"""What a word is that follows a noun, or stands between one and an -ing form."""
+"""Part-of-speech tagging of the words of a phrase, by rules on the lexicon and on neighbouring words."""
 
 from __future__ import annotations
 
 import re
 
 from shoe.lexicon import text
-from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_of_body, senses_of
+from shoe.lexicon.phrases.noun_phrases import MATERIAL, Noun, is_body_part, senses_of
 from shoe.lexicon.phrases.words import (
+    ADJ,
+    ADV,
+    AND,
+    AUX,
+    BE,
     BEFORE_NOUNS,
+    BEFORE_VERBS,
+    COMMA,
     CONTRAST,
+    DET,
+    DET_NOUNS,
+    DET_PERSON,
+    ING,
+    ING_PAST,
+    NEG,
     NOMINAL,
+    NOUN,
+    NOUNS,
+    NOUNS_ADJ,
+    PAST,
+    PERSON,
+    POSS,
+    PREP,
+    REL,
+    SUB,
+    TO,
+    VERB,
     VERB_FORMS,
-    Place,
+    VERBS_BE,
+    Context,
     base_of,
     closed_classes,
-    coming,
     is_adverb,
     is_expression,
     is_incorporated,
     table,
+    tag_alone,
     word_of,
 )
 
-# The verb must follow: "the woman whom the dog licks".
-_WHOM = re.compile(r"W[DJRNP]+$")
-# Another person, of whom something is told: "he reads a book and the boy plays".
-_SECOND = re.compile(r"[VE].*C[DJ]*P$")
-# Another thing, of which something is told: "he throws it, and the dog jumps to catch it".
-_ANOTHER = re.compile(r"KC[DJ]*N$")
-# Who a relative clause tells of, which has its verb: "the men that ride the bus".
-_TOLD = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
-# Of whom something is told with a place between: "two friends on a terrace share a pizza".
-_TOLD_OF_SEVERAL = re.compile(r"([DJN]*[PN])I[DJNI]*$")
-# The object of a verb as far as a maker's name.
-_NAMED = re.compile(r"[VGEI]DJ*P$")
-# What follows an adjective that has no noun.
-_AFTER_ADJECTIVE = ("", "I", "S", "C", "K", "T")
-# What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
+_WHOM = re.compile(r"W[DJRNP]+$")  # the verb must follow: "the woman whom the dog licks"
+_SECOND_PERSON = re.compile(r"[VE].*C[DJ]*P$")  # as subject: "he reads a book and the boy plays"
+_SECOND_THING = re.compile(r"KC[DJ]*N$")  # as subject: "he throws it, and the dog jumps to catch it"
+# A person with a complete relative clause: "the men that ride the bus".
+_RELATIVE_SUBJECT = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
+# A subject with a place before its verb: "two friends on a terrace share a pizza".
+_PLACED_SUBJECT = re.compile(r"([DJN]*[PN])I[DJNI]*$")
+_BRAND_NAME = re.compile(r"[VGEI]DJ*P$")  # the object of a verb up to a brand name
+_AFTER_ADJECTIVE = ("", PREP, SUB, AND, COMMA, TO)  # without a noun
+_FINITE = VERBS_BE - {ING}
+# Words before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
 
-def belongs_to_gerund(place: Place) -> bool:
-    """Whether a noun belongs to the -ing form after it: "is horse riding", "a woman dog walking in the park"."""
+def belongs_to_gerund(place: Context) -> bool:
+    """Return whether the noun at ``place`` is the object of the -ing form after it: "horse" in "is horse riding"."""
     words, i, tags, *_ = place
-    if not tags or place.after != "G" or not is_incorporated(words, i):
+    if not tags or place.after != ING or not is_incorporated(words, i):
         return False
-    if tags[-1] == "P":
+    inflected = not {"s", "g"}.isdisjoint(place.known.forms)
+    if base_of(words[i]) in table("transitive") or (inflected and _names_thing(words, i + 1)):
+        return False
+    if tags[-1] == PERSON:
         person = words[i - 1] in text.WORD_CLASSES["persons"] - {"baby"} and not place.is_compound(i - 1)
         led = base_of(words[i + 1]) not in table("posture").keys() - table("led").keys()
-        return person and led and coming(words, i + 2) in ("I", "")
-    return tags[-1] == "B" or (tags[-1] == "V" and base_of(words[i - 1]) == "go")
+        return person and led and tag_alone(words, i + 2) in (PREP, "")
+    return tags[-1] == BE or (tags[-1] == VERB and base_of(words[i - 1]) == "go")
 
 
-def describes_before(place: Place) -> bool:
-    """Whether an adjective is of what stands before it: "a bag big enough", "a kite high above us", "they lie open"."""
+def describes_before(place: Context) -> bool:
+    """Return whether the adjective at ``place`` describes words before it: "a bag big enough", "a kite high above"."""
     words, i, _, known, before, after, _ = place
     following = (words[i + 1 :] or [""])[0]
-    if before == "N":
-        high = after == "I" and (not known.noun or following in ("above", "over", "in", "into", "up"))
+    if before == NOUN:
+        high = after == PREP and (not known.noun or following in ("above", "over", "in", "into", "up"))
         return (high or following == "enough") and not place.is_compound(i - 1)
-    posed = before in ("V", "G") and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
+    posed = before in (VERB, ING) and base_of(words[i - 1]) in table("posture") and after in _AFTER_ADJECTIVE
     return posed and (not known.noun or words[i] in table("resultative"))
 
 
-def after_noun(place: Place) -> str:
-    """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
+def tag_after_noun(place: Context) -> str:
+    """Return the tag of the word at ``place`` after a noun: verb ("man rides horse") or head of a compound noun."""
     words, i, tags, known, _, after, noun = place
-    last = max(j for j in range(i) if tags[j] != "R")
+    last = max(j for j in range(i) if tags[j] != ADV)
     before = word_of(words[last])
     if place.is_compound(i - 1):
         led = "b" in known.forms and senses_of(words[i - 1])[:1] == ("noun.animal",) and _is_caused(words, tags)
-        return "V" if led or _agrees(place) else noun
-    if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
-        return "J"
+        return VERB if led or _agrees(place) else noun
+    if after in ("", PREP, SUB, COMMA, AND) and words[i] in table("resultative"):
+        return ADJ
     if "b" in known.forms and _is_caused(words, tags):
-        return "V"
-    if not after and known.noun and _is_named_thing(place):
+        return VERB
+    said = "".join(tags)
+    # An object after a brand name that is also a personal name ("a new Wilson racket"), or after a receiver.
+    brand = not after and words[i - 1] not in text.WORD_CLASSES["persons"] and _BRAND_NAME.search(said)
+    given = before.person and base_of(words[max(0, i - 2)]) in table("ditransitive")
+    if known.noun and (brand or given):
         return noun
-    if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
-        return "V"
-    if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
-        return "V"
-    if "s" in known.forms and tags[-1] == "P" and _SECOND.search("".join(tags)) and after in ("I", "D", "R", ""):
-        return "V"
-    other = word_of((words[i + 2 :] or [""])[0]).forms if after == "C" else ""
-    if "s" in known.forms and "s" in other and coming(words, i + 3) and set("VBGE").isdisjoint(tags):
-        return "V"
-    if _is_main(place) or ("s" in known.forms and after == "T" and _ANOTHER.search("".join(tags))):
-        return "V"
-    verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
-    if verbs or (after == "D" and "G" in tags):
-        return "V" if after == "D" else noun
+    if words[last] in table("pronoun") or _is_main(place):
+        return VERB
     if "s" in known.forms:
-        if after == "N" and "G" in tags and known.rather_noun and not before.person:
-            return noun
-        verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
-        return "V" if verb or _WHOM.search("".join(tags)) else noun
-    may_be = after == "D" and tags[-1] == "N" and "b" in known.forms
-    told = _TOLD_OF_SEVERAL.match("".join(tags)) if may_be else None
+        other = word_of((words[i + 2 :] or [""])[0]).forms if after == AND else ""
+        if (
+            place.precedes_anaphor()
+            or (after in (COMMA, AND) and "it" in words[i:] and VERBS_BE.isdisjoint(tags))
+            or (tags[-1] == PERSON and after in (PREP, DET, ADV, "") and _SECOND_PERSON.search(said))
+            or ("s" in other and tag_alone(words, i + 3) and VERBS_BE.isdisjoint(tags))
+            or (after == TO and _SECOND_THING.search(said))
+        ):
+            return VERB
+    if (_FINITE.intersection(tags) and _FINITE.intersection(_BEFORE.sub("", said))) or (after == DET and ING in tags):
+        return VERB if after == DET else noun
+    if "s" in known.forms:
+        named = after == NOUN and ING in tags and known.rather_noun and not before.person
+        verb = before.person or after in (DET, PERSON, ADJ, PREP, ADV, NOUN, PAST, ING, TO)
+        return VERB if not named and (verb or _WHOM.search(said)) else noun
+    may_be = after == DET and tags[-1] == NOUN and "b" in known.forms
+    told = _PLACED_SUBJECT.match(said) if may_be else None
     if told and word_of(words[told.end(1) - 1]).plural:
-        return "V"
+        return VERB
     if before.person or before.plural:
-        return "V" if after or (before.person and not known.person) else noun
+        # "person bicycle" names two things: the verb of one person ends in -s
+        named = known.rather_noun and not before.plural and table("implied").get(words[i]) in (None, words[i])
+        return VERB if after or (before.person and not known.person and not named) else noun
     return noun
 
 
-def _is_named_thing(place: Place) -> bool:
-    """Whether a word ends a verb's object, after a maker's name that is one of people too: "a new Wilson racket"."""
-    words, i, tags, *_ = place
-    return words[i - 1] not in text.WORD_CLASSES["persons"] and bool(_NAMED.search("".join(tags)))
-
-
-def _is_main(place: Place) -> bool:
-    """Whether a word is the verb of those of whom a relative clause tells: "the boys that hold a bat wear caps"."""
+def _is_main(place: Context) -> bool:
+    """Return whether the word at ``place`` is the main verb after a relative clause: "boys that sit wear caps"."""
     words, _, tags, known, _, after, _ = place
-    told = _TOLD.match("".join(tags))
-    if told is None or after not in ("D", "J", "N", "P", "I"):
+    told = _RELATIVE_SUBJECT.match("".join(tags))
+    if told is None or after not in (DET, ADJ, NOUN, PERSON, PREP):
         return False
     several = word_of(words[told.end(1) - 1]).plural
-    return ("b" if several else "s") in known.forms and (after != "I" or not known.rather_noun)
+    return ("b" if several else "s") in known.forms and (after != PREP or not known.rather_noun)
 
 
-def _agrees(place: Place) -> bool:
-    """Whether a word is a verb, though with the one before it a plural noun: "the cat sleeps on", "a lady peels it"."""
+def _agrees(place: Context) -> bool:
+    """Return whether a word is a verb although it could form a compound noun with the word before: "cat sleeps on"."""
     words, i, tags, known, _, after, _ = place
-    if "s" in known.forms and tags[-1] == "P" and after in ("D", "N", "P") and set("VGBE").isdisjoint(tags):
-        return True
-    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in ("I", "S")
-    return verb and i == 2 and words[0] in text.ARTICLES and tags == ["D", "N"]
+    doer = "s" in known.forms and tags[-1] == PERSON and after in DET_NOUNS and VERBS_BE.isdisjoint(tags)
+    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in (PREP, SUB)
+    return doer or (verb and i == 2 and words[0] in text.ARTICLES and tags == [DET, NOUN])
 
 
 def _is_caused(words: list[str], tags: list[str]) -> bool:
-    """Whether the noun before is let do something: "lets the dog go"."""
-    verb = max((k for k, tag in enumerate(tags) if tag in "VGE"), default=-1)
+    """Return whether the tagged words end with a causative verb and its object: "lets the dog" before "go"."""
+    verb = max((k for k, tag in enumerate(tags) if tag in VERB_FORMS), default=-1)
     caused = verb >= 0 and base_of(words[verb]) in table("causative")
-    return caused and tags[verb + 1] == "D" and NOMINAL.issuperset(tags[verb + 1 :])
+    return caused and tags[verb + 1] == DET and NOMINAL.issuperset(tags[verb + 1 :])
 
 
-# Whether a word is a noun, an adjective or a verb form where it stands: "walk the dog", "a walk", "dog walker".
+# Words of open classes: noun, adjective or verb form ("walk the dog", "a walk", "dog walker").
 
-# Another adjective may follow: "a dirty, cracked window".
-_ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")
+_ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")  # another one may follow: "a dirty, cracked window"
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
-# Prepositions that follow verbs rather than nouns.
-_AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])
+_THINGS = MATERIAL | {"noun.communication", "noun.group"}
+_AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])  # follow verbs rather than nouns
 
 
-def open_letter(words: list[str], i: int, tags: list[str]) -> str:
-    """Return the letter of a word of an open class, given the letters before it."""
+def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
+    """Return the tag of word ``i``, a noun, adjective or verb; ``tags`` are the tags of the words before it."""
     word, known = words[i], word_of(words[i])
-    before = next((tag for tag in reversed(tags) if tag != "R"), "")
-    before = "J" if before == "K" and _ADJECTIVES.search("".join(tags)) else before
-    place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
+    before = next((tag for tag in reversed(tags) if tag != ADV), "")
+    before = ADJ if before == COMMA and _ADJECTIVES.search("".join(tags)) else before
+    place = Context(words, i, tags, known, before, tag_alone(words, i + 1), PERSON if known.person else NOUN)
     if belongs_to_gerund(place):
-        return "R"
-    if "s" in known.forms and before in ("", "K") and _is_held(place):
-        return "N"
-    if place.ends_pronoun and (known.adjective or not known.noun):
-        return "J" if word in table("resultative") else "R"
-    if word in table("resultative") and tags and tags[-1] in VERB_FORMS and place.after in ("D", "P"):
-        return "I"
-    if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
-        return "E"
+        return ADV
+    if "s" in known.forms and before in ("", COMMA) and _is_held_body_part(place):
+        return NOUN
+    if place.ends_after_anaphor and (known.adjective or not known.noun):
+        return ADJ if word in table("resultative") else ADV
+    if word in table("resultative") and tags and tags[-1] in VERB_FORMS and place.after in DET_PERSON:
+        return PREP
     if known.adjective and describes_before(place):
-        return "R"
+        return ADV
     if not known.forms:
-        adjective = _describes(place) or (before == "N" and word in table("resultative"))
-        return "J" if adjective else place.noun
-    if known.adjective and before in BEFORE_NOUNS and place.after in ("N", "P", "J", "C") and not known.person:
-        return "J"
+        return ADJ if _describes(place) or (before == NOUN and word in table("resultative")) else place.noun
+    if known.adjective and before in BEFORE_NOUNS and place.after in (NOUN, PERSON, ADJ, AND) and not known.person:
+        return ADJ
     if "g" in known.forms:
-        return _ing(place)
-    return _participle(place) if "e" in known.forms and "b" not in known.forms else _base_or_s(place)
+        return _tag_ing_form(place)
+    return _tag_participle(place) if "e" in known.forms and "b" not in known.forms else _tag_base_form(place)
 
 
-def _is_held(place: Place) -> bool:
-    """Whether it is told how a person holds a part of the body: "arms crossed, he waits", "hands full of books"."""
+def _is_held_body_part(place: Context) -> bool:
+    """Return whether the word at ``place`` is a body part with a description after it: "arms crossed, he waits"."""
     words, i, *_, after, _ = place
-    described = after in ("J", "E") or "e" in word_of((words[i + 1 :] or [""])[0]).forms
-    return described and is_of_body(Noun([words[i]])) and "," in words[i + 1 :]
+    described = after in (ADJ, PAST) or "e" in word_of((words[i + 1 :] or [""])[0]).forms
+    return described and is_body_part(Noun([words[i]])) and "," in words[i + 1 :]
 
 
-def _describes(place: Place) -> bool:
-    """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
+def _describes(place: Context) -> bool:
+    """Return whether the word at ``place``, no verb form, is an adjective, as are unknown words before a noun."""
     words, i, tags, known, before, after, _ = place
-    verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms
-    verb_next = verb_next or words[i] in text.WORD_CLASSES["persons"]
-    if known.person and known.noun and verb_next and coming(words, i + 2) in NOMINAL:
+    verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms or words[i] in text.WORD_CLASSES["persons"]
+    if known.person and known.noun and verb_next and tag_alone(words, i + 2) in NOMINAL:
         return False
-    seems = before == "V" and base_of(words[max(k for k in range(i) if tags[k] != "R")]) in table("copula")
-    if seems and not known.noun:
-        return True
-    if before == "B" and not known.noun and not known.person:
+    seems = before == VERB and base_of(words[max(k for k in range(i) if tags[k] != ADV)]) in table("copula")
+    if not known.noun and (seems or (before == BE and not known.person)):
         return True
     if not known.adjective:
-        verb_next = verb_next and before not in BEFORE_NOUNS
-        return not known.noun and not known.person and place.describes and not verb_next
-    if seems:
-        return True
-    if after in ("G", "E"):
-        return not known.person and (before != "I" or after == "E")
-    listed = after == "K" and before in ("D", "J") and not (known.noun and words[i + 3 : i + 4] == ["it"])
-    listed = listed and not (known.person and coming(words, i + 2) == "G")
-    return after in ("N", "P", "J", "C") or listed
+        alone = not known.noun and not known.person and (before in BEFORE_NOUNS or not verb_next)
+        return alone and place.describes
+    if seems or after in ING_PAST:
+        return seems or (not known.person and (before != PREP or after == PAST or _names_thing(words, i + 1)))
+    listed = after == COMMA and before in (DET, ADJ) and not (known.noun and words[i + 3 : i + 4] == ["it"])
+    listed = listed and not (known.person and tag_alone(words, i + 2) == ING)
+    return after in (NOUN, PERSON, ADJ, AND) or listed
 
 
-def _ing(place: Place) -> str:
+def _names_thing(words: list[str], i: int) -> bool:
+    """Return whether an -ing form after a verb or preposition is its object: "holding railing", "next to building"."""
+    if tag_alone(words, i + 1) in NOMINAL or _THINGS.isdisjoint(senses_of(words[i])):
+        return False
+    leading = (table("filler").keys() | table("posture").keys()) - table("transitive").keys()
+    return leading.isdisjoint(map(base_of, words[max(i - 1, 0) : i + 1]))
+
+
+def _tag_ing_form(place: Context) -> str:
     words, i, _, known, before, after, _ = place
     if before in BEFORE_NOUNS:
-        if place.describes or (after == "G" and not known.rather_noun and coming(words, i + 2) == "N"):
-            return "J"
-        return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
-    leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
-    describes = before in ("V", "G", "E", "I", "C") and not leads_on and after in NOMINAL and place.is_compound(i)
-    describes = describes or (before == "I" and after == "N" and words[i - 1] not in table("gerund_preposition"))
-    subject = not before and place.is_compound(i) and coming(words, i + 2) in ("B", "H", "W")
-    describes = describes or (before == "N" and after == "N" and place.is_compound(i))
-    return "J" if describes or subject else "G"
+        if place.describes or (after == ING and not known.rather_noun and tag_alone(words, i + 2) == NOUN):
+            return ADJ
+        return ING if after == PREP and words[i + 1] == "of" else NOUN if known.noun or not after else ING
+    thing = before in (*VERB_FORMS, PREP) or (not before and "by" in words[i + 2 : i + 4])
+    thing |= before == NOUN and (place.is_compound(i - 1) or MATERIAL.issuperset(senses_of(words[i])))
+    if thing and _names_thing(words, i):
+        return NOUN
+    takes_noun = before == PREP and (words[i - 1] not in table("gerund_preposition") or words[i - 2] == "front")
+    takes_noun = takes_noun or (before in VERB_FORMS and base_of(words[i - 1]) in table("transitive"))
+    compound = (
+        (before in (VERB, ING, PAST, PREP, AND) and after in NOMINAL and base_of(words[i - 1]) not in table("filler"))
+        or (not before and (tag_alone(words, i + 2) in BEFORE_VERBS or "by" in words[i + 3 : i + 5]))
+        or (before == NOUN and after == NOUN)
+    )
+    return ADJ if (takes_noun and after in NOUNS) or (compound and place.is_compound(i)) else ING
 
 
-def _participle(place: Place) -> str:
+def _tag_participle(place: Context) -> str:
     words, i, tags, known, before, after, noun = place
     if before in BEFORE_NOUNS:
-        if known.rather_noun and after in ("G", "K"):
-            return noun
-        return "J" if after == "G" or place.describes else noun if known.noun else "E"
-    if after not in ("N", "P", "J"):
-        return "E"
+        named = known.rather_noun and after in (ING, COMMA)
+        return ADJ if not named and (after == ING or place.describes) else noun if known.noun else PAST
+    if after not in NOUNS_ADJ:
+        return PAST
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return "J" if first or before in ("V", "G", "I") or (before == "N" and "-" in words[i]) else "E"
+    return ADJ if first or before in (VERB, ING, PREP) or (before == NOUN and "-" in words[i]) else PAST
 
 
-def _base_or_s(place: Place) -> str:
-    """Settle "rides", "ride", "cut": a verb, a noun, or an adjective before one ("open book")."""
+def _tag_base_form(place: Context) -> str:
+    """Return the tag of a word that can be a base or -s form: verb, participle, noun or adjective ("open book")."""
     words, i, tags, known, before, after, noun = place
     if not known.noun and not known.adjective:
-        if before == "D" and known.forms == "b" and after in ("J", "N", "P"):
-            return "J"
-        return "E" if before == "B" and "e" in known.forms else "V"
-    if before == "W" and words[i - 1] == "whose" and known.noun:
+        modifies = before == DET and known.forms == "b" and after in NOUNS_ADJ
+        return ADJ if modifies else PAST if before == BE and "e" in known.forms else VERB
+    if before == REL and words[i - 1] == "whose" and known.noun:
         return noun
-    if before in ("T", "H", "X", "W") or ("s" in known.forms and after == "D" and before not in ("", "D", "O")):
-        return "V"
-    if before == "B":
+    if before in (TO, AUX, NEG, REL) or ("s" in known.forms and after == DET and before not in ("", DET, POSS)):
+        return VERB
+    if before == BE:
         if "e" in known.forms or words[i - 1] == "being":
-            return "E"
-        return "J" if known.adjective else noun if known.rather_noun or known.person else "E"
+            return PAST
+        return ADJ if known.adjective else noun if known.rather_noun or known.person else PAST
     if not tags:
-        return _first(place)
-    if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and before in ("N", "P", "K"):
-        return "E"
-    if before == "S" and words[i - 1] in CONTRAST and "s" in known.forms and after in ("D", "P", "N"):
-        return "V"
-    if before in ("C", "K"):
-        return _coordinate(place)
-    if before in ("N", "P"):
-        return after_noun(place)
-    seems = "s" in known.forms and base_of(words[i]) in table("copula")
-    if seems and before in ("G", "E", "I") and after in ("J", "E"):
-        return "V"
-    if before in ("D", "J", "O", "V", "G", "E", "I"):
-        return "J" if known.adjective and (place.describes or after == "K") else noun
-    return "V" if tags[-1] == "R" and not known.rather_noun else noun
+        return _tag_first_word(place)
+    subject = before in (NOUN, PERSON, COMMA) or base_of(words[i - 1]) == "get"
+    if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and subject:
+        return PAST
+    if before == SUB and words[i - 1] in CONTRAST and "s" in known.forms and after in DET_NOUNS:
+        return VERB
+    if before in (AND, COMMA):
+        return _tag_coordinate(place)
+    if before in NOUNS:
+        return tag_after_noun(place)
+    if before in (DET, ADJ, POSS, VERB, ING, PAST, PREP):
+        second = word_of((words[i + 2 :] or [""])[0])
+        named = _names_thing(words, i + 1) if after == ING else after == AND and second.adjective
+        return ADJ if known.adjective and (place.describes or after == COMMA or named) else noun
+    return VERB if tags[-1] == ADV and not known.rather_noun else noun
 
 
-def _first(place: Place) -> str:
-    """Settle the first word of a phrase: "walk the dog", "cook flips pancake", "horse riding"."""
+def _tag_first_word(place: Context) -> str:
+    """Return the tag of the first word of a phrase: "walk the dog", "cook flips pancake", "horse riding"."""
     words, _, _, known, _, after, noun = place
-    if noun == "P" and after != "D" and not _is_command(words):
+    if noun == PERSON and after != DET and not _is_command(words):
         return noun
-    if not after and base_of(words[0]) in table("implied") and MATERIAL.isdisjoint(senses_of(words[0])):
-        return "V"
+    base, third = base_of(words[0]), tag_alone(words, 2)
     if not after:
-        return noun if known.rather_noun else "V"
-    base, third = base_of(words[0]), coming(words, 2)
-    if after == "D" or (third in NOMINAL and third and place.is_compound(1)):
-        return "V"
-    if after == "I":
+        implied = base in table("implied") and MATERIAL.isdisjoint(senses_of(words[0]))
+        return noun if known.rather_noun and not implied else VERB
+    if after == DET or (third in NOMINAL and third and place.is_compound(1)):
+        return VERB
+    if after == PREP:
         aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
         verb = aimed or base in table("posture") or base in table("implied") or is_expression(tuple(words[:2]), "verb")
-        return noun if known.rather_noun and not verb else "V"
-    if after in ("G", "E", "B", "H", "W", "O"):
-        return "V" if base in table("copula") and after == "E" else noun
-    if after == "K" and known.rather_noun:
+        return noun if known.rather_noun and not verb else VERB
+    if after in (ING, PAST, BE, AUX, REL, POSS):
+        thing = after == ING and "s" in known.forms and not known.rather_noun and _names_thing(words, 1)
+        return VERB if thing or (base in table("copula") and after == PAST) else noun
+    if after == COMMA and known.rather_noun:
         return noun
     following = word_of(words[1])
     verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
     common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
-    doer = following.person and not common and third in ("B", "E", "G", "H", "W")
-    if verb_later and known.noun and (doer or (known.rather_noun and place.is_compound(0))):
+    doer = following.person and not common and third in (BE, PAST, ING, AUX, REL)
+    passive = after in NOUNS and (third in (BE, AUX) or ("by" in words[3:5] and "e" in word_of(words[2]).forms))
+    done = bool(verb_later and doer) or ("by" in words[2:4] and "e" in following.forms)
+    done |= place.is_compound(0) and (passive or bool(verb_later and known.rather_noun))
+    if (passive and known.adjective) or (done and known.noun):
+        return noun if done and known.noun else ADJ
+    if "s" in following.forms and "s" not in known.forms and third in (DET, NOUN, PERSON, ADJ, PREP):
         return noun
-    if "s" in following.forms and "s" not in known.forms and third in ("D", "N", "P", "J", "I"):
-        return noun
-    doing = len(words) == 2 and _names_doing(words[1]) and known.noun
-    return noun if doing and (known.rather_noun or words[0] in table("implied")) else "V"
-
-
-def _names_doing(word: str) -> bool:
-    """Whether a noun says what is done or who does it: "repair", "usage", "rider"."""
-    known = word_of(word)
-    act = "b" in known.forms and senses_of(word)[:1] == ("noun.act",)
-    return act or word in table("nominal") or (known.person and "er" in word[-3:])
+    # The second noun names an action or its agent: "repair", "usage", "rider".
+    act = "b" in following.forms and senses_of(words[1])[:1] == ("noun.act",)
+    act = act or words[1] in table("nominal") or (following.person and "er" in words[1][-3:])
+    doing = len(words) == 2 and act and known.noun
+    return noun if doing and (known.rather_noun or words[0] in table("implied")) else VERB
 
 
 def _is_command(words: list[str]) -> bool:
-    """Whether a word for a person that is a verb too has an object right after it ("cook food", "guide the horse")."""
+    """Return whether the first word, a person noun or verb form, is a verb with an object after it: "cook food"."""
     forms = word_of(words[0]).forms
     if len(words) < 2 or not forms or words[0] in text.WORD_CLASSES["persons"]:
         return False
@@ -317,141 +341,136 @@ def _is_command(words: list[str]) -> bool:
     return described and not ("s" in following.forms and len(words) > 2) and "g" not in following.forms
 
 
-def _coordinate(place: Place) -> str:
-    """Settle a word after "and" or a comma: what stands before that tells, if the word can be it."""
+def _tag_coordinate(place: Context) -> str:
+    """Return the tag of the word at ``place`` after "and" or a comma: if possible, the tag of the word before these."""
     words, _, tags, known, _, after, noun = place
-    other = next((tag for tag in reversed(tags) if tag not in "CKR"), "")
-    if (other in "VGE" and other) or (other == "I" and after in ("D", "P")):
-        return "V"
-    if known.adjective and other == "J":
-        return "J"
-    aimed = "V" in tags and not _AIMS.isdisjoint(words[place.i + 1 : place.i + 2])
-    if "s" in known.forms and (place.of_anaphor() or aimed):
-        return "V"
-    if "s" in known.forms and after:
-        first = other in ("P", "N") and not set("VBGE").intersection(tags)
-        if first or _PARENTHESIS.fullmatch("".join(tags)):
-            return "V"
-    verbs = [word for word, tag in zip(words, tags, strict=False) if tag == "V"]
+    other = next((tag for tag in reversed(tags) if tag not in (AND, COMMA, ADV)), "")
+    if other in VERB_FORMS or (other == PREP and after in DET_PERSON):
+        return VERB
+    if known.adjective and other == ADJ:
+        return ADJ
+    if "s" in known.forms:
+        aimed = VERB in tags and not _AIMS.isdisjoint(words[place.i + 1 : place.i + 2])
+        first = other in NOUNS and VERBS_BE.isdisjoint(tags)
+        if place.precedes_anaphor() or aimed or (after and (first or _PARENTHESIS.fullmatch("".join(tags)))):
+            return VERB
+    verbs = [word for word, tag in zip(words, tags, strict=False) if tag == VERB]
     alike = any(set(word_of(word).forms) & set(known.forms) for word in verbs)
-    leads = (after in NOMINAL or (after == "I" and known.forms == "s")) and not known.rather_noun
-    if alike and ((other in ("P", "N") and (leads or place.of_anaphor())) or tags[-2] == "I"):
-        return "V"
-    if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
-        return "V"
-    return "V" if after == "D" and not known.person else noun
+    leads = (after in NOMINAL or (after == PREP and known.forms == "s")) and not known.rather_noun
+    if alike and ((other in NOUNS and (leads or place.precedes_anaphor())) or tags[-2] == PREP):
+        return VERB
+    again = tags[0] == VERB and after == PREP and not known.rather_noun and "b" in known.forms
+    return VERB if again or (after == DET and not known.person) else noun
 
 
-# Which part each word of a phrase plays: one letter a word, from what the word can be and what stands around it.
-#
-# === ========================= === =============================== === ==========================
-# D   determiner, number        B   form of be                      C   "and", "or"
-# N   noun                      H   other auxiliary                 K   comma
-# P   person, pronoun           T   "to" before a verb              W   "who", "that", "which"
-# J   adjective                 V   verb, finite or base            S   "while", "because", "but"
-# O   possessive 's             G   -ing form                       X   "not", "never"
-# I   preposition, particle     E   past or participle              R   adverb
-# === ========================= === =============================== === ==========================
+# Tagging: a sentence is split into words; the tag of a word depends on its entries in the lexicon and its neighbours.
 
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
-_MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "does": "V", "did": "V", "doing": "G"}
 _EMPHATIC = frozenset(["do", "does", "did"])
+_MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fromkeys(["having", "doing"], ING)
 
 
 def words_of(sentence: str) -> list[str]:
-    """Split a sentence in lower case at blanks and underscores; a lone word at its hyphens, too."""
-    spaced = _LABEL.sub(_unjoined, sentence) if "_" in sentence else sentence
+    """Return the words of a lower-case sentence, split at blanks and underscores; a single word is split at hyphens."""
+    spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    words = _WORD.findall(
-        spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace("each other", "eachother")
-    )
+    spaced = spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace("each other", "eachother")
+    words = _WORD.findall(spaced)
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
-def _unjoined(label: re.Match[str]) -> str:
-    """Split a label at its underscores, but for a verb with a preposition at its end ("type_on")."""
+def _split_label(label: re.Match[str]) -> str:
+    """Return a label with blanks for underscores; a verb with a preposition at its end ("type_on") is unchanged."""
     parts = label[0].split("_")
     verb = len(parts) > 1 and parts[-1] in text.PREPOSITIONS | text.PARTICLES and word_of(parts[0]).forms
     return label[0] if verb else " ".join(parts)
 
 
 def tags_of(words: list[str]) -> str:
-    """Return the letter of each word."""
+    """Return the tags of the words as a string of one letter per word; see :class:`~shoe.lexicon.phrases.words.Tag`."""
     fixed = closed_classes()
     tags: list[str] = []
     for i, word in enumerate(words):
-        tag = fixed.get(word) or ("R" if is_adverb(word) else "V" if "_" in word else "")
-        tags.append(_closed(words, i, tag, tags) if tag else open_letter(words, i, tags))
+        tag = fixed.get(word) or (ADV if is_adverb(word) else VERB if "_" in word else "")
+        tags.append(_tag_closed_class(words, i, tag, tags) if tag else tag_open_class(words, i, tags))
     return "".join(tags)
 
 
-def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
-    """Settle what a word of a closed class is where it has two uses."""
+def _tag_closed_class(words: list[str], i: int, tag: str, tags: list[str]) -> str:
+    """Return the tag of word ``i``, a function word with usual tag ``tag``; ``tags`` are the tags before it."""
     word, before = words[i], tags[-1] if tags else ""
-    if tag == "I" and before == "D" and word_of(word).noun:
-        return "N"
-    if word == "close" and words[i + 1 : i + 2] == ["to"] and before != "N":
-        return "I"
-    if tag == "R" and before in VERB_FORMS and is_expression((words[i - 1], word), "verb"):
-        return "I"
-    after = coming(words, i + 1)
-    if tag == "R" and (before == "T" or (not tags and after == "D")) and "b" in word_of(word).forms:
-        return "V"
+    if tag == PREP and before in (DET, POSS) and word_of(word).noun:
+        return NOUN
+    close = word == "close" and words[i + 1 : i + 2] == ["to"] and before != NOUN
+    if close or (tag == ADV and before in VERB_FORMS and is_expression((words[i - 1], word), "verb")):
+        return PREP
+    after = tag_alone(words, i + 1)
+    if tag == ADV and (before == TO or (not tags and after == DET)) and "b" in word_of(word).forms:
+        return VERB
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))
-        return "B" if pronoun or _then_verb(words, i + 1) else "O"
+        return BE if pronoun or _verb_follows(words, i + 1) else POSS
     if word == "to":
-        follower = word_of(words[i + 1]) if i + 1 < len(words) else None
-        verb = follower is not None and "b" in follower.forms and closed_classes().get(words[i + 1], "B") in "BH"
-        named = follower is not None and (follower.person or (follower.rather_noun and before in ("N", "P")))
-        last = named and 0 < i == len(words) - 2
-        return "T" if after in ("B", "R") or (verb and not last) else "I"
-    if word in _EMPHATIC and after in ("N", "J") and coming(words, i + 2) in ("D", "I"):
+        return TO if after in (BE, ADV) or _starts_infinitive(words, i + 1) else PREP
+    if word in _EMPHATIC and after in (NOUN, ADJ) and tag_alone(words, i + 2) in (DET, PREP):
         return tag if "b" in word_of(words[i + 1]).forms else _MAIN_VERBS[word]
     if word in _MAIN_VERBS:
         participle = after in NOMINAL and i + 1 < len(words) and "e" in word_of(words[i + 1]).forms
-        return _MAIN_VERBS[word] if after in ("I", *NOMINAL) and not participle else tag
-    if word == "that" and before not in ("N", "P", "V", "G"):
-        return "D"
-    if word == "neither" and words[i + 1 : i + 2] == ["of"]:
-        return "N"
-    if word == "neither" and after in NOMINAL and after != "D":
-        return "D"
-    if word in CONTRAST and before == "J" and coming(words, i) == "C":
-        return "C"
-    if after == "T" and before in VERB_FORMS and word.endswith(("self", "selves")):
-        return "R"
+        return _MAIN_VERBS[word] if after in (PREP, *NOMINAL) and not participle else tag
+    if word == "neither" and after in (PREP, *NOUNS_ADJ):
+        return NOUN if after == PREP else DET
+    if (word == "that" and before not in (NOUN, PERSON, VERB, ING)) or (word == "of" and before == DET):
+        return DET
+    if word in CONTRAST and before == ADJ and tag_alone(words, i) == AND:
+        return AND
+    if after == TO and before in VERB_FORMS and word.endswith(("self", "selves")):
+        return ADV
     if word == "her":
-        seen = after == "G" and (i == 0 or coming(words, i + 2) in ("D", "I"))
-        back = after == "I" and before == "I" and word_of(words[i + 1]).noun
-        return "D" if back or ((after in NOMINAL or after in ("G", "E")) and not seen) else "P"
+        seen = after == ING and (i == 0 or tag_alone(words, i + 2) in (DET, PREP))
+        back = after == PREP and before == PREP and word_of(words[i + 1]).noun
+        return DET if back or ((after in NOMINAL or after in ING_PAST) and not seen) else PERSON
     if word == "one":
-        return "D" if (after in NOMINAL and before != "J") or words[i + 1 : i + 2] == ["of"] else "P"
+        return DET if (after in NOMINAL and before != ADJ) or words[i + 1 : i + 2] == ["of"] else PERSON
     if word in table("pronominal") and (
-        after in ("B", "H", "W")
-        or (before == "D" and after == "G" and coming(words, i + 2) == "D")
-        or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and coming(words, i + 2) == "D")
+        after in BEFORE_VERBS
+        or (before == DET and after == ING and tag_alone(words, i + 2) == DET)
+        or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and tag_alone(words, i + 2) == DET)
     ):
-        return "P"
-    if word == "can" and before in ("D", "J", "N", "G") and after not in ("B", "H", "R", "X"):
-        return tag if "b" in word_of((words[i + 1 :] or [","])[0]).forms else "N"
-    if word == "of" and before == "D":
-        return "D"
-    if word == "like" and (before in ("H", "T", "P") or not tags):
-        return "V"
+        return PERSON
+    if word == "can" and before in (DET, ADJ, NOUN, ING) and after not in (BE, AUX, ADV, NEG):
+        return tag if "b" in word_of((words[i + 1 :] or [","])[0]).forms else NOUN
+    if word == "like" and (before in (AUX, TO, PERSON) or not tags):
+        return VERB
     if word == "both":
-        verb = after in VERB_FORMS or ("P" in tags and set("VGE").isdisjoint(tags) and after == "N")
-        return "R" if verb and word_of(words[i + 1]).forms else tag
+        verb = after in VERB_FORMS or (PERSON in tags and VERB_FORMS.isdisjoint(tags) and after == NOUN)
+        return ADV if verb and word_of(words[i + 1]).forms else tag
     return tag
 
 
-def _then_verb(words: list[str], i: int) -> bool:
-    """Whether an -ing form or a participle follows, adverbs aside, that does not describe a noun."""
-    while i < len(words) and (is_adverb(words[i]) or closed_classes().get(words[i]) in ("R", "X")):
+def _starts_infinitive(words: list[str], i: int) -> bool:
+    """Return whether the word after "to" is a verb, and not a noun without article ("next to motorcycle")."""
+    known, led = word_of((words[i:] or [""])[0]), words[i - 2] if i > 1 else "about"
+    if "b" not in known.forms or closed_classes().get(words[i], BE) not in (BE, AUX) or led in table("to_noun"):
+        return False
+    pair = tuple(words[i : i + 2])
+    compound = len(pair) > 1 and is_expression(pair, "object")
+    after, sense = tag_alone(words, i + 1 + compound), senses_of(words[i])[:1]
+    thing = known.person or known.rather_noun or compound
+    if (after in NOMINAL and not (thing and led == "on")) or led in table("seen") or base_of(led) in table("filler"):
+        return True
+    if closed_classes().get(pair[-1]) == PREP:
+        return is_expression(pair, "verb") or not thing
+    return (not thing or sense == ("noun.act",)) and MATERIAL.isdisjoint(sense)
+
+
+def _verb_follows(words: list[str], i: int) -> bool:
+    """Return whether, from word ``i`` on without adverbs, an -ing form follows that is a verb and not a modifier."""
+    while i < len(words) and (is_adverb(words[i]) or closed_classes().get(words[i]) in (ADV, NEG)):
         i += 1
-    verb = i + 1 < len(words) and "g" in word_of(words[i]).forms and coming(words, i + 1) in ("D", "P", "I", "N")
+    gerund = i + 1 < len(words) and "g" in word_of(words[i]).forms
+    verb = gerund and tag_alone(words, i + 1) in (DET, PERSON, PREP, NOUN)
     return verb and not is_expression(tuple(words[i : i + 2]), "object")

@@ -1,7 +1,8 @@
-"""What the phrase parser knows of single words: its own table, and what the lexicon says a word can be."""
+"""Properties of single words for the phrase parser, from ``phrase_words.tsv`` and from the lexicon."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -13,27 +14,27 @@ from shoe.lexicon.text import undoubled, verb_forms
 
 @cache
 def table(kind: str) -> dict[str, str]:
-    """Rows of one kind of ``phrase_words.tsv``: each word to what it stands for, "" where that is nothing."""
+    """Return {word: value} of the rows of a kind (first column) in ``phrase_words.tsv``; "" without a value."""
     pairs = [(words, other) for where, words, other in text.table_rows("phrase_words.tsv") if where == kind]
     return {word: other for words, other in pairs for word in ([words] if other else words.split())}
 
 
 @cache
 def patterns(kind: str) -> str:
-    """Rows of a kind as one regular expression that any of them fulfils."""
+    """Return a regular expression that matches any of the patterns of a kind in ``phrase_words.tsv``."""
     return "|".join(words for where, words, _ in text.table_rows("phrase_words.tsv") if where == kind)
 
 
 class Word(NamedTuple):
-    """What a word can be.
+    """Parts of speech that a word can have.
 
     Attributes:
-        noun: whether it can be a noun.
-        person: whether it is a noun for a person, as far as its first sense says.
-        adjective: whether it is an adjective more often than a noun.
-        forms: verb forms that it can be: "b" base, "s", "g" -ing, "e" past or participle.
-        rather_noun: whether tagged texts have it as a noun more often than as a verb.
-        plural: whether it is a noun in the plural.
+        noun: whether the word can be a noun.
+        person: whether the first sense of the noun is a person.
+        adjective: whether the word is an adjective more often than a noun.
+        forms: possible verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle.
+        rather_noun: whether the word is a noun more often than a verb in tagged texts.
+        plural: whether the word is a plural noun.
     """
 
     noun: bool
@@ -46,7 +47,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def word_of(word: str) -> Word:
-    """Look a word up in lower case, with hyphens or not."""
+    """Return the possible parts of speech of a lower-case word, which may have hyphens."""
     store = lexicon()
     nouns = bases(word, "object") or bases(word.rpartition("-")[2], "object")
     verbs = list(_verb_bases(word))
@@ -56,7 +57,7 @@ def word_of(word: str) -> Word:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
         person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
-    # Who does something, of a word that the lexicon lacks ("biker"), and no comparative ("slower").
+    # An agent noun that the lexicon lacks ("biker"), unless it is a comparative ("slower").
     stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
     doer = not nouns and word.removesuffix("s") == stem + "er" and not store.adjective_first(stem)
     person = person or (doer and bool(_verb_bases(stem) or _verb_bases(stem + "e")))
@@ -66,25 +67,24 @@ def word_of(word: str) -> Word:
     plural = plural or word in ("people", "men", "women", "children")
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
-    return Word(
-        bool(nouns) or person or word in table("implied"), person, adjective, _forms(word, verbs), rather_noun, plural
-    )
+    noun = bool(nouns) or person or word in table("implied")
+    return Word(noun, person, adjective, _forms(word, verbs), rather_noun, plural)
 
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Whether the lexicon has words together as one expression."""
-    return bool(find(list(words), part))
+    """Return whether the words form an expression in the lexicon, such as "dining table"."""
+    return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
 @lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
-    """Return the verb that a word is most likely a form of; the word itself if none is known."""
+    """Return the most likely base form of a verb form; for unknown verbs, the word without -ing."""
     return next(iter(_verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
 
 
 def is_known_verb(word: str) -> bool:
-    """Whether a word is a form of a verb that the lexicon or the table has."""
+    """Return whether a word is a form of a verb in the lexicon or in ``phrase_words.tsv``."""
     return bool(_verb_bases(word))
 
 
@@ -94,13 +94,12 @@ def gerund(base: str) -> str:
 
 
 def _is_pair(word: str) -> bool:
-    """Whether a noun in -s that is a lemma itself is a plural ("scissors"), for all that is known."""
+    """Return whether a lemma in -s is probably a plural ("scissors")."""
     return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 
 def _verb_bases(word: str) -> tuple[str, ...]:
-    found = bases(word, "verb")
-    last = word.rpartition("-")[2]
+    found, last = bases(word, "verb"), word.rpartition("-")[2]
     if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
         found = bases(last, "verb")
     return found or _own_verbs().get(word, ())
@@ -108,61 +107,110 @@ def _verb_bases(word: str) -> tuple[str, ...]:
 
 @cache
 def _own_verbs() -> dict[str, tuple[str, ...]]:
-    """Forms of the table's verbs ("texting"), whether or not WordNet has them."""
+    """Return {form: bases} of verbs in ``phrase_words.tsv`` ("texting"); WordNet may not contain these verbs."""
     return {form: (base,) for base in table("implied") for form in verb_forms(base)}
 
 
 def _forms(word: str, verbs: list[str]) -> str:
-    if not verbs and word.isalpha() and len(word) > 5 and word.endswith("ed") and not find([word], "object"):
-        return "e"
     if not verbs:
-        unknown_gerund = word.isalpha() and len(word) > 5 and word.endswith("ing") and not find([word], "object")
-        return "g" if unknown_gerund else ""
+        unknown = word.isalpha() and len(word) > 5 and word.endswith(("ed", "ing")) and not find([word], "object")
+        return "" if not unknown else "e" if word.endswith("ed") else "g"
     last = word.rpartition("-")[2]
     found = "b" if word in verbs or last in verbs else ""
     found += "e" if word in table("participle") else ""
-    inflected = [base for base in verbs if base not in (word, last)]
-    if inflected:
+    if any(base not in (word, last) for base in verbs):
         found += "g" if word.endswith("ing") else "s" if word.endswith("s") else "e"
     return found
 
 
-# Words whose part in a phrase is settled by themselves, and the letter of a word before its place is looked at.
+# Tags of single words without context. Function words (closed classes) have the same tag in most contexts.
+
+
+class Tag(StrEnum):
+    """Part of speech of a word in a phrase.
+
+    The value is one letter, so that the tags of a phrase can be joined to a string and searched by regular expressions.
+
+    Attributes:
+        DET: article, possessive or number.
+        PERSON: noun for a person, or pronoun.
+        POSS: possessive 's.
+        PREP: preposition or verb particle.
+        BE: form of "be".
+        AUX: auxiliary other than "be".
+        TO: "to" before a verb.
+        VERB: finite verb or base form.
+        ING: verb form in -ing.
+        PAST: past tense or past participle.
+        AND: "and" or "or".
+        SUB: conjunction that starts a clause, such as "while" or "but".
+    """
+
+    DET = "D"
+    NOUN = "N"
+    PERSON = "P"
+    ADJ = "J"
+    POSS = "O"
+    PREP = "I"
+    BE = "B"
+    AUX = "H"
+    TO = "T"
+    VERB = "V"
+    ING = "G"
+    PAST = "E"
+    AND = "C"
+    COMMA = "K"
+    REL = "W"
+    SUB = "S"
+    NEG = "X"
+    ADV = "R"
+
+
+DET, NOUN, PERSON, ADJ, POSS, PREP, BE, AUX, TO, VERB, ING, PAST, AND, COMMA, REL, SUB, NEG, ADV = Tag
 
 CONTRAST = frozenset(["but", "yet", "though"])
 """Words that join two adjectives as "and" does: "a small but fluffy dog"."""
 
 FULL_STOP = "."
-"""Stands between two sentences, as a word and as its letter."""
+"""Separator of sentences in a list of words, and its tag."""
 
-NOMINAL = frozenset("DNPJ")
-"""Letters of words that a noun phrase may begin with."""
+NOUNS = frozenset({NOUN, PERSON})
+NOUNS_ADJ = NOUNS | {ADJ}
+DET_PERSON = frozenset({DET, PERSON})
+DET_NOUNS = NOUNS | {DET}
 
-BEFORE_NOUNS = frozenset("DJO")
-"""Letters of words that describe the noun after them: determiner, adjective, possessive."""
+NOMINAL = DET_NOUNS | {ADJ}
+"""Tags of words that can start a noun phrase."""
 
-VERB_FORMS = frozenset("VGE")
-"""Letters of verbs, -ing forms and participles."""
+BEFORE_NOUNS = frozenset({DET, ADJ, POSS})
+"""Tags of words that modify the noun after them."""
+
+ING_PAST = frozenset({ING, PAST})
+VERB_FORMS = ING_PAST | {VERB}
+VERBS_BE = VERB_FORMS | {BE}
+
+BEFORE_VERBS = frozenset({BE, AUX, REL})
+"""Tags that show, directly after a noun, that the noun is the subject of a verb."""
 
 
 @cache
 def closed_classes() -> dict[str, str]:
-    """Words of closed classes to their letters; see :mod:`shoe.lexicon.phrases.tags`."""
+    """Return {word: tag} of function words, such as prepositions, pronouns and auxiliaries."""
     classes = text.WORD_CLASSES
     tags: dict[str, str] = {}
     for letter, words in (
-        ("R", table("adverb").keys()),
-        ("I", text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
-        ("D", text.DETERMINERS),
-        ("S", (text.CONJUNCTIONS | table("subordinator").keys()) - {"then"}),
-        ("W", {"who", "whom", "which", "that", "whose"}),
-        ("C", {"and", "or"}),
-        ("P", table("pronoun").keys()),
-        ("H", classes["auxiliaries"] | {"'ve", "'ll", "'d"}),
-        ("B", classes["be"] | {"'re", "'m", "'s"}),
-        ("X", text.NEGATIONS | table("negation").keys()),
-        ("T", {"to"}),
-        ("K", {","}),
+        (ADV, table("adverb").keys()),
+        (PREP, text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
+        (DET, text.DETERMINERS),
+        (SUB, (text.CONJUNCTIONS | table("subordinator").keys()) - {"then"}),
+        (REL, {"who", "whom", "which", "that", "whose"}),
+        (AND, {"and", "or"}),
+        (PERSON, table("pronoun").keys()),
+        (AUX, classes["auxiliaries"] | {"'ve", "'ll", "'d"}),
+        (BE, classes["be"] | {"'re", "'m", "'s"}),
+        (NEG, text.NEGATIONS | table("negation").keys()),
+        (TO, {"to"}),
+        (COMMA, {","}),
         (FULL_STOP, {FULL_STOP}),
     ):
         tags.update(dict.fromkeys(words, letter))
@@ -171,62 +219,63 @@ def closed_classes() -> dict[str, str]:
 
 @lru_cache(maxsize=20_000)
 def is_adverb(word: str) -> bool:
-    """Whether a word ends as adverbs do, and is neither a noun nor a verb form; "mid-swing" says when."""
+    """Return whether a word ends in -ly and is neither noun nor verb form, or starts with "mid-" ("mid-swing")."""
     known = word_of(word)
     return word.startswith("mid-") or (len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun)
 
 
 def is_incorporated(words: list[str], i: int) -> bool:
-    """Whether a word is a noun before an -ing form, and may be its object: "horse riding"."""
+    """Return whether word ``i`` is a noun that can be the object of the -ing form after it: "horse riding"."""
     following = word_of(words[i + 1]).forms if i + 1 < len(words) else ""
     known = word_of(words[i])
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
 
 
-def only_describes(word: str) -> bool:
-    """Whether a word is an adjective, or unknown."""
+def is_modifier(word: str) -> bool:
+    """Return whether a word is an adjective or an unknown word, and not a verb form."""
     known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
 
 
-def coming(words: list[str], i: int) -> str:
-    """Return the letter that a word has by itself, "" after the last; a noun's for what may be one."""
-    return _coming(words[i], words[i + 1] if i + 1 < len(words) else "") if i < len(words) else ""
+def tag_alone(words: list[str], i: int) -> str:
+    """Return the tag of word ``i`` without regard to its context; "" if ``i`` is after the last word."""
+    return _tag_alone(words[i], words[i + 1] if i + 1 < len(words) else "") if i < len(words) else ""
 
 
 @lru_cache(maxsize=20_000)
-def _coming(word: str, following: str) -> str:
-    if word in CONTRAST and only_describes(following):
-        return "C"
-    tag = "D" if word == "her" else closed_classes().get(word)
+def _tag_alone(word: str, following: str) -> str:
+    contrast = word in CONTRAST and is_modifier(following)
+    tag = AND if contrast else DET if word == "her" else closed_classes().get(word)
     if tag or is_adverb(word):
-        return tag or "R"
+        return tag or ADV
     known = word_of(word)
     if known.person:
-        return "P"
+        return PERSON
     if "g" in known.forms:
-        return "J" if following and is_expression((word, following), "object") else "G"
+        return ADJ if following and is_expression((word, following), "object") else ING
     if known.adjective:
-        return "J"
-    return "N" if known.noun or not known.forms else "V" if known.forms in ("b", "s", "bs") else "E"
+        return ADJ
+    return NOUN if known.noun or not known.forms else VERB if known.forms in ("b", "s", "bs") else PAST
 
 
-# A word where it stands in its phrase: what it can be, and what stands around it.
+# Context of a word in its phrase.
 
-# What may follow an adjective in a list, after a comma or "and".
-_DESCRIBED = {"K": ("N", "J", "E", "G"), "C": ("J",)}
+# Tags that may follow an adjective in a list, after a comma or "and".
+_DESCRIBED: dict[str, tuple[Tag, ...]] = {COMMA: (NOUN, ADJ, PAST, ING), AND: (ADJ,)}
 _ANAPHORS = frozenset(["it", "them", "him"])
 
 
-class Place(NamedTuple):
-    """A word in its phrase; letters as in :mod:`shoe.lexicon.phrases.tags`.
+class Context(NamedTuple):
+    """Word of a phrase with its context.
 
     Attributes:
-        words: all words of the phrase.
-        tags: letters of the words before it.
-        before: letter before it, adverbs aside.
-        after: letter that the next word has by itself.
-        noun: its letter if it is a noun.
+        words: words of the phrase.
+        i: index of the word.
+        tags: tags of the words before index ``i``.
+        known: parts of speech that the word can have.
+        before: tag of the last preceding word that is not an adverb.
+        after: tag of the next word, without regard to its context.
+        noun: tag of the word if it is used as a noun: NOUN or PERSON.
     """
 
     words: list[str]
@@ -238,29 +287,29 @@ class Place(NamedTuple):
     noun: str
 
     def is_compound(self, start: int) -> bool:
-        """Whether two words from an index on are one noun in the lexicon ("dining table")."""
+        """Return whether the two words from index ``start`` on are a noun in the lexicon ("dining table")."""
         return is_expression(tuple(self.words[start : start + 2]), "object")
 
     @property
     def describes(self) -> bool:
-        """Whether a noun follows, or another adjective, in a list of them."""
+        """Whether the word modifies a noun: a noun follows, or a further adjective of a list."""
         following = self.i + 2
-        while coming(self.words, following) == "R":
+        while tag_alone(self.words, following) == ADV:
             following += 1
-        if self.after in ("N", "P", "J") or self.before not in BEFORE_NOUNS:
-            return self.after in ("N", "P", "J")
-        then = coming(self.words, following)
-        made = self.after == "E" and then in ("N", "P")
-        adjective = self.after == "C" and following < len(self.words) and only_describes(self.words[following])
+        if self.after in NOUNS_ADJ or self.before not in BEFORE_NOUNS:
+            return self.after in NOUNS_ADJ
+        then = tag_alone(self.words, following)
+        made = self.after == PAST and then in NOUNS
+        adjective = self.after == AND and following < len(self.words) and is_modifier(self.words[following])
         return made or adjective or then in _DESCRIBED.get(self.after, "")
 
     @property
-    def ends_pronoun(self) -> bool:
-        """Whether it stands at the end, after "it" that has a verb before: "he eats it raw"."""
+    def ends_after_anaphor(self) -> bool:
+        """Whether the word is the last word, and a verb and "it", "them" or "him" precede: "he eats it raw"."""
         told = not self.after and self.i > 1 and self.words[self.i - 1] in _ANAPHORS
         return told and self.tags[-2] in VERB_FORMS
 
-    def of_anaphor(self) -> bool:
-        """Whether "it" follows, by a preposition or not."""
-        following = self.words[self.i + 1 : self.i + (3 if self.after == "I" else 2)]
+    def precedes_anaphor(self) -> bool:
+        """Return whether "it", "them" or "him" follows the word, directly or after a preposition."""
+        following = self.words[self.i + 1 : self.i + (3 if self.after == PREP else 2)]
         return not _ANAPHORS.isdisjoint(following)

@@ -1,8 +1,8 @@
-"""Kinds of raters, one file each or for a few: what settings they have, and how they answer questions.
+"""Kinds of raters: their settings, and the code that answers questions.
 
-A kind is a subclass of :class:`~shoe.maps.config.RaterConfig`. Its docstring begins with one line that says who
-rates, its fields are what raters.toml may say, and ``backend`` makes it work. Its file imports nothing heavy when it is
-loaded: extras are imported where they are used.
+A kind is a subclass of :class:`~shoe.maps.config.RaterConfig`. The first line of its docstring describes the rater to
+users, its fields are the settings in raters.toml, and ``backend`` returns its implementation. To import a kind is fast:
+optional dependencies are imported only where they are used.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ KINDS = {
     "table": "shoe.maps.raters.table:Table",
     "people": "shoe.study.raters_and_people:People",
 }
-"""Kinds of raters by their names in raters.toml, and where they are."""
+"""Module and class of each kind of rater, by its name in raters.toml."""
 
 
 def kind_of(name: str) -> type[RaterConfig]:
-    """Load a kind of rater by its name in raters.toml.
+    """Return the class of a kind of rater, given its name in raters.toml.
 
     Raises:
-        OptionError: for a name that does not exist.
+        OptionError: if there is no kind of this name.
     """
     if name not in KINDS:
         raise unknown_name("kind of rater", name, KINDS)

@@ -1,4 +1,4 @@
-"""Kind ``lexical``: a measure on WordNet's graph, as a baseline beside what LLMs say."""
+"""Raters that are no language models: measures on WordNet's graph, predicted ratings, and cosines of embeddings."""
 
 from __future__ import annotations
 
@@ -25,119 +25,123 @@ ROUNDED = tuple((rating - 0.5) / HIGHEST for rating in range(1, HIGHEST + 1))
 
 
 class Lexical(RaterConfig, frozen=True, kw_only=True):
-    """a measure on WordNet's graph, as a baseline beside what LLMs say."""
+    """a measure on WordNet's graph, as a baseline for LLM raters."""
 
     kind: ClassVar[str] = "lexical"
     prompted: ClassVar[bool] = False
 
     model: str = "WordNet 3.0"
-    measure: Annotated[Literal["path", "wup"], setting("path or wup: 1 / (1 + steps), or Wu and Palmer")]
-    thresholds: Annotated[local.Thresholds, setting("the values, 0 to 1, from which a pair is rated 1, 2, 3 and 4")] = (
-        ROUNDED  # type: ignore[assignment]  # four of them
-    )
+    measure: Annotated[Literal["path", "wup"], setting("path: 1 / (1 + steps); wup: measure of Wu and Palmer")]
+    thresholds: Annotated[
+        local.Thresholds, setting("lowest values of the measure, 0 to 1, at which a pair is rated 1, 2, 3 and 4")
+    ] = ROUNDED  # type: ignore[assignment]  # a tuple of four
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt."""
+        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
     def identity(self) -> Mapping[str, Any]:
-        """Say which graph is measured, where it is not WordNet's."""
+        """Return the digest of the lexicon's concepts, or {} if the lexicon is WordNet."""
         graph = lexicon().concepts
         return {} if graph.is_wordnet else {"lexicon": graph.digest}
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Rates by a similarity's values."""
+    """Rater that converts the values of a similarity measure to ratings.
+
+    Attributes:
+        measure: similarity measure of senses.
+        thresholds: lowest values at which a pair is rated 1, 2, 3 and 4.
+    """
 
     measure: Similarity
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer groups of questions."""
+        """Answer all groups of questions, and pass the answers to the recorder."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
             firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
             seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
-            part = cast("Part", group.part)  # a rater that reads no prompts is asked about senses alone
+            part = cast("Part", group.part)  # raters without prompts get no questions about whole interactions
             values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
             ratings = np.searchsorted(self.thresholds, values, side="right").tolist()
             recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read an answer back."""
+        """Return the ratings in a stored answer, by ID."""
         return read_by_id(raw, ids)
 
 
-# Kind ``learned``: what a map's ratings teach about pairs that it does not rate (``shoe map learn``).
-
-
 class Learned(RaterConfig, frozen=True, kw_only=True):
-    """what a map's ratings teach about pairs that it does not rate."""
+    """the ratings that a map's prediction model predicts (`shoe map learn`)."""
 
     kind: ClassVar[str] = "learned"
     prompted: ClassVar[bool] = False
 
     model: str = "predicted ratings"
-    map: Annotated[str, setting("a map with predictions: a shipped one's name, or a folder", key=False)] = "hico-det"
+    map: Annotated[str, setting("name of a shipped map, or a map's folder, with predictions", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt."""
+        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 
     def identity(self) -> Mapping[str, Any]:
-        """Say which predictions they are, wherever they lie."""
+        """Return the digest of the map, so that answers do not depend on its path."""
         return {"predictions": self._map().digest}
 
     def _map(self) -> SimilarityMap:
         similarity = SimilarityMap.load(self.map)
         if similarity.learned is None:
-            raise OptionError(f"map {similarity.name} predicts nothing: shoe map learn {self.map} makes it do so")
+            raise OptionError(f"map {similarity.name} has no predictions: run `shoe map learn {self.map}` first")
         return similarity
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted(Similarity):
-    """The predictions of a map, rated or not."""
+    """Similarity measure whose values are a map's predictions, also for pairs that the map rates."""
 
     source: SimilarityMap
     name: str = "predicted"
 
     @property
     def digest(self) -> str:
-        """The map's."""
+        """Digest of the map."""
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Predict C class senses against S senses, whichever of the two is the class; 0 where neither is one."""
+        """Return the (C, S) predicted similarity of C senses and S senses.
+
+        A map has predictions for pairs of one of its class senses and any sense. In a pair of this table, the first or
+        the second sense may be that class sense; if both are not, the value is 0.
+        """
         found = self.source.predicted(part, class_senses, senses)
         back = self.source.predicted(part, senses, class_senses)
-        assert found is not None and back is not None  # noqa: S101, PT018 - a map without predictions was refused
+        assert found is not None and back is not None  # noqa: S101, PT018 - checked by _map
         either: Floats = np.nan_to_num(np.where(np.isnan(found), back.T, found))
         return either
 
 
-# Kind ``embedding``: how near two senses' texts lie to each other, as a baseline beside what LLMs say.
+# Kind ``embedding``: cosine similarity of the texts of two senses, as a baseline for LLM raters.
 #
-# A sense's text is its lemmas and its gloss ("ride, sit: be carried by ..."). A sentence encoder makes one vector of
-# it:
-# the mean of its tokens' last states, of length 1 (Reimers and Gurevych 2019). The cosine of two vectors becomes a
-# rating
-# by four thresholds.
-
-# The default thresholds (scripts/fit-thresholds) give the pairs of the shipped map, under all-MiniLM-L6-v2, as many of
-# each rating as that map's mean ratings have; another encoder spreads its cosines otherwise and needs its own.
+# The text of a sense is its lemmas and its gloss ("ride, sit: be carried by ..."). A sentence encoder maps the text to
+# a unit vector: the mean of its tokens' last hidden states (Reimers and Gurevych 2019). Four thresholds convert the
+# cosine of two vectors to a rating.
+#
+# With the default thresholds (scripts/fit-thresholds) and all-MiniLM-L6-v2, each rating is as frequent in the shipped
+# map as among its rounded mean ratings. Other encoders have other distributions of cosines and need other thresholds.
 
 _TEXT = "lemmas: gloss, version 1"
-"""Names what ``text_of`` makes; another text is another answer."""
+"""Name of the format of ``text_of``, part of the answer keys; to be changed together with the format."""
 _DIGITS = 4
 
 
 class Embedding(local.LocalRater, frozen=True, kw_only=True):
-    """how near two senses' texts lie to each other, as a baseline beside what LLMs say."""
+    """cosine similarity of the texts of two senses, as a baseline for LLM raters."""
 
     kind: ClassVar[str] = "embedding"
     prompted: ClassVar[bool] = False
@@ -145,16 +149,16 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     model: str = "sentence-transformers/all-MiniLM-L6-v2"
     thresholds: Annotated[
         local.Thresholds,
-        setting("the cosines from which a pair is rated 1, 2, 3 and 4; see the file", key=False, reads=True),
+        setting("lowest cosines at which a pair is rated 1, 2, 3 and 4", key=False, reads=True),
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt."""
+        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 
     def identity(self) -> dict[str, str]:
-        """Say which model it is, and what of a sense it reads."""
+        """Return the fingerprint of a local model's files, and the format of the senses' texts."""
         return {**super().identity(), "text": _TEXT}
 
 
@@ -163,7 +167,7 @@ class _Cosines:
         self._config = config
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Encode each sense once, however many pairs it is in, and multiply."""
+        """Answer all groups with the cosine of each pair; each sense is encoded only once."""
         encoder = Encoder(self._config)
         vector: dict[SenseText, Floats] = {}
         for group in groups:
@@ -178,19 +182,19 @@ class _Cosines:
             recorder.answer(group, {"cosines": dict(zip(group.ids, cosines.tolist(), strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read the ratings of a group by the thresholds that are set now."""
+        """Return the ratings of a group, from the stored cosines and the current thresholds."""
         cosines = [raw["cosines"][name] for name in ids]
         ratings: list[int] = np.searchsorted(self._config.thresholds, cosines, side="right").tolist()
         return ratings
 
 
 def text_of(sense: SenseText) -> str:
-    """Return what of a sense is encoded: its lemmas and its gloss."""
+    """Return the text of a sense that is encoded: its lemmas and its gloss."""
     return f"{', '.join(sense.lemmas)}: {sense.gloss}"
 
 
 class Encoder(local.Model):
-    """A sentence encoder: mean pooling, unit length."""
+    """Sentence encoder with mean pooling and vectors of length 1."""
 
     def __init__(self, config: Embedding) -> None:
         """Load the model; see :class:`~shoe.maps.raters.local.Model`."""
@@ -198,11 +202,7 @@ class Encoder(local.Model):
         self._size = config.batch_size
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Encode texts; what is longer than the model reads is cut.
-
-        Returns:
-            (n, d) vectors of length 1.
-        """
+        """Return (n, D) vectors of n texts, all of length 1; texts that are too long for the model are truncated."""
         tokens = self.tokenizer(list(texts), truncation=True)["input_ids"]
         vectors: dict[int, Floats] = {}
         torch = self.torch

@@ -1,4 +1,4 @@
-"""Raters that run on this machine: their settings, and batches whose shape does not depend on chance."""
+"""Raters that run a model on this machine: settings, reproducible batches, and the kind ``transformers``."""
 
 from __future__ import annotations
 
@@ -21,41 +21,40 @@ from shoe.similarity.ensemble import HIGHEST
 
 Tokens = NDArray[np.int64]
 Item = TypeVar("Item")
-
 Thresholds = tuple[float, float, float, float]
 
 
 class LocalRater(RaterConfig, frozen=True, kw_only=True):
-    """What the kinds that run a model here have in common."""
+    """Settings of the kinds of raters that run a model on this machine."""
 
     is_local: ClassVar[bool] = True
 
     device: Annotated[
-        Literal["auto", "cpu", "cuda"], setting("where it runs; auto: a GPU if there is one", key=False)
+        Literal["auto", "cpu", "cuda"], setting("device of the model; auto: a GPU if there is one", key=False)
     ] = "auto"
     dtype: Annotated[
-        Literal["float32", "bfloat16", "float16"], setting("precision of weights and sums; the others save memory")
+        Literal["float32", "bfloat16", "float16"], setting("precision of weights and computations; 16 bits save memory")
     ] = "float32"
-    batch_size: Annotated[int, setting("how many sequences it reads at once", key=False, ge=1, le=1_000_000)] = 16
+    batch_size: Annotated[int, setting("number of sequences per batch", key=False, ge=1, le=1_000_000)] = 16
 
     def identity(self) -> dict[str, str]:
-        """Say which model a folder holds; nothing for one of the hub, where ``revision`` does."""
+        """Return the fingerprint of the files if the model is a folder, or {} for a model on the hub."""
         return files_of(self.model)
 
 
 LENGTH_STEP = 32
-"""Tokens: sequences are padded to the next multiple."""
+"""Sequences are padded to the next multiple of this number of tokens."""
 
 
 class Model(LocalModel):
-    """A rater's model, with its tokenizer."""
+    """Model of a rater, with its tokenizer."""
 
     def __init__(self, config: LocalRater, kind: str, **more: str) -> None:
         """Load a model.
 
         Args:
-            kind: transformers' class for models of its kind.
-            more: further arguments of ``from_pretrained`` that find the model.
+            kind: name of the class in transformers, such as "AutoModel".
+            more: further arguments of ``from_pretrained``.
         """
         rater = f"rater {quote(config.name)}"
         super().__init__(config, f"{rater}: model {quote(config.model)}", "local", owner=rater)
@@ -64,24 +63,27 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """See that what gives the same answer each time is asked once, and that its thresholds rise."""
+    """Check the settings of a deterministic rater: one repeat, and increasing thresholds; raise OptionError if not."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
-        same = f"kind {config.kind} answers a question the same each time"
+        same = f"kind {config.kind} gives the same answer each time"
         raise OptionError(f"{who}: repeats is {config.repeats}, expected 1: {same}")
     if list(thresholds) != sorted(thresholds):
         found = quote(list(thresholds))
-        raise OptionError(f"{who}: thresholds are {found}, expected {len(thresholds)} rising numbers")
+        raise OptionError(f"{who}: thresholds are {found}, expected {len(thresholds)} numbers in ascending order")
 
 
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
-    """Gather sequences of tokens that are padded to one length, in batches of ``size``; the last ones may be smaller.
+    """Group token sequences by padded length, in batches of ``size`` sequences; the last of a length may be smaller.
 
-    With :func:`padded`, the shape that the arithmetic sees follows from a sequence's own length alone: its figures do
-    not depend on the sequences beside it.
+    With :func:`padded`, the array shape depends only on a sequence's own length. So its result does not depend on the
+    other sequences of the batch.
+
+    Args:
+        items: (item, tokens) per sequence; the item is returned with the tokens.
 
     Yields:
-        The padded length, and the items with their tokens.
+        The padded length, and the (item, tokens) of each sequence of the batch.
     """
     waiting: defaultdict[int, list[tuple[Item, Any]]] = defaultdict(list)
     for item, tokens in items:
@@ -94,15 +96,15 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
 
 
 def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: int, side: str) -> Mapping[str, Tokens]:
-    """Put sequences into arrays of one shape.
+    """Return token sequences as arrays of shape (size, length), padded to this length.
 
     Args:
-        sequences: 1 to ``size`` sequences of tokens; further rows repeat the first.
-        padding: the token to fill up with.
-        side: "left" or "right", where to fill up.
+        sequences: 1 to ``size`` token sequences; if there are fewer, the remaining rows repeat the first sequence.
+        padding: token ID of the padding.
+        side: "left" or "right": the side of the padding.
 
     Returns:
-        ``input_ids`` and ``attention_mask`` (size, length), and ``position_ids`` that count the tokens of a sequence.
+        ``input_ids``, ``attention_mask``, and ``position_ids``, which number the tokens of a sequence from 0.
     """
     ids = np.full((size, length), padding, np.int64)
     mask = np.zeros((size, length), np.int64)
@@ -110,26 +112,20 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
         tokens = sequences[row if row < len(sequences) else 0]
         columns = slice(length - len(tokens), length) if side == "left" else slice(0, len(tokens))
         ids[row, columns], mask[row, columns] = tokens, 1
-    return {
-        "input_ids": ids,
-        "attention_mask": mask,
-        "position_ids": np.maximum(mask.cumsum(axis=1) - 1, 0),
-    }
+    return {"input_ids": ids, "attention_mask": mask, "position_ids": np.maximum(mask.cumsum(axis=1) - 1, 0)}
 
 
-# Kind ``transformers``: a causal language model on this machine, read without letting it write.
+# Kind ``transformers``: next-token probabilities of a causal language model on this machine; no text is generated.
 #
-# Each prompt is put into the model's chat template and the answer is begun for it, up to where the rating stands
-# (``{"rating": ``). The rating is the mean of the probabilities of 0 to 4 there, sum(k p_k) / sum(p_k), rounded half
-# up,
-# or the most probable; where they have less than ``least_mass`` of all probability together (the mass), there is none.
+# The model gets the prompt in its chat template, followed by the beginning of the answer up to the rating
+# (``{"rating": ``). The probabilities p_k of 0 to 4 as next token give the rating: the mean sum(k p_k) / sum(p_k),
+# rounded half up, or the most probable rating. If sum(p_k), the mass, is below ``least_mass``, there is no rating.
 #
-# The probability of a rating is the sum over all tokens that are this digit when blanks are stripped off ("3" and "
-# 3").
-# What may follow is not read: a model that would go on to "3.5" or "10" counts as 3 or 1.
+# The probability of a rating is the sum over all tokens that are this digit without blanks ("3" and " 3"). Tokens after
+# the digit are not considered: a model that would continue to "3.5" or "10" counts as 3 or 1.
 #
-# A pair's figures do not depend on the pairs that are read beside it (:func:`shoe.maps.raters.local.batches`). Another
-# ``batch_size`` or processor moves the last bits of floating-point sums; figures are rounded to four digits.
+# A pair's probabilities do not depend on the other pairs of its batch (:func:`shoe.maps.raters.local.batches`). Another
+# ``batch_size`` or processor changes the last bits of floating-point sums; probabilities are rounded to four digits.
 
 _DIGITS = 4
 _UNIT = 10**_DIGITS
@@ -137,26 +133,26 @@ _PROBE = "instructions"
 
 
 class Transformers(LocalRater, frozen=True, kw_only=True):
-    """a causal language model on this machine, read without letting it write."""
+    """next-token probabilities of a causal language model on this machine."""
 
     kind: ClassVar[str] = "transformers"
 
     gguf_file: Annotated[
-        str, setting("name of a GGUF file in the model's folder or repository, instead of other weights")
+        str, setting("name of a GGUF file in the model's folder or repository, to use instead of its weights")
     ] = ""
-    answer_start: Annotated[str, setting("how an answer begins, up to the rating; as the prompts ask for it")] = (
+    answer_start: Annotated[str, setting("beginning of an answer, up to the rating, in the prompts' format")] = (
         '{"rating": '
     )
     read: Annotated[
         Literal["expected", "argmax"],
-        setting("the mean of 0 to 4 by their probabilities, rounded, or the most probable", key=False, reads=True),
+        setting("expected: rounded mean of 0 to 4; argmax: most probable rating", key=False, reads=True),
     ] = "expected"
     least_mass: Annotated[
-        float, setting("probability that 0 to 4 must have together to count", key=False, reads=True, ge=0.0, le=1.0)
+        float, setting("least total probability of 0 to 4 for a valid rating", key=False, reads=True, ge=0.0, le=1.0)
     ] = 0.01
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; the model is loaded when it first rates."""
+        """Return the rater; the model is loaded when it first rates."""
         check(self)
         return _Probabilities(self, prompts)
 
@@ -167,31 +163,28 @@ class _Probabilities:
         self._prompts = prompts
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Read the model's probabilities, a batch of prompts of about one length at a time."""
+        """Answer all groups with the probabilities of the ratings, in batches of prompts of about the same length."""
         model = Reader(self._config)
         prompts = ((group, model.tokens_of(self._prompts.render(group.questions, several=False))) for group in groups)
         for length, batch in batches(prompts, model.batch_size):
             if recorder.stopping:
                 return
-            # Not before the batch is full: what waits for company has not been asked.
+            # Only now, because questions in incomplete batches do not count as sent.
             asked = [(group, tokens) for group, tokens in batch if recorder.may_ask(group)]
             if asked:
                 given, mass = model.read([tokens for _, tokens in asked], length)
                 for (group, tokens), shares, total in zip(asked, given, mass, strict=True):
-                    raw = {
-                        "probabilities": np.round(shares, _DIGITS).tolist(),
-                        "mass": float(f"{total:.{_DIGITS}g}"),
-                        "usage": {"prompt_tokens": len(tokens), "completion_tokens": 0},
-                    }
-                    recorder.answer(group, raw)
+                    rounded, mass_of_all = np.round(shares, _DIGITS).tolist(), float(f"{total:.{_DIGITS}g}")
+                    usage = {"prompt_tokens": len(tokens), "completion_tokens": 0}
+                    recorder.answer(group, {"probabilities": rounded, "mass": mass_of_all, "usage": usage})
             if len(asked) < len(batch):
                 return
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read the rating of the one pair that was asked."""
+        """Return the rating of the group's only pair, from the stored probabilities and the current settings."""
         if raw["mass"] < self._config.least_mass:
             return [State.UNPARSED_ONCE]
-        # In whole ten-thousandths: halves are halves, whatever floating point makes of them.
+        # In units of 1/10,000, because integers make rounding half up exact.
         shares = [round(share * _UNIT) for share in raw["probabilities"]]
         if self._config.read == "argmax":
             return [shares.index(max(shares))]
@@ -200,13 +193,12 @@ class _Probabilities:
 
 
 class Reader(Model):
-    """A causal language model."""
+    """Causal language model that returns the probabilities of ratings."""
 
     def __init__(self, config: Transformers) -> None:
         """Load the model; see :class:`~shoe.maps.raters.local.Model`."""
-        super().__init__(
-            config, "AutoModelForCausalLM", **({"gguf_file": config.gguf_file} if config.gguf_file else {})
-        )
+        more = {"gguf_file": config.gguf_file} if config.gguf_file else {}
+        super().__init__(config, "AutoModelForCausalLM", **more)
         self.batch_size, self._dtype = config.batch_size, config.dtype
         text_config = self.model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
@@ -216,18 +208,22 @@ class Reader(Model):
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
-        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands."""
-        # With a rating behind it, then without: a tokenizer may join the blank before a digit to the digit.
+        """Return the tokens of a prompt, followed by the beginning of the answer up to the rating."""
+        # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
-            raise OptionError(f"{self.name} reads {self._context} tokens, a prompt has {len(tokens)}")
+            raise OptionError(f"{self.name} reads at most {self._context} tokens, but a prompt has {len(tokens)}")
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Read what the model would say after n prompts, at most ``batch_size``, each padded to a length.
+        """Compute the probabilities of the ratings after n prompts.
+
+        Args:
+            prompts: at most ``batch_size`` token sequences.
+            length: length to which the sequences are padded.
 
         Returns:
-            (n, 5) the shares of the ratings 0 to 4 among each other, and (n,) the probability of all five together.
+            (n, 5) probabilities of the ratings 0 to 4, normalised to the sum 1, and (n,) their sum before.
         """
         padding = self.tokenizer.pad_token_id
         arrays = padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
@@ -236,10 +232,10 @@ class Reader(Model):
         except self.torch.OutOfMemoryError:
             raise OptionError(
                 f"{self.name} does not fit into the device's memory with batches of {self.batch_size}: "
-                "make batch_size smaller, or dtype bfloat16"
+                "set a smaller batch_size, or dtype to bfloat16"
             ) from None
         if not np.isfinite(shares).all():
-            raise OptionError(f"{self.name} gives no finite figures in {self._dtype}: try another dtype")
+            raise OptionError(f"{self.name} gives non-finite probabilities in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
 
     def _read(self, arrays: Mapping[str, Tokens]) -> tuple[Floats, Floats]:
@@ -263,7 +259,7 @@ class Reader(Model):
         return tokens
 
     def _rating_tokens(self, vocabulary: int) -> list[list[int]]:
-        """The tokens of each rating 0 to 4, all of the vocabulary's that are that digit."""
+        """Return, per rating 0 to 4, the IDs of all tokens that are this digit, with or without blanks."""
         texts = self.tokenizer.batch_decode([[token] for token in range(min(vocabulary, len(self.tokenizer)))])
         found: dict[str, list[int]] = {str(rating): [] for rating in range(HIGHEST + 1)}
         for token, text in enumerate(texts):
@@ -272,12 +268,12 @@ class Reader(Model):
         begun = {rating: self._tokenize(self._start + rating) for rating in found}
         before = {tuple(tokens[:-1]) for tokens in begun.values()}
         if len(before) != 1 or not all(begun[rating][-1] in tokens for rating, tokens in found.items()):
-            raise OptionError(f"{self.name} has no tokens of their own for 0 to 4 after {quote(self._start)}")
+            raise OptionError(f"{self.name} has no separate tokens for 0 to 4 after {quote(self._start)}")
         return list(found.values())
 
 
 def _has_system_role(tokenizer: Any) -> bool:
-    """Whether a chat template shows what has the role system; some refuse it, some leave it out in silence."""
+    """Return whether the chat template includes messages of role "system"; some templates reject or omit them."""
     if not tokenizer.chat_template:
         return False
     from jinja2 import TemplateError
@@ -295,7 +291,7 @@ def _messages(system: str, user: str, *, folded: bool) -> list[dict[str, str]]:
 
 
 def _templated(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
-    # Templates of models that think first have a switch of this name; others do not look at it.
+    # Templates of reasoning models have a switch of this name; other templates ignore the argument.
     text: str = tokenizer.apply_chat_template(
         messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
     )

@@ -1,9 +1,10 @@
-"""Kinds ``openai`` and ``openai-batch``: any endpoint that speaks OpenAI's chat completions.
+"""Kinds ``openai`` and ``openai-batch``: any endpoint with OpenAI's chat completions API.
 
-One pair a request is the paper's way; ``pairs_per_request`` puts several into one. Where the endpoint does not know
-``response_format`` (400 or 422), the rest of the run goes on in plain text, which is read all the same. Every request
-has an ``Idempotency-Key`` made of its questions; an endpoint that does not honour it may be asked again for what was in
-flight at a kill. Batches have the same requests, and go on at the endpoint when the process ends.
+A request contains ``pairs_per_request`` pairs, 1 in the SHOE paper. If the endpoint does not support
+``response_format`` (HTTP 400 or 422), the rest of the run uses plain-text answers. Every request has an
+``Idempotency-Key`` computed from its questions. If an endpoint ignores this key and the process is killed, requests in
+flight are sent again and may be charged twice. Batches contain the same requests, and continue at the endpoint after
+the process ends.
 """
 
 from __future__ import annotations
@@ -26,36 +27,36 @@ _RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
 
 
 class OpenAI(RaterConfig, frozen=True, kw_only=True):
-    """any endpoint that speaks OpenAI's chat completions, many requests at a time."""
+    """any endpoint with OpenAI's chat completions API, with concurrent requests."""
 
     kind: ClassVar[str] = "openai"
     chats: ClassVar[bool] = True
 
-    base_url: Annotated[str, setting("the endpoint's address, up to what comes before /chat/completions")] = OFFICIAL
+    base_url: Annotated[str, setting("URL of the endpoint, without /chat/completions")] = OFFICIAL
     api_key_env: Annotated[
-        str, setting(f"environment variable with its key; {OFFICIAL_KEY} for the official endpoint", key=False)
+        str, setting(f"environment variable with the API key; {OFFICIAL_KEY} for OpenAI's endpoint", key=False)
     ] = ""
-    structured: Annotated[bool, setting("ask for JSON by response_format, as long as the endpoint knows it")] = True
+    structured: Annotated[bool, setting("request JSON by response_format, if the endpoint supports it")] = True
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater. The key is read when it first asks."""
+        """Return the rater; the API key is read when it sends its first request."""
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the endpoint's address as it is used, and what is said when a pair is asked a second time."""
+        """Return the URL without a slash at the end, and the sentence that is added to repeated questions."""
         return {"base_url": self.base_url.rstrip("/"), "second_time": SECOND_TIME}
 
 
 class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
-    """OpenAI's Batch API, the same answers within a day at half the price."""
+    """OpenAI's Batch API: the same answers within a day, at half the price."""
 
     kind: ClassVar[str] = "openai-batch"
     divisible: ClassVar[bool] = False
 
     requests_per_batch: Annotated[
-        int, setting("most requests in one batch; fewer where waiting tokens are bounded", key=False, ge=1, le=50_000)
+        int, setting("most requests per batch; set fewer if queued tokens are limited", key=False, ge=1, le=50_000)
     ] = 50_000
-    batches: Annotated[int, setting("most batches under way at once", key=False, ge=1, le=1000)] = 4
+    batches: Annotated[int, setting("largest number of batches that run at once", key=False, ge=1, le=1000)] = 4
 
 
 class _ChatEndpoint:
@@ -63,15 +64,15 @@ class _ChatEndpoint:
         self._address = address(f"rater {quote(config.name)}", config.base_url, config.api_key_env)
         for name in OURS:
             if name in config.sampling:
-                raise OptionError(f"rater {quote(config.name)}: sampling: found {name}, expected to leave it to shoe")
+                raise OptionError(f"rater {quote(config.name)}: sampling: remove {name}, which shoe sets itself")
         secrets = Secrets(os.environ.get(self._address.key_variable, "").strip())
         for name in config.__struct_fields__:
             if secrets.cleaned(said := getattr(config, name)) != said:
                 raise OptionError(
-                    f"rater {quote(config.name)}: {name}: found a secret in it, expected api_key_env to hold it"
+                    f"rater {quote(config.name)}: {name}: contains a secret: put it into the environment variable that "
+                    "api_key_env names"
                 )
-        response_format = _response_format(several=config.pairs_per_request > 1) if config.structured else None
-        self._format = response_format
+        self._format = _response_format(several=config.pairs_per_request > 1) if config.structured else None
         self._config = config
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
@@ -89,7 +90,7 @@ class _ChatEndpoint:
 
 
 def _response_format(*, several: bool) -> dict[str, Any]:
-    """A JSON schema for answers."""
+    """Return the ``response_format`` with the JSON schema of an answer about one pair or about several pairs."""
     if several:
         pair = _object({"id": {"type": "string"}, "rating": _RATING})
         schema = _object({"ratings": {"type": "array", "items": pair}})

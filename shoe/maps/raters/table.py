@@ -1,8 +1,8 @@
-"""Kind ``table``: ratings that people or other tools gave, from a file.
+"""Kind ``table``: ratings by people or other tools, from a file.
 
-The file has a heading, and its columns are separated by tabs or commas: ``class_synset``, ``synset``, and the ratings'
-own. A pair is unordered here: where the file rates it both ways round, the row counts whose first name comes first in
-the alphabet. A pair that the file does not rate stays unrated.
+The file has a header line and columns separated by tabs or commas: ``class_synset``, ``synset``, and a column of
+ratings. Pairs are unordered: if the file rates a pair in both orders, the row with the alphabetically lower name first
+counts. Pairs that the file does not rate stay unrated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from shoe.core.errors import InputError, near, quote
+from shoe.core.errors import InputError, closest_names, quote
 from shoe.core.io.delimited import delimited_rows
 from shoe.core.io.files import read_bytes
 from shoe.lexicon.store import lexicon
@@ -26,35 +26,36 @@ from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")
 _RATINGS = {str(rating): rating for rating in range(HIGHEST + 1)}
-
 Ratings = Mapping[tuple[str, str], int]
 
 
 class Table(RaterConfig, frozen=True, kw_only=True):
-    """ratings that people or other tools gave, from a file."""
+    """ratings by people or other tools, from a file."""
 
     kind: ClassVar[str] = "table"
     prompted: ClassVar[bool] = False
 
     model: str = "ratings of a table"
-    file: Annotated[Path, setting("the table", key=False)]
-    column: Annotated[str, setting("its column that holds this rater's ratings, 0 to 4 or nothing")] = "rating"
+    file: Annotated[Path, setting("file with the table", key=False)]
+    column: Annotated[str, setting("column of the table with this rater's ratings, 0 to 4 or empty")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Make the rater; it asks with no prompt."""
+        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 
     def identity(self) -> Mapping[str, Any]:
-        """Say which content the file has, wherever it is."""
+        """Return the SHA-256 of the file's content, so that answers do not depend on its path."""
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest()}
 
 
 def read_ratings(path: Path, column: str) -> Ratings:
-    """Read one column of a table.
+    """Return the ratings in one column of a table, by (class synset, synset); pairs without a rating are left out.
 
-    Returns:
-        {(class synset, synset): rating}, both by WordNet's first name for them; pairs without a rating left out.
+    Synsets have the name of their first lemma in the lexicon ("ride.v.01"), also if the table uses another name.
+
+    Raises:
+        InputError: if the table is invalid, with the file, line and field.
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
@@ -68,7 +69,7 @@ def read_ratings(path: Path, column: str) -> Ratings:
                 synset = lexicon().synset(name)
                 if synset < 0:
                     raise InputError(
-                        path, record=record, field=field, found=quote(name), expected="a synset, as ride.v.01"
+                        path, record=record, field=field, found=quote(name), expected="a synset such as ride.v.01"
                     )
                 proper[name] = lexicon().name(synset)
         if rating == "":
@@ -78,28 +79,28 @@ def read_ratings(path: Path, column: str) -> Ratings:
             raise InputError(path, record=record, field=column, found=quote(rating), expected=expected)
         pair = proper[first], proper[second]
         if found.setdefault(pair, _RATINGS[rating]) != _RATINGS[rating]:
-            given = f"{pair[0]} and {pair[1]} with a second rating"
-            raise InputError(path, record=record, field=column, found=given, expected="one for each pair")
+            given = f"a second, different rating of {pair[0]} and {pair[1]}"
+            raise InputError(path, record=record, field=column, found=given, expected="one rating per pair")
     return found
 
 
 def _index(path: Path, names: Sequence[str], wanted: str) -> int:
     if names.count(wanted) == 1:
         return names.index(wanted)
-    similar = near(wanted, names)
+    similar = closest_names(wanted, names)
     hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
     found = f"{names.count(wanted)} columns {quote(wanted)}"
-    raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
+    raise InputError(path, record="line 1", found=found, expected="one such column in the header", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Answers by what is known of a pair, whichever of the two is named first."""
+    """Rater with given ratings by (synset, synset); a pair is looked up in both orders."""
 
     ratings: Ratings
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer groups of questions, as far as pairs are known."""
+        """Answer the questions about rated pairs, and pass the answers to the recorder; skip all other questions."""
         for group in groups:
             names = {question: (question.first.name, question.second.name) for question in group.questions}
             given = {question: self.ratings.get(pair, self.ratings.get(pair[::-1])) for question, pair in names.items()}
@@ -111,5 +112,5 @@ class Rows:
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read an answer back."""
+        """Return the ratings in a stored answer, by ID."""
         return read_by_id(raw, ids)

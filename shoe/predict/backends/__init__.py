@@ -1,6 +1,6 @@
 """Interface of back ends, which run or query vision-language models, and their settings.
 
-All raw answers are chat completions in OpenAI's form, with logarithms of the raw probabilities of each token and of the
+All raw answers are chat completions in the format of OpenAI, with the log probabilities of each token and of the
 likeliest alternatives (``choices[0].logprobs.content``); see :mod:`shoe.predict.confidence`.
 """
 
@@ -26,7 +26,7 @@ BACKENDS = {
 
 
 def backend_of(name: str) -> type[BackendConfig]:
-    """Return the settings class of a back end by name."""
+    """Return the settings class of the back end with a name; raise OptionError if the name is unknown."""
     if name not in BACKENDS:
         raise unknown_name("back end", name, BACKENDS)
     module, _, kind = BACKENDS[name].partition(":")
@@ -35,17 +35,17 @@ def backend_of(name: str) -> type[BackendConfig]:
 
 
 class Backend(Protocol):
-    """A model that answers questions."""
+    """Model that answers questions."""
 
     def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
-        """Answer questions, and record each answer or failure at once.
+        """Answer questions, and record each answer or failure immediately.
 
         Args:
-            asks: questions, grouped by image, which are read only when needed.
-            recorder: recorder of the answers, which also decides whether a question may be asked.
+            asks: questions, grouped by image; the iterator is read only as needed.
+            recorder: recorder of the answers, which also decides whether a question may be sent.
 
         Raises:
-            ShoeError: if no further question can succeed.
+            ShoeError: if all further questions would fail.
         """
 
 
@@ -54,11 +54,11 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     Attributes:
         kind: name of the back end in ``--backend``.
-        asks: whether requests are sent to an endpoint, which may charge for them.
+        asks: whether requests are sent to an endpoint, which may charge for requests.
         model: name of the model on the hub or at the endpoint, or a folder.
-        revision: revision of the model, if it has one.
-        most_tokens: largest number of tokens of an answer.
-        top: number of likeliest tokens that are recorded per position, with the logarithms of their probabilities.
+        revision: revision of the model on the hub; "" for the default revision.
+        most_tokens: maximum number of tokens of an answer.
+        top: number of likeliest tokens per position whose log probabilities are recorded.
         price: price of tokens.
     """
 
@@ -82,24 +82,24 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         }
 
     def more(self) -> Mapping[str, Any]:
-        """Return further settings that can change an answer: precision, address, hash of a folder's files."""
+        """Return the settings of a subclass that can change an answer, such as precision, address or file hashes."""
         return {}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the parameters that limit the length of an answer, for estimates of the cost."""
+        """Return the parameters that limit the length of an answer, which are used to estimate the cost."""
         return {"max_tokens": self.most_tokens}
 
     @property
     def at_once(self) -> int:
-        """Number of questions that are asked at once."""
+        """Number of questions that are processed at the same time."""
         raise NotImplementedError
 
     def one_of(self, workers: int) -> Self:
-        """Return the settings of one of several concurrent workers."""
+        """Return the settings for each of ``workers`` concurrent workers."""
         return self
 
     def check(self) -> None:
-        """Validate the settings without opening or loading anything."""
+        """Validate the settings without loading a model; raise OptionError if a setting is invalid."""
 
     def open(self) -> Backend:
         """Return the back end, with the model loaded."""

@@ -1,8 +1,9 @@
-"""Back end ``endpoint``: any endpoint with OpenAI's chat completions and images, like vLLM's server or hosted models.
+"""Back end ``endpoint``: an endpoint with the chat completions of OpenAI and images, such as a vLLM server.
 
-Images are sent as PNG inside the request. Probabilities are requested by ``logprobs``; an endpoint without them answers
-without, or with an error message. vLLM returns raw probabilities by default (``--logprobs-mode``). If a server applies
-the generation settings of a model, ``--generation-config vllm`` turns off their penalties.
+Images are sent as PNG inside the request. Token probabilities are requested by ``logprobs``. An endpoint that does not
+support ``logprobs`` answers without probabilities, or with an error message. vLLM returns raw probabilities by default
+(``--logprobs-mode``). A vLLM server with ``--generation-config vllm`` ignores the penalties in the generation settings
+of a model.
 """
 
 from __future__ import annotations
@@ -26,9 +27,10 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     """Settings of a model at an endpoint.
 
     Attributes:
-        base_url: address, without /chat/completions.
-        api_key_env: environment variable with the key; by default OPENAI_API_KEY for the official endpoint.
-        parameters: further parameters of each request; they override the default ones, and null removes a default.
+        base_url: address of the endpoint, without /chat/completions.
+        api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
+        parameters: further parameters of each request, which override the default parameters. The value null removes a
+            default parameter.
         limits: limits on the number and rate of requests.
     """
 
@@ -41,11 +43,11 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     limits: Limits = Limits()
 
     def more(self) -> Mapping[str, Any]:
-        """Return the address and the parameters."""
+        """Return the settings that can change an answer: the address and the further parameters of each request."""
         return {"base_url": self.base_url.rstrip("/"), "parameters": self.parameters}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the parameters of a request."""
+        """Return the parameters of each request, such as the maximum number of tokens."""
         ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
         return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
 
@@ -55,21 +57,23 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return self.limits.concurrency
 
     def one_of(self, workers: int) -> Self:
-        """Return the settings of one worker, with its part of the limits."""
+        """Return the settings for each of ``workers`` concurrent workers, with limits divided by their number."""
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
         """Raise OptionError if the address or the parameters are invalid."""
         for name in OURS:
             if name in self.parameters:
-                raise OptionError(f"model {quote(self.model)}: parameters: found {name}, expected to leave it to shoe")
+                raise OptionError(
+                    f"model {quote(self.model)}: parameters: found {name}, which shoe sets itself: remove it"
+                )
         self._address()
 
     def _address(self) -> Address:
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
-        """Return the back end, with the key from the environment."""
+        """Return the back end, with the API key from the environment."""
         self.check()
         return _Remote(self, self._address().open())
 

@@ -1,10 +1,10 @@
-"""Back end ``transformers``: a model of ``AutoModelForImageTextToText`` on this machine, CPU or GPU.
+"""Back end ``transformers``: a model of ``AutoModelForImageTextToText`` on the CPU or GPU of this machine.
 
 Decoding is greedy, and the generation settings of the model are ignored. Probabilities are the softmax of the raw
 logits, because processed scores depend on the model's temperature and repetition penalty.
 
-Prompts of a batch are padded on the left. If the model's class accepts encoder outputs, each image is encoded once, and
-the common prefix of a batch about one image is processed once (:class:`Prefix`).
+Prompts of a batch are padded on the left. If the class of the model accepts encoder outputs as input, each image is
+encoded only once, and the common prefix of a batch about one image is processed only once (:class:`Prefix`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PROBES = ((64, 64), (96, 64))
 
 
 class _Encoded(NamedTuple):
-    """Encoder output for an image: its features, features of some layers, and its rows of the other model inputs."""
+    """Encoder output for one image, outputs of some encoder layers, and rows of other model inputs for the image."""
 
     features: Any
     layers: Sequence[Any]
@@ -42,12 +42,12 @@ class _Encoded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The images of a batch.
+    """Images of a batch, before they are encoded.
 
     Attributes:
-        order: digests, in the order in which the prompts show the images.
-        new: digests of the images that were not in the batch before.
-        made: output of the processor for the new images.
+        order: digests of the images of all prompts, in the order of the prompts; an image may occur several times.
+        new: digests of the images that were not in the previous batch.
+        made: output of the processor for these new images.
     """
 
     order: Sequence[str]
@@ -59,11 +59,11 @@ class Encoder:
     """Converter of prompts and images to model inputs, with a cache of the images of the latest batch.
 
     Attributes:
-        shares: whether an image is encoded once for all its prompts.
+        shares: whether images are encoded separately, once for all prompts with the same image.
     """
 
     def __init__(self, model: Any, processor: Any) -> None:
-        """Create a converter, and test with two images whether the model's class accepts encoder outputs."""
+        """Create a converter, and test with two images whether the class of the model accepts encoder outputs."""
         import torch
 
         self._torch, self._model, self._processor = torch, model, processor
@@ -88,10 +88,14 @@ class Encoder:
     def prepare(
         self, texts: Sequence[str], pictures: Sequence[Sequence[Picture]]
     ) -> tuple[dict[str, Any], Layout | None]:
-        """Tokenize n prompts, with a placeholder per image, and prepare the images of each prompt.
+        """Tokenize n prompts, and preprocess their images.
+
+        Args:
+            texts: n prompts, with a placeholder for each image.
+            pictures: images of each prompt.
 
         Returns:
-            Inputs of ``generate``, and the images of the batch, or None if the images are among the inputs.
+            Inputs of ``generate``; and the images of the batch, or None if the inputs already contain the images.
         """
         if self.shares:
             return self._prepare_shared(texts, pictures)
@@ -126,7 +130,7 @@ class Encoder:
         return inputs, Layout(order, new, made)
 
     def _processed(self, images: Sequence[Any]) -> tuple[list[str], dict[str, Any]]:
-        """Process n images; return the text that replaces each in a prompt, and the inputs of the encoder."""
+        """Preprocess n images; return the text that replaces the placeholder of each image, and the encoder inputs."""
         made = dict(
             self._processor(
                 text=[self._processor.image_token] * len(images),
@@ -140,10 +144,10 @@ class Encoder:
         replacements = [offsets[0]["replacement"] for offsets in made["text_replacement_offsets"]]
         return replacements, {name: value for name, value in made.items() if name not in _OF_TEXT}
 
-    def _encoded(self, made: Mapping[str, Any], device: str, dtype: Any) -> list[_Encoded]:
+    def _encoded(self, inputs: Mapping[str, Any], device: str, dtype: Any) -> list[_Encoded]:
         encode = self._model.base_model.get_image_features
         wanted = signature(encode).parameters
-        moved = on_device(made, device, dtype)
+        moved = on_device(inputs, device, dtype)
         output = encode(**{name: value for name, value in moved.items() if name in wanted}, return_dict=True)
         self._output_type = type(output)
         rows = {name: value for name, value in moved.items() if not name.startswith("pixel_values")}
@@ -154,13 +158,16 @@ class Encoder:
         ]
 
     def encode(self, layout: Layout, device: str, dtype: Any) -> None:
-        """Encode the new images of a batch, and forget other images; in the order in which batches were prepared."""
+        """Encode the new images of a batch, and remove images of previous batches from the cache.
+
+        Batches must be encoded in the order in which they were prepared.
+        """
         if layout.new:
             self._encodings |= zip(layout.new, self._encoded(layout.made, device, dtype), strict=True)
         self._encodings = {digest: self._encodings[digest] for digest in dict.fromkeys(layout.order)}
 
     def inputs_of(self, order: Sequence[str]) -> dict[str, Any]:
-        """Return the model inputs with the encoder outputs of images of the batch that was encoded last."""
+        """Return the model inputs for images, given by digest, of the latest encoded batch."""
         images = [self._encodings[digest] for digest in order]
         features = {"pooler_output": [image.features for image in images]}
         if images[0].layers:
@@ -175,46 +182,56 @@ class Encoder:
 
 
 def on_device(inputs: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any]:
-    """Return model inputs on a device, with floating-point values in a precision."""
+    """Return model inputs moved to a device, with floating-point values converted to ``dtype``."""
     return {
         name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
         for name, value in inputs.items()
     }
 
 
-# The common prefix of prompts is processed as one row. Its key-value cache is repeated for the prompts, and their other
-# tokens follow behind masked padding. The first such batch is also processed without this, and the results compared.
+# The common prefix of prompts is processed as one row. The key-value cache of this row is repeated for each prompt,
+# followed by masked padding and the other tokens of the prompt. The first such batch is also processed with complete
+# prompts, and the results are compared.
 
 _SMALLEST = 8
-"""Smallest number of tokens of a prefix that is processed separately."""
+"""Minimum number of tokens of a prefix that is processed separately."""
 _LIKELY = 3.0
-"""Tokens at most e^3 times less likely than the likeliest token are compared."""
+"""Maximum difference in log probability between the likeliest token and the tokens that are compared."""
 _TOLERANCE = {"float32": 1e-3, "bfloat16": 0.25, "float16": 0.1}
-"""Largest difference of log probabilities with and without a prefix, because sums are computed in another order."""
+"""Maximum difference between log probabilities with and without a prefix, which is due to another order of sums."""
 
 
 class Split(NamedTuple):
-    """Inputs of a batch: those of the common prefix, in one row, and of n prompts, each prefix, padding and rest."""
+    """Inputs of ``generate`` for a batch of n prompts with a common prefix.
+
+    Attributes:
+        beginning: inputs for the common prefix, with one row.
+        whole: inputs for the complete prompts, with n rows: prefix, then padding, then the rest of the prompt.
+    """
 
     beginning: dict[str, Any]
     whole: dict[str, Any]
 
 
 class Prefix:
-    """Processing of common prefixes, if it gives the same probabilities as complete prompts.
+    """Separate processing of common prefixes, used only if it gives the same probabilities as complete prompts.
 
     Attributes:
-        is_known: whether both ways have been compared, or prefixes are not allowed.
-        works: whether prefixes are allowed, and gave the same probabilities if compared.
+        is_known: whether ``works`` is final: the probabilities have been compared, or prefixes are not allowed.
+        works: whether common prefixes may be processed separately.
     """
 
     def __init__(self, model: Any, dtype: str, *, allowed: bool) -> None:
-        """Create it for a model; prefixes are allowed if images are encoded separately."""
+        """Create the object for a model; ``allowed`` is whether the model accepts separately encoded images."""
         self._model, self._tolerance = model, _TOLERANCE[dtype]
         self.is_known, self.works = not allowed, allowed
 
     def split(self, inputs: Mapping[str, Any], picture_token: int | None) -> Split | None:
-        """Split left-padded prompts after their common prefix; None if it is short, or images follow it."""
+        """Return left-padded prompts split after their common prefix.
+
+        Returns None for a single prompt, for a short prefix, or if images follow after the prefix. ``picture_token`` is
+        the token ID of the placeholder for images.
+        """
         ids, masks = inputs["input_ids"], inputs["attention_mask"]
         rows = [row[mask.bool()].tolist() for row, mask in zip(ids, masks, strict=True)]
         if len(rows) == 1 or not self.works:
@@ -233,7 +250,7 @@ class Prefix:
         return Split(beginning, whole)
 
     def read(self, split: Split, pictures: Mapping[str, Any]) -> dict[str, Any]:
-        """Process a prefix, and return the inputs with which ``generate`` continues from it."""
+        """Process a common prefix with its images; return the inputs with which ``generate`` continues the prefix."""
         output = self._model(**split.beginning, **pictures, use_cache=True, logits_to_keep=1)
         # Release 5.24 of transformers calls the argument "cache", older releases "past_key_values".
         name = "cache" if "cache" in signature(self._model.forward).parameters else "past_key_values"
@@ -242,7 +259,12 @@ class Prefix:
         return {**split.whole, name: cache}
 
     def judge(self, ours: Any, plain: Any) -> None:
-        """Set ``works`` by comparing (n, vocabulary) logits with a prefix (None if that failed) and without."""
+        """Set ``works`` by comparing logits.
+
+        Args:
+            ours: (n, vocabulary) logits with separate processing of the prefix; None if this failed.
+            plain: (n, vocabulary) logits with complete prompts.
+        """
         self.is_known, self.works = True, ours is not None
         if not self.works:
             return
@@ -252,7 +274,7 @@ class Prefix:
 
 
 def common(rows: Sequence[Sequence[int]]) -> int:
-    """Return the number of tokens in the common prefix of rows.
+    """Return the number of tokens in the common prefix of several rows of token IDs.
 
     >>> common([[1, 2, 3], [1, 2, 4, 5], [1, 2]])
     2
@@ -261,7 +283,10 @@ def common(rows: Sequence[Sequence[int]]) -> int:
 
 
 def _moved(row: Sequence[int], length: int, shared: int, longest: int) -> list[int]:
-    """Return a left-padded row of ``length`` tokens with its padding moved behind the first ``shared`` tokens."""
+    """Return a left-padded row of ``length`` tokens with its padding moved behind the first ``shared`` tokens.
+
+    ``longest`` is the number of elements after these tokens, in all rows.
+    """
     tokens = row[len(row) - length :]
     padding = [row[0] if len(row) > length else 0] * (longest - (length - shared))
     return [*tokens[:shared], *padding, *tokens[shared:]]
@@ -269,18 +294,18 @@ def _moved(row: Sequence[int], length: int, shared: int, longest: int) -> list[i
 
 _DIGITS = 6
 _PARTS = {"self", "kwargs", "tokenizer", "image_processor", "video_processor"}
-"""Parameters of processors that are not settings."""
+"""Parameters in the constructors of processors that are not settings."""
 
 
 class Transformers(BackendConfig, frozen=True, kw_only=True):
     """Settings of a model on this machine.
 
     Attributes:
-        device: device that runs the model; auto is a GPU if there is one.
+        device: device that runs the model; ``auto`` is a GPU if available, else the CPU.
         dtype: precision of weights and computations.
         batch_size: number of questions per batch.
-        processor: settings of the model's image processor (``{"max_pixels": 1003520}``), which determine the number of
-            tokens per image.
+        processor: settings of the image processor of the model, such as ``{"max_pixels": 1003520}``. They determine the
+            number of tokens per image.
     """
 
     kind: ClassVar[str] = "transformers"
@@ -291,7 +316,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
     processor: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def more(self) -> Mapping[str, Any]:
-        """Return precision, settings of the processor, and the hash of a folder's files."""
+        """Return the settings that can change an answer: precision, processor, and hash of the model files."""
         return {"dtype": self.dtype, "processor": self.processor, **files_of(self.model)}
 
     @property
@@ -300,7 +325,7 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
         return self.batch_size
 
     def open(self) -> Backend:
-        """Load the model."""
+        """Return the back end, after loading the model."""
         return _Local(VisionModel(self), self.batch_size)
 
 
@@ -329,10 +354,10 @@ class _Local:
 
 
 def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
-    """Yield batches of at most ``size`` questions; only about the same images if these fill at least half a batch."""
+    """Yield batches of at most ``size`` questions; only about the same images if this fills at least half a batch."""
     waiting: list[Ask] = []
     while waiting := [*waiting, *islice(asks, size - len(waiting))]:
-        alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.shown)))
+        alike = len(next(list(group) for _, group in groupby(waiting, lambda ask: ask.digests)))
         count = alike if 2 * alike >= size else len(waiting)
         yield waiting[:count]
         waiting = waiting[count:]
@@ -345,8 +370,8 @@ class Prepared:
     Attributes:
         inputs: inputs of ``generate``: tokens (n, length), mask, ...
         lengths: (n,) number of tokens of each prompt, without padding.
-        layout: images of the batch; None if the inputs contain them.
-        split: inputs in two parts, if all prompts show the same images and have a common prefix.
+        layout: images of the batch; None if ``inputs`` contains the images.
+        split: inputs split after the common prefix, if all prompts have the same images and a common prefix; else None.
     """
 
     questions: Sequence[Question]
@@ -357,7 +382,7 @@ class Prepared:
 
 
 class VisionModel(LocalModel):
-    """Vision-language model with its processor."""
+    """Vision-language model with its processor, loaded from the hub or from a folder."""
 
     def __init__(self, config: Transformers) -> None:
         """Load the model and its processor."""
@@ -385,13 +410,11 @@ class VisionModel(LocalModel):
     def _check_processor(self, settings: Iterable[str]) -> None:
         processor = self._processor
         if not hasattr(processor, "image_processor"):
-            raise OptionError(
-                f"{self.name} takes no images: found no image processor, expected a vision-language model"
-            )
+            raise OptionError(f"{self.name} has no image processor: choose a vision-language model")
         if not (getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)):
             raise OptionError(
-                f"{self.name} has no chat template: found none in its processor, expected a model that follows "
-                "instructions, as names that end in -Instruct or -it say"
+                f"{self.name} has no chat template: choose an instruction-tuned model (names often end in -Instruct "
+                "or -it)"
             )
         images = processor.image_processor
         of_class = get_type_hints(images.valid_kwargs) if hasattr(images, "valid_kwargs") else {}
@@ -399,15 +422,15 @@ class VisionModel(LocalModel):
         for name in settings:  # the class of the processor would ignore unknown names
             if name not in known:
                 raise OptionError(
-                    f"--set vlm.processor: found {quote(name)}, expected names of settings of {type(images).__name__}: "
+                    f"--set vlm.processor: found {quote(name)}, expected settings of {type(images).__name__}: "
                     f"{', '.join(sorted(known))}"
                 )
         image_token = getattr(processor, "image_token", None)
         if image_token and image_token not in self._conversation(Question([None], "question")):  # type: ignore[list-item]
-            raise OptionError(f"{self.name} takes no images: found a chat template that leaves them out")
+            raise OptionError(f"the chat template of {self.name} ignores images: choose another model")
 
     def _conversation(self, question: Question) -> str:
-        """Return the prompt, with a placeholder per image."""
+        """Return the prompt of a question by the chat template, with a placeholder for each image."""
         messages = messages_of(question, [""] * len(question.pictures))
         for message in messages:
             parts = message["content"]
@@ -421,21 +444,21 @@ class VisionModel(LocalModel):
         return text
 
     def prepare(self, questions: Sequence[Question]) -> Prepared:
-        """Open images and tokenize prompts; may be called while another batch is answered."""
+        """Open the images and tokenize the prompts of a batch; thread-safe while :meth:`answer` is running."""
         texts = [self._conversation(question) for question in questions]
         for question in questions:
             self._spell(question.words)
         try:
             inputs, layout = self._encoder.prepare(texts, [question.pictures for question in questions])
         except (RuntimeError, TypeError, ValueError) as error:
-            raise OptionError(f"{self.name}: its processor takes no such question: {first_line(error)}") from None
+            raise OptionError(f"{self.name}: the processor failed on a question: {first_line(error)}") from None
         split = None
         if layout is not None and len({tuple(p.digest for p in question.pictures) for question in questions}) == 1:
             split = self._prefix.split(inputs, getattr(self._processor, "image_token_id", None))
         return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
     def answer(self, batch: Prepared) -> list[tuple[GeneratedText, int]]:
-        """Return the answer to each question of a batch, and the length of its prompt in tokens."""
+        """Return the answer to each question of a batch, with the length of the prompt in tokens."""
         torch = self.torch
         try:
             with torch.inference_mode():
@@ -444,8 +467,8 @@ class VisionModel(LocalModel):
                 steps = [self._logprobs(logits, ids[:, i], batch) for i, logits in enumerate(output.logits)]
         except torch.OutOfMemoryError:
             raise OptionError(
-                f"{self.name} does not fit into the device's memory with batches of {self._batch_size}: "
-                "make the batch size smaller, the pictures smaller, or dtype bfloat16"
+                f"{self.name} does not fit into the device's memory with batches of {self._batch_size}: use a smaller "
+                "batch size, smaller images, or dtype bfloat16"
             ) from None
         rows = zip(batch.questions, ids.tolist(), batch.lengths, strict=True)
         return [
@@ -453,7 +476,7 @@ class VisionModel(LocalModel):
         ]
 
     def _output(self, batch: Prepared) -> Any:
-        """Return the output of ``generate`` for a batch, with its common prefix processed once if possible."""
+        """Return the output of ``generate`` for a batch; if possible, the common prefix is processed only once."""
         device, dtype = self.device, self._model.dtype
         if batch.layout is not None:
             self._encoder.encode(batch.layout, device, dtype)
@@ -480,7 +503,11 @@ class VisionModel(LocalModel):
         return self._model.generate(**inputs, max_new_tokens=self._most, **settings)
 
     def _logprobs(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
-        """Return tokens and log probabilities at one position: the chosen token, the likeliest, then expected words."""
+        """Return token IDs and their log probabilities at one position of the answers, one row per answer.
+
+        Each row contains the chosen token, the likeliest tokens, then the tokens of the expected words of all
+        questions.
+        """
         torch = self.torch
         logprobs = logits.float().log_softmax(-1)
         top = logprobs.topk(min(self._top, logprobs.shape[-1]), dim=-1)
@@ -489,7 +516,7 @@ class VisionModel(LocalModel):
         ids = torch.cat([chosen[:, None], top.indices, words], 1)
         values = logprobs.gather(1, ids)
         if not bool(torch.isfinite(values[:, :2]).all()):
-            raise OptionError(f"{self.name} gives no finite figures in {self._dtype}: try another dtype")
+            raise OptionError(f"{self.name} returns non-finite values with dtype {self._dtype}: use another dtype")
         return ids.tolist(), values.tolist()
 
     def _answer(self, row: int, question: Question, ids: Sequence[int], steps: Sequence[Any]) -> GeneratedText:
@@ -501,7 +528,10 @@ class VisionModel(LocalModel):
         return GeneratedText(text, tokens, "length" if end is None else "stop")
 
     def _token(self, ids: Sequence[int], values: Sequence[float], words: set[int]) -> Token:
-        """Return a token with the likeliest alternatives, and with the tokens of its question's expected words."""
+        """Return the generated token, with the likeliest alternatives and the tokens of the expected ``words``.
+
+        ``ids`` and ``values`` are token IDs and log probabilities, as from ``_logprobs``.
+        """
         alternatives = dict(zip(ids[1:], values[1:], strict=True))
         likeliest = set(ids[1 : 1 + self._top])
         top = [
@@ -523,9 +553,9 @@ class VisionModel(LocalModel):
         return texts
 
     def _spell(self, words: Iterable[str]) -> None:
-        """Find the tokens that spell each word; raise OptionError if there are none."""
+        """Find and store the tokens that spell each word; raise OptionError if no token spells a word."""
         for word in words:
             if word not in self._spelt:
                 self._spelt[word] = [token for token, text in enumerate(self._vocabulary) if spells(text, word)]
             if not self._spelt[word]:
-                raise OptionError(f"{self.name} has no token of its own for {quote(word)}: ask for a phrase instead")
+                raise OptionError(f"{self.name} has no single token for {quote(word)}: use `--way phrase`")

@@ -1,6 +1,6 @@
-"""Back end ``vllm``: vLLM in this process, if it is installed; it is no dependency of shoe, and needs a GPU.
+"""Back end ``vllm``: vLLM in this process. vLLM needs a GPU, and must be installed separately.
 
-The engine batches by itself, and caches prompt prefixes, so that the questions about an image share its encoding.
+The engine forms batches, and caches prompt prefixes, so that an image is encoded once for all questions about it.
 Probabilities are raw (``logprobs_mode``), and generation settings of the model are ignored (``generation_config``).
 """
 
@@ -26,8 +26,8 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
 
     Attributes:
         dtype: precision of weights and computations.
-        batch_size: number of questions that the engine gets at once; it batches them as memory allows.
-        pictures: largest number of images per question.
+        batch_size: number of questions passed to the engine together; the engine divides them into batches.
+        pictures: maximum number of images per question.
         engine: further arguments of ``vllm.LLM`` (``{"tensor_parallel_size": 4, "max_model_len": 8192}``).
     """
 
@@ -39,7 +39,7 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
     engine: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def more(self) -> Mapping[str, Any]:
-        """Return precision, further arguments, and the hash of a folder's files."""
+        """Return the settings that can change an answer: precision, further arguments, and hash of the model files."""
         return {"dtype": self.dtype, "engine": self.engine, **files_of(self.model)}
 
     @property
@@ -48,11 +48,11 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         return self.batch_size
 
     def open(self) -> Backend:
-        """Start the engine."""
+        """Return the back end, after starting the engine; raise OptionError if vLLM cannot load the model."""
         try:
             from vllm import LLM, SamplingParams
         except ImportError:
-            raise OptionError("back end vllm: found no vLLM, expected it installed: pip install vllm") from None
+            raise OptionError("back end vllm: vLLM is not installed: run `pip install vllm`") from None
         arguments = {
             "model": self.model,
             "revision": self.revision or None,
@@ -86,7 +86,7 @@ class _Offline:
 
 
 def chat_of(question: Question) -> list[dict[str, Any]]:
-    """Return a chat in vLLM's form, with image objects, and digests by which vLLM caches the processed images."""
+    """Return a chat in the format of vLLM, with images as objects, and the digests by which vLLM caches the images."""
     messages = messages_of(question, [picture.digest for picture in question.pictures])
     opened = iter([picture.open() for picture in question.pictures])
     for part in messages[-1]["content"]:
@@ -96,9 +96,9 @@ def chat_of(question: Question) -> list[dict[str, Any]]:
     return messages
 
 
-def generated_text(made: Any) -> GeneratedText:
-    """Return the first output of a ``vllm.RequestOutput``."""
-    output = made.outputs[0]
+def generated_text(request_output: Any) -> GeneratedText:
+    """Return the text and tokens of the first output in a ``vllm.RequestOutput``."""
+    output = request_output.outputs[0]
     places = zip(output.token_ids, output.logprobs or (), strict=True)
     tokens = tuple(_token(token, alternatives) for token, alternatives in places)
     return GeneratedText(output.text, tokens, output.finish_reason or "stop")

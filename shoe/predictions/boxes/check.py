@@ -1,4 +1,4 @@
-"""Box check: how well predicted boxes overlap annotated boxes under the applied convention and under all others."""
+"""Box check: overlap of predicted boxes with annotated boxes under the applied and all other box conventions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask, as_bits, best_of_each, expand, first_equal
-from shoe.core.boxes import CommonCoordinates, converted
+from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.errors import flag
-from shoe.core.interactions import Interactions, image_index
-from shoe.predictions.boxes.conventions import LAYOUTS, Convention, Conventions, corners_of, parse_convention, resized
+from shoe.core.interactions import FAR, Interactions, image_index
+from shoe.predictions.boxes.conventions import (
+    LAYOUTS,
+    Convention,
+    Conventions,
+    corners_of,
+    is_resizing,
+    parse_convention,
+    resized,
+)
 
 PERSON, OBJECT = 0, 1
 _TINY = np.finfo(np.float64).tiny
@@ -19,11 +27,11 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Distinct boxes of some images; n boxes.
+    """The n distinct boxes of some images.
 
     Attributes:
         image: (n,) image index of each box.
-        kind: (n,) ``PERSON`` or ``OBJECT``, as in the file.
+        kind: (n,) ``PERSON`` or ``OBJECT``, as the file labels each box.
         numbers: (n, 4) coordinates.
         rows: (n,) index of the first triplet with each box.
     """
@@ -48,19 +56,19 @@ class Boxes:
         )
 
     def select(self, mask: Mask) -> Boxes:
-        """Return the boxes marked in a mask."""
+        """Return the boxes for which the (n,) mask is True."""
         return Boxes(self.image[mask], self.kind[mask], self.numbers[mask], self.rows[mask])
 
 
 class AnnotatedBoxes:
-    """Annotated boxes of some images of the ground truth."""
+    """Annotated boxes of the images with the indices ``images`` in the ground truth."""
 
     def __init__(self, truth: Interactions, images: Ints) -> None:
         count = np.diff(truth.offsets)[images]
         owner, row = expand(truth.offsets[images], count)
         coordinates = truth.coordinates[images][owner]
         human, target = (
-            converted(boxes[row], coordinates, CommonCoordinates.EDGES)
+            convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
             for boxes in (truth.human_boxes, truth.object_boxes)
         )
         found = Boxes.distinct(owner, human, target)
@@ -73,7 +81,7 @@ class AnnotatedBoxes:
         """Return the (c, n) best IoU of each box with the annotated boxes of its image and kind, under c conventions.
 
         Args:
-            image: (n,) index of the image.
+            image: (n,) index of the image, into ``images``. Each image must have boxes of the kind.
             kind: (n,) ``PERSON`` or ``OBJECT``.
             boxes: (4, c, n) x1, y1, x2, y2 of each box under each convention.
         """
@@ -84,9 +92,21 @@ class AnnotatedBoxes:
         best: Floats = np.maximum.reduceat(overlap, np.cumsum(count) - count, axis=1)
         return best
 
+    def nearest(self, image: Indices, kind: Indices, boxes: Floats) -> Floats:
+        """Return the (n, 4) annotated box with the best IoU of each of n boxes; arguments as in :meth:`best`, c = 1."""
+        group = 2 * image + kind
+        owner, annotated = expand(self._first[group], self._count[group])
+        order = np.lexsort((_overlap(boxes, self._corners[:, annotated], owner)[0], owner))
+        nearest: Floats = self._corners[:, annotated[order[np.cumsum(self._count[group]) - 1]]].T
+        return nearest
+
 
 def _overlap(boxes: Floats, truth: Floats, owner: Indices) -> Floats:
-    """Return the (c, p) IoU of annotated boxes (4, p) with boxes[:, :, owner], boxes (4, c, n); 0 for empty boxes."""
+    """Return the (c, p) IoU of p annotated boxes with predicted boxes under c conventions; 0 for boxes without area.
+
+    ``boxes`` are the (4, c, n) corners of n predicted boxes, ``truth`` the (4, p) corners of the annotated boxes, and
+    ``owner`` (p,) the index of the predicted box that each annotated box is compared with.
+    """
     areas = (boxes[2] - boxes[0]) * (boxes[3] - boxes[1])
     x1, y1, x2, y2 = (corner.take(owner, axis=1) for corner in boxes)
     width = np.minimum(x2, truth[2], out=x2)
@@ -117,9 +137,16 @@ _BUDGETS = tuple(
 )
 _RULES = (
     *(f"resized:max={n}" for n in (1024, 1333, 448, 336, 512, 640, 768, 1568)),
-    *("resized:smart=28", "resized:smart=32"),
+    *("resized:shorter=800:1333", "resized:smart=28", "resized:smart=32"),
     *_BUDGETS,
+    *(f"resized:scale={2 ** (power / 3):.3g}" for power in range(-9, 10) if power),
 )
+# Sizes are fitted to the boxes, and then replaced by the roundest size that fits as well: of configurations that are in
+# use, then multiples of these steps.
+_USUAL_SIDES = np.array([224, 336, 384, 448, 480, 512, 600, 640, 768, 800, 1000, 1024, 1200, 1280, 1333, 1536, 2000])
+_STEPS = (100, 50, 32, 10, 1)
+_LONGEST = 0.03  # fraction of the boxes, those in the longest images, that shows a limit of the longer side
+_CLIPPED = 0.985  # the limit exists if it makes the longer side shorter than this fraction of what it would be
 _SCALES = tuple(
     (scale, picture)
     for scales, picture in (((*_RELATIVE, *_RULES, *_SQUARES), ""), ((*_RELATIVE, *_SQUARES), "padded"))
@@ -137,14 +164,17 @@ _HIT = 0.5
 # chance; the standard deviation of a fraction of n boxes is at most 0.5 / sqrt(n).
 _MARGIN = 0.2
 _FACTOR = 1.5
-_FEWEST = 10
+_FEWEST = 16  # with ten boxes, some convention fits by chance in 2 of 144 random scenes
 _OF_IMAGE = 4
 _DEVIATIONS = 3
 # If the mean IoU under the other convention is at least _CLOSE, a lead of _CLOSE_MARGIN suffices: boxes of a padded
 # image that are read without padding still hit more often than not.
 _CLOSE, _CLOSE_MARGIN = 0.55, 0.1
+# Conventions with the same layout and order differ only in scale: the same boxes are compared, so less is by chance.
+_SCALE_MARGIN = 0.03
 # Mean IoUs of n boxes tie if they differ by less than _TIE / sqrt(n); the more common convention wins a tie.
 _TIE = 0.08
+_FITTINGS = 3  # each fit finds more of the annotated boxes that the next fit needs
 _SCREENED_TIE = 0.02
 # Images with a mean IoU below _MISSED may have another convention than the rest: this is reported if at least
 # _NEARLY_ALL of their boxes hit under that convention.
@@ -158,7 +188,7 @@ class Fit:
     Attributes:
         convention: name of the convention.
         hits: fraction of the boxes that overlap an annotated box of their image and kind with IoU >= 0.5.
-        mean_iou: mean of the best IoU of each box.
+        mean_iou: mean over the boxes of the best IoU with such an annotated box.
     """
 
     convention: str
@@ -173,13 +203,14 @@ class GroupFits:
     Attributes:
         boxes: number of distinct boxes, at most four per image, because boxes of one image often fit by chance
             together.
-        fits: the applied convention, then the best of all tried conventions, the more common first. Only the applied
-            one if it fits so well that no other can be far better.
-        chance: hit rate of the best convention if each image has the ground truth of another image. It is high for
-            boxes that are the same in every image.
+        fits: fit of the applied convention, then fits of the best other conventions, the most common convention first.
+            Only the first fit if the applied convention fits so well that no other can be far better.
+        chance: hit rate of the best convention if boxes are compared with the ground truth of another image. It is high
+            if the boxes are the same in every image.
         images: number of images.
-        apart: fits of the badly fitting images alone, if another convention is far better for these but for all images
-            none is; else None.
+        mirrored: fit of the applied convention with left and right exchanged, if this fits far better than all others.
+        apart: fits of only the images that fit badly, if another convention is far better for these images but not for
+            all images; else None.
     """
 
     boxes: int
@@ -187,27 +218,42 @@ class GroupFits:
     chance: float
     images: int = 0
     apart: GroupFits | None = None
+    mirrored: Fit | None = None
 
     @property
     def best(self) -> Fit:
-        """The best fit; ties go to the applied convention, then to the more common one."""
+        """Best fit by mean IoU; ties go to the applied convention, then to the most common convention."""
         highest = max(fit.mean_iou for fit in self.fits)
         return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
 
     @property
     def better(self) -> Fit | None:
-        """The best fit if it is far better than the applied convention, else None."""
-        applied, best = self.fits[0], self.best
+        """Best fit if it is far better than the fit of the applied convention, else None."""
+        return self.best if self.is_far_better(self.best) else None
+
+    def is_far_better(self, best: Fit) -> bool:
+        """Return whether a fit is far better than the fit of the applied convention."""
+        applied = self.fits[0]
         bar = max(applied.hits, self.chance)
         unsure = 0.5 / np.sqrt(self.boxes)
         lead = best.mean_iou - applied.mean_iou
         hits_more = best.hits >= max(min(bar + _MARGIN + _DEVIATIONS * unsure, 1), bar * _FACTOR)
         is_close = best.mean_iou >= _CLOSE and lead >= _CLOSE_MARGIN + unsure
-        return best if self.boxes >= _FEWEST and (is_close or (hits_more and lead >= _MARGIN + unsure)) else None
+        is_other_scale = (
+            best.mean_iou >= _CLOSE
+            and lead >= _SCALE_MARGIN + unsure
+            and best.hits >= applied.hits + _SCALE_MARGIN  # boxes that are all moved a little fit another scale by IoU
+            and _shape(parse_convention(best.convention)) == _shape(parse_convention(applied.convention))
+        )
+        is_better = is_close or is_other_scale or (hits_more and lead >= _MARGIN + unsure)
+        return self.boxes >= _FEWEST and is_better
 
 
 class Group:
-    """The boxes of a sample that were read under one convention."""
+    """The boxes of a sample that were read under one convention, ``applied``.
+
+    ``rows`` are the triplets of the sample with these boxes, ``sizes`` the (m, 2) image sizes.
+    """
 
     def __init__(
         self, sample: Interactions, rows: Indices, sizes: Floats, applied: Convention, annotated: AnnotatedBoxes
@@ -224,9 +270,9 @@ class Group:
         self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
-        """Return the fits of all images; add those of badly fitting images if only these need another convention."""
+        """Return the fits of all images; if only badly fitting images need another convention, add their fits."""
         fits = self._fits_of_all()
-        if fits.better is not None or len(fits.fits) < 2:
+        if fits.better is not None or fits.mirrored is not None or len(fits.fits) < 2:
             return fits
         numbers = self._numbers
         overlap = self._overlaps(numbers, numbers.image, self._read(self._applied)[:, None], self._applied.order)[0]
@@ -241,7 +287,7 @@ class Group:
         return replace(fits, apart=apart) if is_sure else fits
 
     def _fits_of_all(self) -> GroupFits:
-        """Return the fit of the applied convention and, if others can be far better, of the finalists."""
+        """Return the fit of the applied convention and, if another one can be far better, the fits of the finalists."""
         applied, numbers = self._applied, self._numbers
         as_applied = self._read(applied)[:, None]
         images = len(np.unique(numbers.image))
@@ -259,10 +305,77 @@ class Group:
         ]
         fits_of_group = GroupFits(evidence, tuple(fits), 0.0, images)
         best = fits.index(fits_of_group.best)
-        return replace(fits_of_group, chance=self._chance(boxes[:, best : best + 1], tried[best].order))
+        fits_of_group = replace(fits_of_group, chance=self._chance(boxes[:, best : best + 1], tried[best].order))
+        is_other = fits_of_group.best is not fit or fit.mean_iou < _CLOSE
+        if self._all_known and (is_other or is_resizing(applied.scale)):
+            near, fitted = tried[best], list[Fit]()
+            for _ in range(_FITTINGS):
+                # Sizes of earlier rounds are less exact. They are left out, because they would win ties by their order.
+                fitted = [self._best_fit(group) for group in self._fitted(self._read(near)[:, None], near)] or fitted
+                previous, near = near, parse_convention(max(fits + fitted, key=lambda fit: fit.mean_iou).convention)
+                if near == previous:
+                    break
+            fits += fitted
+            mirrored = _fit(applied, self._overlaps(numbers, numbers.image, self._mirrored(as_applied), applied.order))
+            fits_of_group = replace(fits_of_group, fits=tuple(fits))
+            if mirrored.mean_iou > fits_of_group.best.mean_iou + _TIE and fits_of_group.is_far_better(mirrored):
+                return replace(fits_of_group, mirrored=mirrored)
+        return fits_of_group
+
+    def _best_fit(self, conventions: list[Convention]) -> Fit:
+        """Return the best fit of some conventions by mean IoU."""
+        numbers = self._numbers
+        overlaps = (
+            self._overlaps(numbers, numbers.image, self._read(each)[:, None], each.order) for each in conventions
+        )
+        return max(map(_fit, conventions, overlaps), key=lambda fit: fit.mean_iou)
+
+    def _mirrored(self, boxes: Floats) -> Floats:
+        """Return (4, 1, n) box corners with left and right exchanged."""
+        width = self._sizes[self._numbers.image, 0]
+        return np.stack([width - boxes[2], boxes[1], width - boxes[0], boxes[3]])
+
+    def _fitted(self, boxes: Floats, near: Convention) -> list[list[Convention]]:
+        """Return conventions whose sizes are fitted to the boxes: lists of equally round sizes, the roundest first.
+
+        Args:
+            boxes: (4, 1, n) corners under the convention ``near``, which decides which annotated boxes are meant.
+            near: best known convention. Layout and order of the returned conventions are those of ``near``.
+        """
+        numbers = self._numbers
+        kind = 1 - numbers.kind if near.order else numbers.kind
+        truth = self._annotated.nearest(numbers.image, kind, boxes)
+        plain = corners_of(numbers.numbers, near.layout)
+        # Centres, because boxes of many models are somewhat larger or smaller than annotated boxes.
+        centre, meant = (np.maximum(each[:, :2] + each[:, 2:], 0) for each in (plain, truth))
+        hit = (self._annotated.best(numbers.image, kind, boxes)[0] >= _HIT) & ((centre > 0) & (meant > 0)).all(axis=1)
+        if near.picture or hit.sum() < _FEWEST:
+            return []
+        factors = centre[hit] / meant[hit]
+        sizes = self._sizes[numbers.image[hit]]
+        factor = np.sqrt(factors.prod(axis=1))
+        short, long = (factor * side for side in (sizes.min(axis=1), sizes.max(axis=1)))
+        shorter = float(np.median(short))
+        aspect = sizes.max(axis=1) / sizes.min(axis=1)
+        longest = np.argsort(-aspect, kind="stable")[: max(_FEWEST, round(_LONGEST * len(aspect)))]
+        limit = float(np.median(long[longest]))
+        if has_limit := limit < _CLIPPED * shorter * float(np.median(aspect[longest])):
+            below = aspect * shorter <= limit
+            shorter = float(np.median(short[below])) if below.any() else shorter
+        wide, high = np.median(factors * sizes, axis=0).tolist()
+        scale = float(np.median(factor))
+        scales = [(np.floor(scale * 10**digits), np.ceil(scale * 10**digits)) for digits in range(4)]
+        rules = [tuple(f"scale={n / 10**digits:g}" for n in both) for digits, both in enumerate(scales)]
+        rules += [(f"max={side}",) for side in _round_sides(float(np.median(long)))]
+        limits = ["", *(f":{side}" for side in _round_sides(limit) if has_limit)]
+        rules += [(f"shorter={side}{end}",) for side in _round_sides(shorter) for end in limits]
+        rules += [(f"{w}x{h}",) for w, h in zip(_round_sides(wide), _round_sides(high), strict=True)]
+        groups = [[f"resized:{rule}" for rule in group] for group in dict.fromkeys(rules)]
+        known = [[replace(near, scale=name) for name in group if is_resizing(name)] for group in groups]
+        return [group for group in known if group]
 
     def _finalists(self, part: Boxes) -> list[Convention]:
-        """Return the conventions with the best mean IoU, and the most common ones that are nearly as good."""
+        """Return the best conventions by mean IoU of the boxes ``part``, and the most common of the nearly best."""
         boxes = self._screened(part)
         means = np.array([self._overlaps(part, part.image, boxes, order).mean(axis=1) for order in ORDERS])
         near = np.flatnonzero(means.ravel() >= means.max() - _SCREENED_TIE)
@@ -275,7 +388,7 @@ class Group:
         ]
 
     def _screened(self, part: Boxes) -> Floats:
-        """Return (4, c, n) corners of boxes in pixels under all c candidate conventions."""
+        """Return the (4, c, n) corners in pixels of the n boxes in ``part`` under all c candidate conventions."""
         corners = np.stack([corners_of(part.numbers, layout).T for layout in LAYOUTS], axis=1)
         read = np.empty((4, len(self._scales), *corners.shape[1:]))
         for i, scale in enumerate(self._scales):
@@ -284,19 +397,23 @@ class Group:
         return read.reshape(4, -1, len(part.image))
 
     def _read(self, convention: Convention) -> Floats:
-        """Return (4, n) corners of all boxes in pixels under one convention."""
+        """Return the (4, n) corners in pixels of all n boxes under one convention."""
         numbers = self._numbers
         read = convention.to_pixels(numbers.numbers, self._sizes[numbers.image])
         if convention == self._applied:
-            read = converted(read, self._coordinates, CommonCoordinates.EDGES)
+            read = convert_boxes(read, self._coordinates, CommonCoordinates.EDGES)
         return read.T
 
     def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
-        """Return the (c, n) best IoU with annotated boxes of the same kind; of the other kind if order is swapped."""
+        """Return the (c, n) best IoU of the n boxes in ``part`` with annotated boxes, under c conventions.
+
+        ``boxes`` are the (4, c, n) corners, ``image`` (n,) the images to compare with. A person box is compared with
+        persons and an object box with objects, or the other way round if ``order`` is "swapped".
+        """
         return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
 
     def _chance(self, boxes: Floats, order: str) -> float:
-        """Return the hit rate of boxes (4, 1, n) if each image has the ground truth of the next image in the sample."""
+        """Return the hit rate of (4, 1, n) box corners when compared with the ground truth of the next image."""
         images, image = len(self._sizes), self._numbers.image
         if images == 1:
             return 0.0
@@ -307,7 +424,7 @@ class Group:
 
 
 def _scales(sizes: Floats) -> list[tuple[str, str]]:
-    """Return the (scale, picture) pairs to try; rules that resize images of these sizes alike are tried once."""
+    """Return the (scale, picture) words to try; of rules that resize images of ``sizes`` alike, only the first."""
     known: dict[tuple[bytes, str], tuple[str, str]] = {}
     for scale, picture in _SCALES:
         rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
@@ -315,12 +432,23 @@ def _scales(sizes: Floats) -> list[tuple[str, str]]:
     return list(known.values())
 
 
+def _shape(convention: Convention) -> tuple[str, str]:
+    """Return layout and order of a convention, without its scale."""
+    return convention.layout, convention.order
+
+
+def _round_sides(side: float) -> list[int]:
+    """Return sizes near a fitted size in pixels, the most usual first."""
+    usual = int(_USUAL_SIDES[np.argmin(np.abs(_USUAL_SIDES - side))])
+    return [usual, *(max(round(side / step), 1) * step for step in _STEPS)]
+
+
 def _fit(convention: Convention, overlap: Floats) -> Fit:
     return Fit(str(convention), hits=float((overlap >= _HIT).mean()), mean_iou=float(overlap.mean()))
 
 
 def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
-    """Return (4, 1, n) values for the box corners from (m, 2) values per image for x and y."""
+    """Return (4, 1, n) values for x1, y1, x2, y2 of n boxes: the x and y values (m, 2) of the image of each box."""
     return np.tile(of_images.T[:, image], (2, 1))[:, None]
 
 
@@ -340,7 +468,7 @@ class BoxReport:
         images: number of images in the sample.
         tiny_share: fraction of triplets with a box less than one pixel wide or high.
         groups: fits per applied convention; empty if no image has both predictions and ground truth.
-        stated: whether the file states a convention, which only a full name overrides.
+        stated: whether the file or its format states a convention, so that --boxes needs a full name to override it.
     """
 
     images: int
@@ -355,67 +483,79 @@ class BoxReport:
 
     @property
     def verdicts(self) -> list[str]:
-        """One line per applied convention that another convention fits far better, with both hit rates."""
+        """One line per applied convention if another convention fits all images, or some images, far better."""
         return [line for group in self.groups if (line := self._verdict(group))]
 
     def _verdict(self, group: GroupFits) -> str | None:
         applied, better = group.fits[0], group.better
+        if mirrored := group.mirrored:
+            return (
+                f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as "
+                f"{applied.convention}, {mirrored.hits:.0%} if also mirrored: the model seems to have seen images with "
+                "left and right exchanged; replace x1 and x2 by width - x2 and width - x1"
+            )
         if better is None:
             return None if group.apart is None else self._mixed_verdict(group, group.apart)
-        group_text = f" of those read as {applied.convention}" if len(self.groups) > 1 else ""
+        group_text = f" of the boxes read as {applied.convention}" if len(self.groups) > 1 else ""
         exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
         all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
-        alone_text = "" if all_agree else " for a file of them alone"
+        alone_text = "" if all_agree else " for a separate file with only these boxes"
         return (
-            f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 as "
-            f"{applied.convention}, {better.hits:.0%} would as {better.convention}{exchanged}; if that is what they "
-            f"are, name it{alone_text}: {self.flag(better)}"
+            f"boxes: {applied.hits:.0%}{group_text} overlap an annotated box of their image with IoU >= 0.5 if "
+            f"read as {applied.convention}, {better.hits:.0%} if read as {better.convention}{exchanged}; if the latter "
+            f"is right, set it{alone_text}: {self.flag(better)}"
         )
 
     def _mixed_verdict(self, group: GroupFits, apart: GroupFits) -> str:
         applied, best = apart.fits[0], apart.best
         return (
-            f"boxes: the file seems to mix conventions: in {apart.images:,} of {group.images:,} images looked at, "
-            f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 as {applied.convention} and {best.hits:.0%} "
-            f"would as {best.convention}; score them as a file of their own, with {self.flag(best)}"
+            f"boxes: the file seems to mix conventions: in {apart.images:,} of {group.images:,} sampled images, "
+            f"{applied.hits:.0%} overlap an annotated box with IoU >= 0.5 if read as {applied.convention}, and "
+            f"{best.hits:.0%} if read as {best.convention}; move these images to a separate file, and score it with "
+            f"{self.flag(best)}"
         )
 
     def _no_fit_verdict(self, group: GroupFits) -> str | None:
         applied = group.fits[0]
-        is_reported = group.better is not None or group.apart is not None
+        is_reported = any(each is not None for each in (group.better, group.apart, group.mirrored))
         if is_reported or group.images < _ENOUGH or applied.hits >= _NEXT_TO_NONE:
             return None
         return (
-            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as "
-            f"{applied.convention}, and no other convention that is known fits far better: they may be of other "
-            f"images, or of images resized to one size, which can be named: {flag('boxes', 'resized:WxH')}"
+            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 if read as "
+            f"{applied.convention}, and no other known convention fits far better: the boxes may belong to other "
+            f"images, or to images resized to a fixed size (set it with {flag('boxes', 'resized:WxH')})"
         )
 
     def lines(self) -> list[str]:
-        """Return the problems of the boxes, one line each."""
+        """Return one line per problem of the boxes; an empty list if there are none."""
         lines = self.verdicts + [line for group in self.groups if (line := self._no_fit_verdict(group))]
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
                 f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high "
-                f"(from 0 to 1? {flag('boxes', 'unit')})"
+                f"(if coordinates are fractions from 0 to 1, set {flag('boxes', 'unit')})"
             )
         return lines
 
 
-def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str | Conventions = "xyxy") -> BoxReport:
-    """Check the boxes of at most 200 images, drawn with a fixed seed, against the ground truth.
+def check_box_convention(
+    predictions: Interactions, truth: Interactions, boxes: str | Conventions = "xyxy"
+) -> BoxReport:
+    """Return a report on how well the boxes of at most 200 images, drawn with a fixed seed, fit the ground truth.
 
-    Overlaps are measured on the six highest-scored triplets per image.
+    The applied convention is compared with all other known conventions, on the six highest-scored triplets per image.
 
     Args:
         predictions: predictions with boxes in pixels, and with image sizes if the applied convention needs them.
         truth: annotated boxes, and image sizes for images whose size is missing in the predictions.
-        boxes: name of the convention that was applied when the predictions were read, or conventions per triplet.
+        boxes: conventions with which the predictions were read: one name, or the convention of each triplet.
 
     Raises:
         OptionError: for an unknown convention.
     """
     conventions = Conventions((parse_convention(boxes),)) if isinstance(boxes, str) else boxes
+    if predictions.bad.get("count"):
+        real = predictions.human_boxes[:, 2] > FAR
+        predictions, conventions = predictions.select(real), conventions.select(real)
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
     both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
@@ -437,6 +577,6 @@ def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str | C
 def _tiny_share(sample: Interactions) -> float:
     tiny = np.zeros(len(sample), bool)
     for boxes in (sample.human_boxes, sample.object_boxes):
-        edges = converted(boxes, sample.triplet_coordinates, CommonCoordinates.EDGES)
+        edges = convert_boxes(boxes, sample.triplet_coordinates, CommonCoordinates.EDGES)
         tiny |= (edges[:, 2:] - edges[:, :2] < 1).any(axis=1)
     return float(tiny.mean()) if len(tiny) else 0.0

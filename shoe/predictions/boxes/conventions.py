@@ -20,12 +20,17 @@ from shoe.core.rows import Rows
 RESIZINGS = {
     "resized:WxH": "pixels of the image resized to W x H",
     "resized:max=N": "pixels of the image resized so that its longer side is N",
+    "resized:scale=F": "pixels of the image resized by the factor F, such as 0.5",
+    "resized:shorter=N:MAX": "pixels of the image resized so that its shorter side is N and its longer side at most "
+    "MAX (DETR: 800:1333); MAX may be omitted",
     "resized:multiple=N": "pixels of the image whose sides were rounded to multiples of N",
     "resized:smart=N": "pixels of the image as Qwen-VL's processors resize it: N is 28 (Qwen2-VL, 2.5) or 32 (3)",
-    "resized:smart=N:MIN:MAX": "the same with other min_pixels and max_pixels than the models' own",
+    "resized:smart=N:MIN:MAX": "as resized:smart=N, with MIN as min_pixels and MAX as max_pixels of the processor",
 }
 _FIXED = re.compile(r"resized:([1-9]\d{0,4})x([1-9]\d{0,4})")
 _RULE = re.compile(r"resized:(max|multiple)=([1-9]\d{0,4})")
+_SCALE = re.compile(r"resized:scale=(\d{1,3}(?:\.\d{1,6})?)")
+_SHORTER = re.compile(r"resized:shorter=([1-9]\d{0,4})(?::([1-9]\d{0,4}))?")
 _SMART = re.compile(r"resized:smart=([1-9]\d{0,3})(?::([1-9]\d{0,8}):([1-9]\d{0,8}))?")
 # From the checkpoints' preprocessor_config.json, in units of factor squared: min_pixels of Qwen3-VL is 65,536.
 _FEWEST, _MOST = {32: 64}, 16384
@@ -36,17 +41,31 @@ def is_resizing(word: str) -> bool:
     """Return whether a word names a resizing rule."""
     if smart := _SMART.fullmatch(word):
         return smart[2] is None or int(smart[2]) <= int(smart[3])
+    if scale := _SCALE.fullmatch(word):
+        return float(scale[1]) > 0
+    if shorter := _SHORTER.fullmatch(word):
+        return shorter[2] is None or int(shorter[1]) <= int(shorter[2])
     return bool(_FIXED.fullmatch(word) or _RULE.fullmatch(word))
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Return (n, 2) image sizes in pixels after resizing by the named rule, or (2,) if all images get one size."""
+    """Return (n, 2) image sizes in pixels after resizing by the named rule, or (2,) if all images get the same size."""
     if fixed := _FIXED.fullmatch(word):
         return np.array([float(fixed[1]), float(fixed[2])])
     if smart := _SMART.fullmatch(word):
         factor = int(smart[1])
         fewest = int(smart[2] or _FEWEST.get(factor, _USUAL_FEWEST) * factor**2)
         return _smart(sizes, factor, fewest, int(smart[3] or _MOST * factor**2))
+    if scale := _SCALE.fullmatch(word):
+        return sizes * float(scale[1])
+    if shorter := _SHORTER.fullmatch(word):
+        # As in DETR (datasets/transforms.py): the limit lowers the shorter side, the longer side is rounded down.
+        short, long = sizes.min(axis=1, keepdims=True), sizes.max(axis=1, keepdims=True)
+        side = np.full_like(short, float(shorter[1]))
+        if shorter[2]:
+            side = np.where(long / short * side > int(shorter[2]), np.rint(int(shorter[2]) * short / long), side)
+        made: Floats = np.maximum(np.where(sizes == short, side, np.floor(side * sizes / short)), 1)
+        return made
     kind, _, number = word.removeprefix("resized:").partition("=")
     n = float(number)
     is_max = kind == "max"
@@ -55,7 +74,7 @@ def resized(word: str, sizes: Floats) -> Floats:
 
 
 def _smart(sizes: Floats, factor: int, fewest: int, most: int) -> Floats:
-    """Return (n, 2) sides that are multiples of ``factor``, with ``fewest`` to ``most`` pixels."""
+    """Return (n, 2) image sizes whose sides are multiples of ``factor``, with about ``fewest`` to ``most`` pixels."""
     pixels = sizes.prod(axis=1, keepdims=True)
     fitted = np.rint(sizes / factor) * factor
     area = fitted.prod(axis=1, keepdims=True)
@@ -76,15 +95,15 @@ LAYOUTS = {
 }
 SCALES = {
     "pixels": "pixels, continuous",
-    "unit": "0 to 1, of the image's width and height",
-    "hundred": "0 to 100, of the image's width and height: percent",
-    "thousand": "0 to 1000, of the image's width and height",
+    "unit": "0 to 1, fractions of the image's width and height",
+    "hundred": "0 to 100, percent of the image's width and height",
+    "thousand": "0 to 1000, thousandths of the image's width and height",
     "pixels-0": "indices of the first and last pixel, from 0",
     "pixels-1": "indices of the first and last pixel, from 1",
     **RESIZINGS,
 }
-PICTURES = {"padded": "numbers are of the image in the middle of a square, as long as its longer side"}
-ORDERS = {"swapped": "the box named as the person's is the object's, and the other way round"}
+PICTURES = {"padded": "coordinates in the image after centred padding to a square with its longer side"}
+ORDERS = {"swapped": "human and object boxes are exchanged in the file"}
 _SUGGESTIONS = {
     **dict.fromkeys(("1000", "0-1000", "0..1000", "999", "norm1000", "permille"), "thousand"),
     **dict.fromkeys(("100", "0-100", "0..100", "percent", "%"), "hundred"),
@@ -101,7 +120,14 @@ _RELATIVE = {"unit": 1.0, "hundred": 100.0, "thousand": 1000.0}
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """Meaning of four box numbers; see :data:`LAYOUTS`, :data:`SCALES`, :data:`PICTURES` and :data:`ORDERS`."""
+    """Meaning of the four numbers of a box in a file.
+
+    Attributes:
+        layout: order of the numbers, a key of :data:`LAYOUTS`.
+        scale: unit of the numbers, a key of :data:`SCALES` or the name of a resizing rule.
+        picture: a key of :data:`PICTURES`; "" if the image was not padded.
+        order: a key of :data:`ORDERS`; "" if human and object boxes are not exchanged.
+    """
 
     layout: str = "xyxy"
     scale: str = "pixels"
@@ -119,7 +145,7 @@ class Convention:
 
     @property
     def coordinates(self) -> Coordinates:
-        """Coordinate system of converted boxes."""
+        """Coordinate system of the boxes after conversion to pixels."""
         return _COORDINATES.get(self.scale, Coordinates.CONTINUOUS)
 
     @property
@@ -173,17 +199,22 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
         own: convention stated in the file, whose layout and scale are the defaults.
 
     Raises:
-        OptionError: for an unknown word, or two words for the same part.
+        OptionError: for an unknown word, two words for the same field, or pixel indices with a width.
     """
     words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
     for word in (word.strip().lower() for word in name.split(",")):
         words[_part_of_name(word)].append(word)
     if any(len(each) > 1 for each in words.values()):
-        raise OptionError(f"box convention {quote(name)}: at most one layout and one scale, as in thousand,yxyx")
+        raise OptionError(
+            f"box convention {quote(name)}: must have at most one layout and one scale, as in thousand,yxyx"
+        )
     default = {"layout": own.layout, "scale": own.scale} if own else {}
     convention = Convention(**default | {part: each[0] for part, each in words.items() if each})
     if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):
-        raise OptionError(f"box convention {quote(name)}: pixel indices have corners, not a width")
+        raise OptionError(
+            f"box convention {quote(name)}: {convention.scale} and {convention.layout} are mutually exclusive, because "
+            "pixel indices have corners and no width"
+        )
     return convention
 
 
@@ -194,7 +225,7 @@ def _part_of_name(word: str) -> str:
             return kind
     if word.startswith(("normali", "relative")):
         known = "unit (0 to 1), hundred (0 to 100) or thousand (0 to 1000)"
-        raise OptionError(f"box convention {quote(word)}: found no scale, expected {known}")
+        raise OptionError(f"box convention {quote(word)}: the range is missing: use {known}")
     if not is_resizing(word) and (word not in SCALES or word in RESIZINGS):
         if word in _SUGGESTIONS:
             raise OptionError(f"unknown box convention {quote(word)} (did you mean {_SUGGESTIONS[word]}?)")
@@ -247,10 +278,10 @@ class Conventions:
     """Box conventions of n triplets.
 
     Attributes:
-        kinds: the distinct conventions, at least one; all convert to the same coordinate system.
+        kinds: distinct conventions, at least one; all convert to the same coordinate system.
         index: (n,) index into ``kinds`` of each triplet; None if all triplets have the first convention.
-        stated: whether the file or its format states conventions other than the default one. A name chosen by the user
-            overrides only the parts that it names.
+        stated: whether the file or its format states conventions. A convention name given by the user then overrides
+            only the parts (layout, scale, ...) that it contains.
     """
 
     kinds: tuple[Convention, ...]
@@ -258,11 +289,13 @@ class Conventions:
     stated: bool = False
 
     @classmethod
-    def of_rows(cls, rows: Rows, default: Convention, chosen: str | None) -> Conventions:
-        """Return the conventions of n triplets from a format reader.
+    def from_rows(cls, rows: Rows, default: Convention, chosen: str | None) -> Conventions:
+        """Return the conventions of the n triplets in ``rows``.
 
-        ``default`` is the convention of the format. The words of ``chosen``, the name given by the user, override those
-        stated in the file, except for a layout or scale that is fixed.
+        Args:
+            default: convention of the format, for a file that states none.
+            chosen: convention name given by the user; its words override the words in the file, except layout and scale
+                of the conventions in ``rows.fixed``.
         """
         if rows.convention is None or not rows.conventions:
             return cls(
@@ -280,7 +313,7 @@ class Conventions:
 
     @property
     def coordinates(self) -> Coordinates:
-        """Coordinate system of converted boxes."""
+        """Coordinate system of the boxes after conversion to pixels, which all conventions share."""
         return self.kinds[0].coordinates
 
     def counts(self, triplets: int) -> dict[str, int]:
@@ -291,11 +324,11 @@ class Conventions:
         return {str(self.kinds[i]): int(counts[i]) for i in np.argsort(-counts, kind="stable") if counts[i]}
 
     def select(self, rows: Mask | Indices) -> Conventions:
-        """Return the conventions of some triplets."""
+        """Return the conventions of the triplets selected by a mask or by indices."""
         return self if self.index is None else replace(self, index=self.index[rows])
 
     def at(self, row: int) -> Convention:
-        """Return the convention of one triplet."""
+        """Return the convention of the triplet with index ``row``."""
         return self.kinds[0 if self.index is None else int(self.index[row])]
 
     def need_sizes(self, triplets: int) -> Mask:
@@ -312,7 +345,7 @@ class Conventions:
         return self._each(Convention.to_pixels, human, target, sizes)
 
     def from_pixels(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-        """Convert boxes from :meth:`to_pixels` back to the numbers of the file; arguments as there."""
+        """Convert boxes from :meth:`to_pixels` back to the numbers of the file, with the same arguments."""
         return self._each(Convention.from_pixels, human, target, sizes)
 
     def _each(

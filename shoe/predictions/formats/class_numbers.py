@@ -1,7 +1,9 @@
-"""Formats whose triplets name HOI classes by number: HOIDet, THID and INP-CC (from 0), mllms-zs-hoi (from 1)."""
+"""Formats whose triplets have HOI class IDs: HOIDet, THID and INP-CC (from 0), mllms-zs-hoi (from 1)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +13,14 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range
+from shoe.benchmarks.checks import check_boxes, triplet_name
+from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import replacing
-from shoe.core.io.json import Box, Number, Whole, explained, shown
+from shoe.core.io.files import atomic_write
+from shoe.core.io.json import Box, Number, Whole, describe_value, explain_error
 from shoe.core.rows import Rows
+from shoe.predictions.numbering import INTERACTIONS, labels_of_ids
 from shoe.predictions.record_fields import hoi_classes_of, image_names
 from shoe.predictions.source import Source
 
@@ -55,7 +59,7 @@ def read_hoidet(source: Source) -> Rows:
     counts = np.array([len(record.boxes) for record in records], np.int64)
     check_boxes(path, place_of, "h_idx", human, counts)
     check_boxes(path, place_of, "o_idx", target, counts)
-    check_range(path, place_of, "hoi_class", hoi, len(classes))
+    hoi = _classes_of(source, hoi, "hoi_class", partial(triplet_name, place_of))
     corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
     first = (np.cumsum(counts) - counts)[place_of[1]]
     return Rows(
@@ -96,7 +100,7 @@ def read_mllms(source: Source) -> Rows:
     """Read predictions of mllms-zs-hoi, with or without scores. Raises InputError naming the image and field."""
     path, classes = source.path, source.benchmark.classes
     if not isinstance(source.document, dict):
-        raise InputError(path, found=shown(source.document), expected="an object with one list per image")
+        raise InputError(path, found=describe_value(source.document), expected="an object with one list per image")
     images: list[str] = []
     items: list[_Item] = []
     image: list[int] = []
@@ -105,20 +109,20 @@ def read_mllms(source: Source) -> Rows:
             images.append(source.benchmark.image_name(name))
             triplets = msgspec.convert(listed, list[_Item])
         except msgspec.ValidationError as error:
-            raise explained(path, error, listed, _Items, record=f"image {quote(name)}") from None
+            raise explain_error(path, error, listed, _Items, record=f"image {quote(name)}") from None
         except ValueError:
             raise InputError(path, found=quote(name), expected="the name of an image") from None
         items += triplets
         image += [len(images) - 1] * len(triplets)
     hoi = np.array([item.hoi_id for item in items], np.float64).astype(np.int64)
     index = np.array(image, np.int64)
-    check_range(path, (images, index), "hoi_id", hoi, len(classes), 1, ": mllms ids count from 1")
+    hoi = _classes_of(source, hoi, "hoi_id", partial(triplet_name, (images, index)), first=1)
     return Rows(
         images=images,
         image=index,
         human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
         object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
-        **classes.columns_of(hoi - 1),
+        **classes.columns_of(hoi),
         score=np.array([item.score for item in items], np.float64),
     )
 
@@ -139,7 +143,7 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
             {"hoi_id": hoi[row], "sub_bbox": humans[row], "obj_bbox": objects[row], "score": scores[row]}
             for row in range(table.offsets[i], table.offsets[i + 1])
         ]
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(msgspec.json.encode(document))
 
 
@@ -148,6 +152,7 @@ def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
 
 _PARTS = ("keys", "scores", "boxes")
 _NUMBERS = 10
+_LARGEST_ID = 1 << 31
 _ROW = Meta(extra={"item": "row"})
 _BOXES = Annotated[
     tuple[float, float, float, float, float, float, float, float],
@@ -178,21 +183,24 @@ def read_thid(source: Source) -> Rows:
     parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]
     for name, part in parts.items():
         if not isinstance(part, dict):
-            raise InputError(path, field=name, found=shown(part), expected="an object with one list per class")
+            raise InputError(path, field=name, found=describe_value(part), expected="an object with one list per class")
     names: list[str | int] = []
     scores: list[float] = []
     boxes: list[tuple[float, ...]] = []
     hoi: list[int] = []
-    for key in dict.fromkeys(key for part in parts.values() for key in part):
+    keys = list(dict.fromkeys(key for part in parts.values() for key in part))
+    ids = np.array([_class_id(source, key) for key in keys], np.int64)
+    known = _classes_of(source, ids, "keys", lambda i: f"class {quote(keys[i])}").tolist()
+    for key, number in zip(keys, known, strict=True):
         lists = {name: part[key] for name, part in parts.items() if key in part}
-        place, number = f"class {quote(key)}", _class_index(source, key, len(classes))
+        place = f"class {quote(key)}"
         try:
             rows = msgspec.convert(lists, _Class)
         except msgspec.ValidationError as error:
-            raise explained(path, error, lists, _Class, record=place) from None
+            raise explain_error(path, error, lists, _Class, record=place) from None
         if len({len(rows.keys), len(rows.scores), len(rows.boxes)}) != 1:
             found = f"{len(rows.keys)} keys, {len(rows.scores)} scores, {len(rows.boxes)} boxes"
-            raise InputError(path, record=place, found=found, expected="as many of each")
+            raise InputError(path, record=place, found=found, expected="lists of equal length")
         names += rows.keys
         scores += rows.scores
         boxes += rows.boxes
@@ -229,12 +237,12 @@ def read_thid_images(source: Source) -> Rows:
         try:
             listed.append(msgspec.convert(rows, list[_Row]))
         except msgspec.ValidationError as error:
-            raise explained(path, error, rows, _Rows, record=f"image {quote(name)}") from None
+            raise explain_error(path, error, rows, _Rows, record=f"image {quote(name)}") from None
     image = np.repeat(np.arange(len(images)), [len(rows) for rows in listed])
     numbers = chain.from_iterable(chain.from_iterable(listed))
     columns = np.fromiter(numbers, np.float64, _NUMBERS * len(image)).reshape(-1, _NUMBERS)
     hoi = columns[:, 0].astype(np.int64)
-    check_range(path, (images, image), "class", hoi, len(classes))
+    hoi = _classes_of(source, hoi, "class", partial(triplet_name, (images, image)))
     return Rows(
         images=images,
         image=image,
@@ -252,15 +260,19 @@ def write_thid_images(table: Interactions, path: str | Path, benchmark: Benchmar
     rows = [[number, *row] for number, row in zip(hoi, numbers, strict=True)]
     bounds = zip(table.offsets[:-1].tolist(), table.offsets[1:].tolist(), strict=True)
     document = {name: rows[first:last] for name, (first, last) in zip(table.images, bounds, strict=True)}
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(msgspec.json.encode(document))
 
 
-def _class_index(source: Source, key: Any, count: int) -> int:
+def _classes_of(source: Source, ids: Indices, field: str, place: Callable[[int], str], first: int = 0) -> Indices:
+    return labels_of_ids(source, INTERACTIONS, ids, f"{source.benchmark.name}-{first}", field, place)
+
+
+def _class_id(source: Source, key: Any) -> int:
     try:
         number = int(key) if isinstance(key, str) and len(key) < 10 else key
     except ValueError:
         number = -1
-    if type(number) is not int or not 0 <= number < count:
-        raise InputError(source.path, field="keys", found=f"class {quote(key)}", expected=f"0 to {count - 1}")
+    if type(number) is not int or not 0 <= number < _LARGEST_ID:
+        raise InputError(source.path, field="keys", found=f"class {quote(key)}", expected="the ID of a class")
     return number

@@ -1,8 +1,9 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Optional are score, or another name of it,
-and width and height of the image; a row may lack these values: no key, null, or an empty field. Other columns are
-ignored, and the notes list them. Images without triplets cannot be written in this format.
+Columns are image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb and object. Names of the same meaning are read
+too, such as file_name, person_xmin, action and object_class. Optional columns are score (or a name in ``SCORE_NAMES``),
+and width and height of the image; their values may be missing in a row (no key, null, or an empty field). Other columns
+are ignored, and the notes list them. An image without triplets has one row with only the image (and its size).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,14 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import replacing
-from shoe.core.io.json import ImageName, Number, NumberOrText, explained
+from shoe.core.io.files import atomic_write
+from shoe.core.io.json import ImageName, Number, NumberOrText, explain_error
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
+from shoe.predictions.vlm.boxes import corner_of, layout_of
+from shoe.predictions.vlm.keys import SCORE_NAMES, meaning
 
-SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
 _OPTIONAL = ["score", "width", "height"]
@@ -40,15 +42,21 @@ Columns = dict[str, Sequence[Any]]
 
 
 def is_csv(source: Source) -> bool:
-    """Return whether the first line of a text file names the columns."""
-    first = source.data[:4096].split(b"\n", 1)[0]
-    names = {name.strip(b' "\r').lower() for name in first.split(b",")}
-    return source.kind == "text" and {column.encode() for column in COLUMNS} <= names
+    """Return whether the first line of a text file contains the names of all required columns."""
+    first = source.data[:4096].split(b"\n", 1)[0].decode("utf-8", "replace")
+    names = [name.strip(' "\r') for name in first.split(_separator(first))]
+    return source.kind == "text" and set(COLUMNS) <= set(columns_in(names)[0])
+
+
+def _separator(header: str) -> str:
+    return "\t" if "\t" in header and "," not in header else ","
 
 
 def is_flat_lines(source: Source) -> bool:
-    """Return whether a document's first record has the columns as keys."""
-    return set(COLUMNS) <= set(source.first)
+    """Return whether the first record of a document has all required columns as keys, with plain values."""
+    if any(isinstance(value, list | dict) or not isinstance(key, str) for key, value in source.first.items()):
+        return set(COLUMNS) <= set(source.first)
+    return set(COLUMNS) <= set(columns_in(list(source.first))[0])
 
 
 def is_parquet(source: Source) -> bool:
@@ -57,15 +65,16 @@ def is_parquet(source: Source) -> bool:
 
 
 def read_csv(source: Source) -> Rows:
-    """Read CSV with a header line. Raises InputError naming the line and column that break the format."""
+    """Read CSV or TSV with a header line. Raises InputError naming the line and column that break the format."""
     try:
         text = source.data.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(source.path, found="bytes that are not UTF-8", expected="CSV") from None
     csv.field_size_limit(_LARGEST_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    separator = _separator(text.partition("\n")[0])
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=separator)
     try:
-        header = [name.strip().lower() for name in next(reader, [])]
+        header = [name.strip() for name in next(reader, [])]
         numbered = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         place = f"line {reader.line_num}"
@@ -75,12 +84,12 @@ def read_csv(source: Source) -> Rows:
             place, found = f"line {line}", f"{len(row)} fields"
             raise InputError(source.path, record=place, found=found, expected=f"{len(header)}, as in the header")
     source.lines = [line for line, _ in numbered] or [1]
-    names = _column_names(source, header)
+    names, layout = _column_names(source, header)
     values = list(zip(*(row for _, row in numbered), strict=True)) or [()] * len(header)
     columns: Columns = {name: values[header.index(in_file)] for name, in_file in names.items()}
     if "score" in columns:
         columns["score"] = _without_percent(source, columns["score"])
-    return _rows(source, columns, NumberOrText, absent="")
+    return _rows(source, columns, NumberOrText, absent="", layout=layout)
 
 
 def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
@@ -94,13 +103,22 @@ def _without_percent(source: Source, scores: Sequence[str]) -> list[str]:
 def read_flat_lines(source: Source) -> Rows:
     """Read JSON Lines or a JSON list of objects; errors as in :func:`read_csv`."""
     keys = chain.from_iterable(record for record in source.records if isinstance(record, dict))
-    names = {name: name for name in COLUMNS} | _column_names(source, list(dict.fromkeys(keys)))
-    kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number) | {"image": ImageName, "verb": str, "object": str}
-    required = [(name, kinds[name]) for name in COLUMNS]
+    found, layout = _column_names(source, list(dict.fromkeys(keys)))
+    names = {name: name for name in COLUMNS} | found
+    kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number | None) | {"image": ImageName, "verb": str, "object": str}
+    required: list[Any] = [(name, kinds[name]) for name in COLUMNS]
+    if any(_is_bare(record, names) for record in source.records):
+        required[1:] = [(name, kinds[name] | None, None) for name in COLUMNS[1:]]
     optional = [(name, Number | None, None) for name in names if name in _OPTIONAL]
     triplets = source.typed(msgspec.defstruct("Triplet", [*required, *optional], rename=names, gc=False))
     columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in names}
-    return _rows(source, columns, Number, absent=None)
+    return _rows(source, columns, Number, absent=None, layout=layout)
+
+
+def _is_bare(record: Any, names: Mapping[str, str]) -> bool:
+    """Return whether a record contains an image, perhaps its size, and nothing else, given the columns' names in it."""
+    of_image = [names[name] for name in ("image", "width", "height") if name in names]
+    return isinstance(record, dict) and all(record[key] is None for key in record.keys() - of_image)
 
 
 def read_parquet(source: Source) -> Rows:
@@ -108,14 +126,14 @@ def read_parquet(source: Source) -> Rows:
     pyarrow = _pyarrow()
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
-        names = _column_names(source, file.schema_arrow.names)
+        names, layout = _column_names(source, file.schema_arrow.names)
         table = file.read(columns=list(names.values()), use_threads=False)
         table.validate(full=True)
         columns: Columns = {name: table.column(in_file).to_pylist() for name, in_file in names.items()}
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, Number, absent=None)
+    return _rows(source, columns, Number, absent=None, layout=layout)
 
 
 def _pyarrow() -> Any:
@@ -134,14 +152,14 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(text.getvalue().encode())
 
 
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write JSON Lines."""
     columns = _columns(table)
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         for values in zip(*columns.values(), strict=True):
             stream.write(msgspec.json.encode(dict(zip(columns, values, strict=True))) + b"\n")
 
@@ -153,74 +171,132 @@ def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -
         name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())
         for name, values in _columns(table).items()
     }
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         pyarrow.parquet.write_table(pyarrow.table(columns), stream)
 
 
-def _column_names(source: Source, given: Sequence[str]) -> dict[str, str]:
-    """Return the file's names of known columns, and note the others. Raises InputError if a column occurs twice."""
-    names = {name: name for name in [*COLUMNS, "width", "height"] if name in given}
-    score = next((name for name in SCORE_NAMES if name in given), None)
-    if score is not None:
+def columns_in(given: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Return {column: its name in the file} and the layout of the boxes.
+
+    Names are compared without case. If not all columns are found, names of the same meaning count: of corners, as
+    "person_xmin"; of the image, verb and object, as "file_name", "action" and "object_class". A table with a column for
+    the human's label is no such table, because its subjects may be things.
+
+    >>> columns_in(["img", "verb", "noun"])[0], columns_in(["image", "verb", "objct"])[0]
+    ({'verb': 'verb', 'image': 'img', 'object': 'noun'}, {'image': 'image', 'verb': 'verb'})
+    """
+    names: dict[str, str] = {}
+    for name in given:
+        lower = name.lower()
+        if lower in (*COLUMNS, "width", "height"):
+            names.setdefault(lower, name)
+    scores = {name.lower(): name for name in reversed(given)}
+    if score := next((scores[name] for name in SCORE_NAMES if name in scores), ""):
         names["score"] = score
+    if set(COLUMNS) <= set(names):
+        return names, "xyxy"
+    corners: dict[str, dict[str, str]] = {"h": {}, "o": {}}
+    labels = []
+    for name in given:
+        info, corner = meaning(name), corner_of(name)
+        if corner is not None and corner[0]:
+            corners["o" if corner[0] == "object" else "h"].setdefault(corner[1], name)
+        elif info.side in ("human", "subject") and info.part in ("", "label"):
+            return names, "xyxy"
+        elif info.side == "object" and info.part in ("", "label"):
+            names.setdefault("object", name)
+        elif info.part in ("image", "verb", "score", "width", "height") and not info.side:
+            names.setdefault(info.part, name)
+        elif info.part == "label" and not info.side:
+            labels.append(name)
+    if len(labels) == 1:
+        names.setdefault("object", labels[0])
+    layout = layout_of(corners["h"].keys() & corners["o"].keys())
+    if layout is None:
+        return names, "xyxy"
+    each = ((side, four) for side in "ho" for four in zip(("x1", "y1", "x2", "y2"), layout[0], strict=True))
+    return names | {f"{side}{corner}": corners[side][name] for side, (corner, name) in each}, layout[1]
+
+
+def _column_names(source: Source, given: Sequence[str]) -> tuple[dict[str, str], str]:
+    """Return what :func:`columns_in` returns, and note unknown columns. Raises InputError if a column occurs twice."""
+    names, layout = columns_in(given)
     for name in names.values():
-        if given.count(name) > 1:
-            raise InputError(source.path, field=name, found=f"{given.count(name)} columns of this name", expected="one")
+        count = [each.lower() for each in given].count(name.lower())
+        if count > 1:
+            found = f"{count} columns of this name"
+            raise InputError(source.path, field=name.lower(), found=found, expected="one column")
     source.notes.set_examples("columns_unread", [name for name in given if name not in names.values()])
-    return names
+    return names, layout
 
 
-def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Rows:
-    """Return rows from columns of numbers of type ``kind`` and words; ``absent`` marks a missing optional value."""
+def _rows(source: Source, columns: Columns, kind: Any, absent: str | None, layout: str = "xyxy") -> Rows:
+    """Return the rows in ``columns``; ``kind`` is the type of numbers, ``absent`` the value of a missing number."""
     absent_columns = [name for name in COLUMNS if name not in columns]
     if absent_columns:
         present = ", ".join(map(quote, [*columns, *source.notes.examples("columns_unread")][:12]))
         raise InputError(source.path, field=absent_columns[0], found=f"only {present}", expected="this column")
     count = len(columns["image"])
+    images, image = _index_words(source, "image", columns["image"])
+    is_triplet = np.ones(count, bool)
+    if absent in columns["verb"]:
+        fields = zip(*(columns[name] for name in COLUMNS[1:]), strict=True)
+        is_triplet[:] = [any(value != absent for value in row) for row in fields]
+    kept = np.flatnonzero(is_triplet).tolist()
 
-    def optional(name: str) -> Floats:
-        column = np.full(count, np.nan)
-        given = [row for row, value in enumerate(columns.get(name, ())) if value != absent]
-        column[given] = _numbers(source, name, [columns[name][row] for row in given], kind, given) if given else []
+    def numbers(name: str) -> Floats:
+        column, values = np.full(count, np.nan), columns.get(name, ())
+        given: Sequence[int] = range(len(values))
+        if absent in values:
+            given = [row for row in given if values[row] != absent]
+            values = [values[row] for row in given]
+        column[given] = _numbers(source, name, values, kind, given) if len(given) else []
         return column
 
-    corners = np.column_stack([_numbers(source, name, columns[name], kind, range(count)) for name in _CORNERS])
-    images, image = _index_words(source, "image", columns["image"])
-    verbs, verb = _index_words(source, "verb", columns["verb"])
-    objects, object_ = _index_words(source, "object", columns["object"])
-    size = np.column_stack([optional("width"), optional("height")])
+    score = numbers("score")
+    if np.isnan(score).all() and any(value != absent for value in columns.get("score", ())):
+        raise InputError(source.path, field="score", found="NaN in all rows", expected="finite numbers, or no scores")
+    of = {name: [columns[name][row] for row in kept] if len(kept) < count else columns[name] for name in COLUMNS}
+    corners = np.column_stack([numbers(name) for name in _CORNERS])[kept]  # no coordinate is as bad as NaN
+    verbs, verb = _index_words(source, "verb", of["verb"], kept)
+    objects, object_ = _index_words(source, "object", of["object"], kept)
+    size = np.column_stack([numbers("width"), numbers("height")])
     return Rows(
         images=images,
-        image=image,
+        image=image[kept],
         human_boxes=corners[:, :4],
         object_boxes=corners[:, 4:],
         verbs=verbs,
         objects=objects,
         verb=verb,
         object=object_,
-        score=optional("score"),
+        score=score[kept],
         sizes=_sizes(source, images, image, size),
-        place=source.record_name,
+        place=lambda row: source.record_name(kept[row]),
+        conventions=() if layout == "xyxy" else [layout],
+        convention=None if layout == "xyxy" else np.zeros(len(kept), np.int64),
     )
 
 
 def _convert(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:
-    """Return the values of a column converted to a type; ``rows`` are their row numbers, for error messages."""
+    """Return the values of column ``name`` converted to the type ``kind``; ``rows``: row numbers, for messages."""
     try:
         return msgspec.convert(values, list[kind])
     except msgspec.ValidationError as error:
         place = lambda index, value: source.record_name(rows[index])  # noqa: E731
-        raise explained(source.path, error, values, list[kind], place, field=name) from None
+        raise explain_error(source.path, error, values, list[kind], place, field=name) from None
 
 
 def _numbers(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Floats:
     return np.fromiter(_convert(source, name, values, kind, rows), np.float64, len(values))
 
 
-def _index_words(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
-    """Return the distinct words in order of first appearance, and the word index of each row; images by their names."""
+def _index_words(
+    source: Source, name: str, values: Sequence[Any], rows: Sequence[int] | None = None
+) -> tuple[list[str], Indices]:
+    """Return the distinct words (or image names) of a column in order of first appearance, and their (n,) indices."""
     index: dict[Any, int] = {}
-    values = _convert(source, name, values, ImageName if name == "image" else str, range(len(values)))
+    values = _convert(source, name, values, ImageName if name == "image" else str, rows or range(len(values)))
     column = [index.setdefault(word, len(index)) for word in values]
     words: list[Any] = list(index)
     if name == "image":  # different values may name one image
@@ -231,28 +307,39 @@ def _index_words(source: Source, name: str, values: Sequence[Any]) -> tuple[list
 
 
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:
-    """Return (m, 2) image sizes from (n, 2) sizes of rows, which must agree per image; 0 if no row has both numbers."""
+    """Return the (m, 2) image sizes from (n, 2) sizes of rows, which must agree; 0 if no row has both numbers."""
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
     sizes = np.zeros((len(images), 2))
     sizes[image[given[::-1]]] = size[given[::-1]]  # reversed, so that the first row of an image wins
     other = given[(sizes[image[given]] != size[given]).any(axis=1)]
     if len(other):
         place, found = source.record_name(int(other[0])), f"another size of {quote(images[image[other[0]]])}"
-        raise InputError(source.path, record=place, field="width", found=found, expected="one size for an image")
+        raise InputError(source.path, record=place, field="width", found=found, expected="the same size in all rows")
     return sizes
 
 
 def _columns(table: Interactions) -> Columns:
+    """Return the columns of a table, with a row of only the image (None elsewhere) for each image without triplets."""
     corners = np.concatenate([table.human_boxes, table.object_boxes], axis=1).T.tolist()
+    bare = np.flatnonzero(np.diff(table.offsets) == 0)
+    image = np.concatenate([table.image, bare])
+    order = np.argsort(image, kind="stable").tolist()
+
+    def in_order(values: list[Any]) -> list[Any]:
+        padded = values + [None] * len(bare)
+        return [padded[row] for row in order] if len(bare) else values
+
     columns: Columns = {
-        "image": _take_words(table.images, table.image),
-        **dict(zip(_CORNERS, corners, strict=True)),
-        "verb": _take_words(table.verbs, table.verb),
-        "object": _take_words(table.objects, table.object),
-        "score": table.score.tolist(),
+        "image": _take_words(table.images, image[order]),
+        **dict(zip(_CORNERS, map(in_order, corners), strict=True)),
+        "verb": in_order(_take_words(table.verbs, table.verb)),
+        "object": in_order(_take_words(table.objects, table.object)),
     }
+    missing = np.isnan(table.score)
+    if not missing.all() or not len(missing):
+        columns["score"] = in_order([None if score != score else score for score in table.score.tolist()])
     if (table.sizes > 0).any():
-        columns["width"], columns["height"] = table.sizes[table.image].T.tolist()
+        columns["width"], columns["height"] = table.sizes[image[order]].T.tolist()
     return columns
 
 

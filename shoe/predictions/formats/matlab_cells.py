@@ -1,4 +1,4 @@
-"""The official Matlab format: ``all_boxes``, one cell per class and test image, n x 9: two boxes and a score.
+"""The official Matlab format: ``all_boxes`` has a cell per class and test image with n rows: two boxes and a score.
 
 The format is one file with all classes, or a folder with one file per object (HICO-DET: 80, in COCO's order). Boxes are
 pixel indices from 0; the official script adds 1 to each number. The structure follows HICO-DET's ``eval_one.m``. The
@@ -9,6 +9,7 @@ of the official list.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import read_bytes, replacing
+from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.matlab import cell_file, is_matlab, load_matlab, matrix
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import hoi_classes_of
@@ -26,6 +27,18 @@ from shoe.predictions.source import Source
 
 _VARIABLE = "all_boxes"
 _FILE = re.compile(r"detections_(\d\d)\.mat")
+IMAGE_LABELS_VARIABLE = "anno_test"
+_OTHERS = {
+    IMAGE_LABELS_VARIABLE: (
+        "image-level labels, as in anno.mat",
+        "give this file with --image-labels (Python: image_labels=...)",
+    ),
+    "bbox_test": (
+        "annotated boxes, as in anno_bbox.mat",
+        "give this file with --ground-truth (Python: read_ground_truth)",
+    ),
+}
+"""Variables of other files of HICO-DET: what such a file contains, and how to use it."""
 
 
 def is_cells(source: Source) -> bool:
@@ -52,7 +65,9 @@ def read_cells(source: Source) -> Rows:
                 image.append(np.full(len(parts[-1]), column))
                 hoi.append(np.full(len(parts[-1]), rows[row]))
     if len(columns) != 1:
-        raise InputError(source.path, found="files with different numbers of images", expected="one number")
+        raise InputError(
+            source.path, found="files with different numbers of images", expected="equally many in all files"
+        )
     table = np.concatenate(parts)
     return Rows(
         images=_images(source, columns.pop()),
@@ -77,12 +92,12 @@ def write_cells(table: Interactions, path: str | Path, benchmark: Benchmark) -> 
     order = np.argsort(index, kind="stable")
     filled, starts = np.unique(index[order], return_index=True)
     rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.writelines(cell_file(_VARIABLE, (len(classes), len(column_of)), filled, np.split(rows, starts[1:])))
 
 
 def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
-    """Return the files of a folder, one per object, with the classes in each."""
+    """Return (path, class indices) for each file of a folder; each file has the classes of one object."""
     return [
         (folder / f"detections_{number:02d}.mat", np.flatnonzero(benchmark.classes.object == object_))
         for number, object_ in enumerate(benchmark.object_order.tolist(), start=1)
@@ -90,14 +105,23 @@ def _files(folder: Path, benchmark: Benchmark) -> list[tuple[Path, Indices]]:
 
 
 def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
-    """Return the cells of a file with one row per class."""
+    """Return the cells of a file, column by column, with ``classes`` rows. Raises InputError for another shape."""
     if not is_matlab(data):
-        raise InputError(path, found="no Matlab file", expected=f"one with {_VARIABLE}")
+        raise InputError(path, found="no Matlab file", expected=f"a Matlab file with {_VARIABLE}")
     cells = load_matlab(path, data, [_VARIABLE]).get(_VARIABLE)
+    if cells is None:
+        refuse_other_matlab(path, data, f"official detections ({_VARIABLE})")
     if not isinstance(cells, list) or not cells or len(cells) % classes:
         found = f"{len(cells):,} cells" if isinstance(cells, list) else "no cells"
         raise InputError(path, field=_VARIABLE, found=found, expected=f"cells, {classes} classes x images")
     return cells
+
+
+def refuse_other_matlab(path: Path, data: bytes, expected: str, variables: Sequence[str] = tuple(_OTHERS)) -> None:
+    """Raise InputError for a Matlab file with one of the ``variables`` of other files, such as image-level labels."""
+    for name in load_matlab(path, data, variables):
+        found, hint = _OTHERS[name]
+        raise InputError(path, found=found, expected=expected, hint=hint)
 
 
 def _detection_matrix(path: Path, cell: Any, place: str) -> Floats:
@@ -112,7 +136,7 @@ def _detection_matrix(path: Path, cell: Any, place: str) -> Floats:
 
 
 def _images(source: Source, count: int) -> list[str]:
-    """Return the image names of the columns: those of the test set or of the ground truth that has this many images."""
+    """Return the ``count`` image names of the test set or the ground truth. Raises InputError for another number."""
     official = _test_images(source.benchmark)
     if official and count == len(official):
         return official

@@ -23,15 +23,17 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import PlaceOf, check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.checks import PlaceOf, box_name, check_boxes, triplet_name
 from shoe.benchmarks.image_lists import BoxLists
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import read_bytes, replacing
+from shoe.core.io.files import atomic_write, read_bytes
 from shoe.core.io.json import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.core.roles import RolePredictions
 from shoe.core.rows import Rows
-from shoe.predictions.record_fields import image_names, in_all_or_none, labels_of
+from shoe.predictions.numbering import INTERACTIONS, OBJECTS, VERBS, labels_of_ids, numberings, own_name
+from shoe.predictions.record_fields import image_names, labels_of, optional_column
+from shoe.predictions.roles import stated_entries, without_roles
 from shoe.predictions.source import Source, collection_paused, open_source
 
 _HOIS, _LIST, _PERSON = "hoi_prediction", "preds", "person"
@@ -81,7 +83,7 @@ class _ActionImage(Struct, gc=False):
 
 
 def is_qpic(source: Source) -> bool:
-    """Return whether a document is of QPIC, CDN or Diag-HOI; also true for documents without boxes or images."""
+    """Return whether a document is of QPIC, CDN or Diag-HOI, or is an empty list of images."""
     if not source.head:
         return bool(source.document == [])
     return _HOIS in _first_record(source) and not is_ppdm(source) and not is_gen_vlkt(source)
@@ -105,44 +107,35 @@ def is_ppdm(source: Source) -> bool:
 
 def read_qpic(source: Source) -> Rows:
     """Read predictions of QPIC, CDN or Diag-HOI. Raises InputError naming the image and field that break the format."""
-    dataset = source.benchmark
-    expected = f"0 to {len(dataset.object_order) - 1}, objects in {dataset.object_numbers}'s order (qpic ids)"
-    order = dataset.object_order
-    if len(dataset.actions):  # the number after the last object is QPIC's "no object"
-        order = np.append(order, len(dataset.objects))
-    return _read_rows(source, "qpic", _QpicImage, order, expected)
+    return _read_rows(source, _QpicImage, f"{own_name(source.benchmark, OBJECTS)}-0")
 
 
 def read_gen_vlkt(source: Source) -> Rows:
     """Read predictions of GEN-VLKT; errors as in :func:`read_qpic`."""
-    return _read_rows(source, "gen-vlkt", _GenVlktImage)
+    return _read_rows(source, _GenVlktImage)
 
 
 def read_ppdm(source: Source) -> Rows:
     """Read predictions of PPDM; errors as in :func:`read_qpic`."""
-    dataset, ids = source.benchmark, source.benchmark.object_ids
-    numbers = f"{dataset.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)}"
-    return _read_rows(source, "ppdm", _PpdmImage, dataset.object_of_id, f"one of {numbers} (ppdm ids)", first=1)
+    own, known = own_name(source.benchmark, OBJECTS), numberings(source.benchmark, OBJECTS)
+    return _read_rows(source, _PpdmImage, f"{own}-ids" if f"{own}-ids" in known else f"{own}-0", first=1)
 
 
 def _read_rows(
     source: Source,
-    name: str,
     record_type: type[_Lists[Any, Any]],
-    object_of: Indices | None = None,
-    expected: str = "",
+    object_numbering: str | None = None,
     first: int = 0,
 ) -> Rows:
     """Return the triplets of all records.
 
     Args:
-        name: name of the dialect, for error messages.
         record_type: msgspec type of a record.
-        object_of: object index of each box category; None if triplets have HOI classes.
-        expected: description of the valid categories, for error messages.
-        first: lowest category of a triplet, 0 or 1.
+        object_numbering: name of the usual numbering of box categories; None if triplets have HOI classes.
+        first: lowest category ID of a triplet, 0 or 1.
     """
-    path, classes, records = source.path, source.benchmark.classes, source.typed(record_type, _LIST)
+    path, dataset, records = source.path, source.benchmark, source.typed(record_type, _LIST)
+    classes = dataset.classes
     image_key = "file_name" if first else "filename"
     images = image_names(source, (getattr(record, image_key) for record in records), image_key)
     counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
@@ -155,28 +148,34 @@ def _read_rows(
     number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
     image = np.repeat(np.arange(len(records)), lengths)
     start = (np.cumsum(counts) - counts)[image]
-    by_person = len(source.benchmark.actions) > 0  # a person may then have an action without an object
+    by_person = len(dataset.actions) > 0  # a person may then have an action without an object
     check_boxes(path, (images, image), "subject_id", human, counts)
     outside = (target < -by_person) | (target >= counts[image])
     check_boxes(path, (images, image), "object_id", target, counts, outside)
     human += start
     target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
-    if object_of is not None:
+    if object_numbering is not None:
         category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
-        objects = objects_of(path, images, counts, category, object_of, expected)
+        no_object = len(dataset.objects) if by_person and not first else None
+        name = partial(box_name, images, counts)
+        objects = labels_of_ids(source, OBJECTS, category, object_numbering, "category_id", name, no_object)
+
+    place = partial(triplet_name, (images, image))
+
+    def label_of(part: str, first_id: int = first) -> Indices:
+        return labels_of_ids(source, part, number, f"{dataset.name}-{first_id}", "category_id", place)
 
     def scores() -> Floats | None:
-        return in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
+        return optional_column(source, "score", [hoi.score for hoi in hois], place)
 
-    if by_person and object_of is not None:
-        return _person_rows(source, (images, image), corners, human, target, objects, number, scores())
-    count = len(classes) if object_of is None else len(classes.verbs)
-    check_range(path, (images, image), "category_id", number, count, first, f": {name} ids count from {first}")
-    if object_of is None:
-        words = classes.columns_of(number)
+    if by_person and object_numbering is not None:
+        role_verb = label_of(VERBS, 0)
+        return _person_rows(source, (images, image), corners, human, target, objects, role_verb, scores())
+    if object_numbering is None:
+        words = classes.columns_of(label_of(INTERACTIONS))
     else:
-        verb = source.benchmark.verb_order[number - first]
+        verb = label_of(VERBS)
         words = {"verbs": classes.verbs, "objects": classes.objects, "verb": verb, "object": objects[target]}
     return Rows(
         images=images,
@@ -198,26 +197,26 @@ def _person_rows(
     number: Indices,
     score: Floats | None,
 ) -> Rows:
-    """Return the rows of n triplets of a benchmark scored by person; triplets without an object count for persons only.
+    """Return the rows of n triplets of a benchmark that is scored by person (V-COCO).
+
+    Triplets without an object are only in ``Rows.detected``.
 
     Args:
         place: image names, and the (n,) image index of each triplet.
         corners: (b, 4) boxes.
         human: (n,) index of the human box.
         target: (n,) index of the object box; -1 for none.
-        objects: (b,) object of each box; the number after the last object means none.
-        number: (n,) action numbers of the file: QPIC's 29, from 0.
+        objects: (b,) object index of each box; the number of objects means "no object".
+        number: (n,) index into ``Actions.numbered`` (QPIC: 29 IDs).
         score: (n,) scores; None if the file has none.
     """
     bench, (images, image) = source.benchmark, place
     actions = bench.actions
     numbered = np.array(actions.numbered, np.int32)
-    meaning = ": qpic ids are actions in the official order, those with two roles twice"
-    check_range(source.path, place, "category_id", number, len(numbered), meaning=meaning)
     action, entry = numbered[number].T
     has_object = (target >= 0) & (objects[target] < len(bench.objects)) if len(objects) else np.zeros(len(target), bool)
     object_boxes = np.where(has_object[:, None], corners[target], np.nan)
-    detected = RolePredictions.of_triplets(
+    detected = RolePredictions.from_triplets(
         tuple(images),
         human * (len(corners) + 1) + np.where(has_object, target, -1),
         image.astype(np.int32),
@@ -248,21 +247,25 @@ def _person_rows(
 
 
 def _first_record(source: Source) -> dict[str, Any]:
-    """Return the first image's record, or an empty dict."""
+    """Return the record of the first image, or an empty dict if there is none."""
     records = source.first.get(_LIST, [source.first])
     return records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
 
 
-def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) -> Floats | None:
+def read_action_scores(
+    path: str | Path, *, dataset: str | Benchmark = DEFAULT, kept: Mask | None = None
+) -> Floats | None:
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
-    Diag-HOI's toolbox needs it: the verb score *given the boxes*, without detection scores.
+    Diag-HOI's toolbox needs this score: the verb score *given the boxes*, without detection scores.
+
+    ``kept`` is :attr:`shoe.ReadNotes.kept` of the file.
 
     Returns:
         (n,) scores in the row order of ``read_predictions``; None for another format or a file without such scores.
 
     Raises:
-        InputError: if a triplet has no score or a non-finite score, while others have one.
+        InputError: if some triplets have no score, or a score is not finite.
     """
     if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None
@@ -278,22 +281,28 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
             name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
             return f"{name}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
-        return in_all_or_none(source, "action_score", values, place)
+        scores = optional_column(source, "action_score", values, place)
+        return scores if scores is None or kept is None or len(kept) != len(scores) else scores[kept]
 
 
 def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write QPIC's JSON, with human boxes labelled as person. Raises InputError for a word that is not a label."""
     classes = replace(benchmark.classes, objects=benchmark.objects)  # includes objects without any class
+    actions, entries = benchmark.actions, stated_entries(table.verbs, benchmark.actions)
+    stated, table = entries[table.verb], without_roles(table, actions, entries)
     verb, object_ = labels_of(table, classes, path, "qpic")
     names = list(benchmark.object_ids.values())
     person = names.index(_PERSON) if _PERSON in names else 0
-    lists = BoxLists.of(table, person, np.argsort(benchmark.object_order)[object_])
-    if len(benchmark.actions):
-        number = benchmark.actions.numbers_of(classes.verbs, classes.objects, verb, object_)
+    lists = BoxLists.from_table(table, person, np.argsort(benchmark.object_order)[object_])
+    if len(actions):
+        number = actions.numbers_of(classes.verbs, classes.objects, verb, object_)
+        number_of = {entry: i for i, (_, entry) in enumerate(actions.numbered)}
+        number = np.where(stated >= 0, np.array([number_of[e] for e in range(len(actions.entries))])[stated], number)
     else:
         number = np.argsort(benchmark.verb_order)[verb]
-    ids, scores = number.tolist(), table.score.tolist()
-    with replacing(path) as stream:
+    ids = number.tolist()
+    scores = [{} if score != score else {"score": score} for score in table.score.tolist()]
+    with atomic_write(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
             box_rows, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
@@ -304,7 +313,7 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
                     for b, c in zip(lists.boxes[box_rows], lists.labels[box_rows], strict=True)
                 ],
                 _HOIS: [
-                    {"subject_id": s, "object_id": o, "category_id": v, "score": p}
+                    {"subject_id": s, "object_id": o, "category_id": v, **p}
                     for s, o, v, p in zip(lists.human[rows], lists.object[rows], ids[rows], scores[rows], strict=True)
                 ],
             }

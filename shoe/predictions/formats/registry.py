@@ -1,4 +1,4 @@
-"""Registry of prediction formats: recognise, read and write each format, and describe files of other kinds."""
+"""Registry of prediction formats; recognition of the format of a file, and of files that are not predictions."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import benchmark_of_truth
 from shoe.core.boxes import Coordinates
-from shoe.core.errors import InputError, OptionError, flag, near, printable, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, closest_names, flag, printable, quote, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import seen
+from shoe.core.io.files import describe_content
 from shoe.core.rows import Rows
 from shoe.predictions import vlm
 from shoe.predictions.formats import class_numbers, flat_columns, matlab_cells, qpic, v_coco
-from shoe.predictions.formats.flat_columns import COLUMNS
+from shoe.predictions.formats.flat_columns import COLUMNS, columns_in
 from shoe.predictions.source import Kind, Source
-from shoe.predictions.vlm.keys import ANSWERS, USUAL, is_truth, role
+from shoe.predictions.vlm.keys import ANSWERS, STANDARD_KEYS, is_prompt, is_truth, role
 
 BONGARD = "Bongard problems"
-SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
+SWAPPED_HINT = "are PREDICTIONS and --ground-truth swapped?"
 PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
 Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
@@ -34,13 +35,14 @@ class Format:
 
     Attributes:
         name: name for users.
-        description: one line for users.
+        description: description in one line, for users.
         kinds: kinds of files that can have this format.
-        fits: returns whether an opened file has this format.
-        read: reads an opened file of this format.
-        write: writes predictions; None if the format can only be read.
+        fits: callback that returns whether an opened file has this format.
+        read: callback that returns the rows of an opened file.
+        write: callback that writes predictions; None if the format can only be read.
         suffix: file name suffix that selects this format for writing, if any.
-        boxes: name of the box convention.
+        boxes: name of the default box convention.
+        scores: triplets that need a score: "none", "all" or "all or none" (a score for all triplets or for none).
     """
 
     name: str
@@ -51,6 +53,7 @@ class Format:
     write: Writer | None = None
     suffix: str | None = None
     boxes: str = "xyxy"
+    scores: Literal["none", "all", "all or none"] = "none"
 
 
 _DOCUMENT: tuple[Kind, ...] = ("document",)
@@ -60,20 +63,20 @@ FORMATS = {
     known.name: known
     for known in (
         Format("qpic", "QPIC, CDN, Diag-HOI: JSON, CDN's results.json, or a pickle", _DOCUMENT, qpic.is_qpic,
-               qpic.read_qpic, qpic.write_qpic),
-        Format("gen-vlkt", "GEN-VLKT: as qpic, with HOI classes and unlabelled boxes", _DOCUMENT, qpic.is_gen_vlkt,
+               qpic.read_qpic, qpic.write_qpic, scores="all or none"),
+        Format("gen-vlkt", "GEN-VLKT: like qpic, with HOI classes and boxes without label", _DOCUMENT, qpic.is_gen_vlkt,
                qpic.read_gen_vlkt),
         Format("ppdm", "PPDM's best_predictions.json", _DOCUMENT, qpic.is_ppdm, qpic.read_ppdm),
         Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, class_numbers.is_hoidet,
                class_numbers.read_hoidet),
         Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, class_numbers.is_thid, class_numbers.read_thid),
-        Format("thid-images", "THID, INP-CC: {image: [[class, score, 8 numbers]]}, as their evaluators are given it",
+        Format("thid-images", "THID, INP-CC: input of their evaluators, {image: [[class, score, 8 numbers]]}",
                _DOCUMENT, class_numbers.is_thid_images, class_numbers.read_thid_images,
-               class_numbers.write_thid_images),
+               class_numbers.write_thid_images, scores="all"),
         Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, class_numbers.is_mllms,
-               class_numbers.read_mllms, class_numbers.write_mllms),
-        Format("v-coco", "V-COCO's official detections by person: a pickle", _DOCUMENT, v_coco.is_v_coco,
-               v_coco.read_v_coco),
+               class_numbers.read_mllms, class_numbers.write_mllms, scores="all"),
+        Format("v-coco", "V-COCO's official detections by person: a pickle (QPIC, UPT, PViC)", _DOCUMENT,
+               v_coco.is_v_coco, v_coco.read_v_coco),
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat_columns.is_flat_lines,
                flat_columns.read_flat_lines, flat_columns.write_flat_lines, ".jsonl"),
         Format("csv", "flat columns as CSV", ("text",), flat_columns.is_csv, flat_columns.read_csv,
@@ -83,13 +86,14 @@ FORMATS = {
         Format("parquet", "flat columns as Parquet", ("parquet",), flat_columns.is_parquet, flat_columns.read_parquet,
                flat_columns.write_parquet, ".parquet"),
         Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),
-               matlab_cells.is_cells, matlab_cells.read_cells, matlab_cells.write_cells, ".mat", "pixels-0"),
+               matlab_cells.is_cells, matlab_cells.read_cells, matlab_cells.write_cells, ".mat", "pixels-0", "all"),
     )
 }  # fmt: skip
 NATIVE = "native"
 _NATIVE_SUFFIX = ".npz"
 _WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
 
+_WORD = re.compile(r"[\w-]+")
 _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _VLM = ("image", "human_box", "object_box")
 _MIN_SIMILARITY = 0.75
@@ -100,23 +104,27 @@ _LOOKED_AT = 100
 def format_named(name: str) -> Format:
     """Return a format by name. Raises OptionError for an unknown name."""
     if name not in FORMATS:
+        known = [each for each in FORMATS.values() if name.lower() in _WORD.findall(each.description.lower())]
+        if known and not closest_names(name.lower(), FORMATS):
+            described = " or ".join(f"{each.name} ({each.description})" for each in known)
+            raise OptionError(f"unknown format {quote(name)}; did you mean {described}?")
         raise unknown_name("format", name, [*FORMATS, NATIVE])
     return FORMATS[name]
 
 
-def writable(name: str) -> str:
-    """Return the name of a format. Raises OptionError if the format is unknown or can only be read."""
+def writable_format(name: str) -> str:
+    """Return ``name``, the name of a format; raise OptionError if the format is unknown or can only be read."""
     if name != NATIVE and format_named(name).write is None:
-        raise OptionError(f"the format {name} is only read; written are: {', '.join(_WRITTEN)}")
+        raise OptionError(f"the format {name} can only be read; formats that can be written: {', '.join(_WRITTEN)}")
     return name
 
 
 def format_of_name(path: Path) -> str:
-    """Return the format for writing that a file name suffix selects. Raises OptionError for other suffixes."""
+    """Return the name of the format that a file name suffix selects for writing. Raises OptionError if unknown."""
     suffixes = {_NATIVE_SUFFIX: NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
-        problem = f"{path}: the ending {quote(path.suffix)} does not say which format to write"
-        raise OptionError(f"{problem}; name it with --to: {', '.join(_WRITTEN)}")
+        problem = f"{path}: no format has the extension {quote(path.suffix)}"
+        raise OptionError(f"{problem}; choose a format with --to: {', '.join(_WRITTEN)}")
     return suffixes[path.suffix.lower()]
 
 
@@ -132,21 +140,27 @@ def recognise(source: Source) -> Format:
     """Return the format of an opened file by its content. Raises InputError with a hint at the closest format."""
     refuse_others(source, "predictions")
     for known in FORMATS.values():
+        if known.name == "vlm" and (error := _incomplete_table(source)):
+            raise error
         if source.kind in known.kinds and known.fits(source):
             return known
     if not _image_hint(source.first) and any(is_truth(key, value) for key, value in source.first.items()):
-        raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
+        raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED_HINT)
     expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
-        hint = _keys_hint(list(source.first)) or _image_hint(source.first)
+        hint = _image_hint(source.first) or _keys_hint(list(source.first))
         raise InputError(source.path, found=_describe(source), expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
-    raise _table_error(source) or InputError(source.path, found=seen(source.data), expected=expected)
+    raise (
+        _table_error(source)
+        or _imageless_error(source)
+        or InputError(source.path, found=describe_content(source.data), expected=expected)
+    )
 
 
 def refuse_others(source: Source, expected: str) -> None:
-    """Raise InputError if a file is of another known kind than ``expected``, naming its kind and the command for it."""
+    """Raise InputError if a file is a similarity map, Bongard problems, or ground truth other than ``expected``."""
     is_map = {
         "folder": (source.path / "map.json").is_file(),
         "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
@@ -154,50 +168,96 @@ def refuse_others(source: Source, expected: str) -> None:
     }
     found = hint = None
     if is_map.get(source.kind):
-        found, hint = "a similarity map", "a map is given with --similarity; shoe map import makes one of ratings"
+        found, hint = "a similarity map", "use --similarity for a map; `shoe map import` makes a map from ratings"
     elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first) and (
         truth := benchmark_of_truth(source.data, marked=True)
     ):
         found = f"{truth[1].name}, ground truth of {truth[0].name}"
         hint = f"give {flag('dataset', truth[0].name)}"
         if truth[0].name == source.benchmark.name:
-            found, hint = found if expected == "predictions" else None, SWAPPED
+            found, hint = found if expected == "predictions" else None, SWAPPED_HINT
     elif PROBLEMS.match(source.data):
-        found, hint = BONGARD, "shoe bongard score answers them from predictions"
+        found, hint = BONGARD, "use `shoe bongard score` to score predictions on them"
+    else:
+        found, hint = next(filter(None, (unread(source) for unread in _UNREAD)), (None, None))
+        hint = hint if expected == "predictions" else None
     if found:
         raise InputError(source.path, found=found, expected=expected, hint=hint)
 
 
+_ROWS_HINT = f"write one row per triplet with the columns {', '.join(COLUMNS)} and score"
+_LABELS_HINT = f"the file has class IDs but no labels; {_ROWS_HINT}"
+_RLIP = {"labels", "boxes", "verb_scores"}
+_DETECTIONS = {"boxes", "labels", "scores"}  # of UPT's detector
+
+
+def _entry(source: Source) -> Mapping[str, Any]:
+    """Return the first value of a document with one object per image; for other documents, the first record."""
+    first = next(iter(source.first.values()), None) if len(source.head) == 1 else None
+    return first if isinstance(first, dict) else source.first
+
+
+def _arrays(source: Source) -> tuple[str, str] | None:
+    if source.kind != "npz" or not source.members or "header.npy" in source.members:
+        return None
+    names = ", ".join(quote(name.removesuffix(".npy")) for name in source.members[:_MOST_SHOWN])
+    return f"the arrays {names}, not a native table", _ROWS_HINT
+
+
+# Files that are recognised but not read: each callback returns what was found and a hint, or None for other files.
+_UNREAD: tuple[Callable[[Source], tuple[str, str | None] | None], ...] = (
+    _arrays,
+    lambda source: ("an HDF5 file", _ROWS_HINT) if source.data.startswith(b"\x89HDF") else None,
+    lambda source: ("an empty object: {}", "a file without predictions is []") if source.head == [{}] else None,
+    lambda source: ("RLIP's results by image", _LABELS_HINT) if _entry(source).keys() >= _RLIP else None,
+    lambda source: ("relations with class IDs: rel_annotations", _LABELS_HINT)
+    if "rel_annotations" in _entry(source) else None,
+    lambda source: ("object detections (boxes, labels, scores) without interactions", None)
+    if _entry(source).keys() >= _DETECTIONS and "pairing" not in _entry(source) else None,
+)  # fmt: skip
+
+
 def _describe(source: Source) -> str:
     keys = source.first
-    if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # UPT's detection files
-        return "object detections (boxes, labels, scores) without interactions"
     if keys:
         return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
     return f"a document that is {type(source.document).__name__}"
 
 
 def _image_hint(keys: Mapping[str, object]) -> str | None:
-    """Return a hint if a record has the key of an answer but none of an image, else None."""
-    if not any(key in ANSWERS or key == "interactions" for key in keys) or any(role(key) == "image" for key in keys):
+    """Return a hint if a record has the key of an answer but no key of an image; else None."""
+    if not any(key in ANSWERS or key == "interactions" for key in keys) or any(
+        role(key) == "image" and not is_prompt(key) for key in keys
+    ):
         return None
-    return "an answer needs the file name of its image beside it, under the key 'image'"
+    return "each answer needs the key or column 'image' with the file name of its image"
+
+
+def _imageless_error(source: Source) -> InputError | None:
+    """Return the error for a table of answers without a column for images; None for other text."""
+    first = _first_line(source)
+    names = _cells(first, "\t" if "\t" in first else ",")
+    hint = _image_hint(dict.fromkeys(names)) if len(names) > 1 else None
+    if hint is None:
+        return None
+    found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
+    return InputError(source.path, record="line 1", found=found, expected="predictions", hint=hint)
 
 
 def suggest_names(source: Source, known: Sequence[str]) -> str | None:
-    """Return a suggestion of known keys for similar unread keys or columns; None if there are none."""
+    """Return a suggestion of keys in ``known`` that are similar to unread keys or columns; None without a match."""
     records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
     names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
     return _suggestion(list(source.notes.examples("columns_unread") or names), known)
 
 
 def _keys_hint(keys: Sequence[object]) -> str | None:
-    """Return what keys lack for flat columns or free text, if they are similar to those; else None."""
+    """Return a hint that lists missing keys, if ``keys`` resemble the flat-column or free-text format; else None."""
     names = [key for key in keys if isinstance(key, str)][:100]
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if suggestion := _suggestion([name for name in names if role(name) is None], [*USUAL, *COLUMNS]):
+    if suggestion := _suggestion([name for name in names if role(name) is None], [*STANDARD_KEYS, *COLUMNS]):
         return suggestion
     roles = {role(name) for name in names}
     absent = [name for name in _VLM if name not in roles]
@@ -207,29 +267,55 @@ def _keys_hint(keys: Sequence[object]) -> str | None:
 
 
 def _suggestion(names: Sequence[str], known: Sequence[str]) -> str | None:
-    """Return a suggestion for suggest_names names, e.g. "did you mean human_box for 'humanbox'?", or None."""
-    matches = [(name, near(printable(name.lower()), known, likeness=_MIN_SIMILARITY)) for name in names]
+    """Return a suggestion for misspelt names: "did you mean human_box for 'humanbox'?"; None without a match."""
+    matches = [(name, closest_names(printable(name.lower()), known, likeness=_MIN_SIMILARITY)) for name in names]
     parts = [f"{close[0]} for {quote(name)}" for name, close in matches if close]
     return f"did you mean {', '.join(parts[:3])}?" if parts else None
 
 
 def _table_error(source: Source) -> InputError | None:
-    """Return the error for a table with another separator or other columns; None if the text is not a table."""
-    first = source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0].strip()
+    """Return the error for a table with a wrong separator or wrong columns; None if the text is not a table."""
+    first = _first_line(source).strip()
     is_named_csv = source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():
         is_like_csv = set(_cells(first, separator)) & set(COLUMNS) or (is_named_csv and "," not in first)
         if separator in first and is_like_csv:
-            found, hint = f"fields separated by {shown}", "write it with commas"
+            found, hint = f"fields separated by {shown}", "separate the fields by commas"
             return InputError(source.path, record="line 1", found=found, expected="CSV with commas", hint=hint)
     names = _cells(first, ",")
+    found_columns = columns_in(names)[0]
     if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
         return None
-    missing = [column for column in COLUMNS if column not in names]
+    missing = [column for column in COLUMNS if column not in found_columns]
     found = f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}"
     expected = f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    suggestion = _suggestion([name for name in names if name not in COLUMNS], missing)
+    suggestion = _suggestion([name for name in names if name not in found_columns.values()], missing)
     return InputError(source.path, record="line 1", found=found, expected=expected, hint=suggestion)
+
+
+def _incomplete_table(source: Source) -> InputError | None:
+    """Return the error for a table with most columns, but without a column for words; None for other files.
+
+    Such a table would be read as answers of a model, whose reader takes any text for the missing word.
+    """
+    is_text = source.kind == "text"
+    line = _first_line(source)
+    separator = next((each for each in (",", *_SEPARATORS) if each in line), ",")
+    names = _cells(line, separator) if is_text else [key for key in source.first if isinstance(key, str)]
+    found = columns_in(names)[0]
+    missing = [column for column in COLUMNS if column not in found]
+    if 3 * len(missing) > len(COLUMNS) or not missing or any(role(name) == "phrase" for name in names):
+        return None
+    suggestion = _suggestion([name for name in names if name not in found.values()], missing)
+    if not (is_text or suggestion):
+        return None
+    hint = suggestion or f"columns found: {', '.join(map(quote, names[:_MOST_SHOWN]))}"
+    expected = f"columns named {', '.join(COLUMNS)}"
+    return InputError(source.path, found=f"no column {' or '.join(missing)}", expected=expected, hint=hint)
+
+
+def _first_line(source: Source) -> str:
+    return source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0]
 
 
 def _cells(line: str, separator: str) -> list[str]:

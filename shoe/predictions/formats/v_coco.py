@@ -2,8 +2,8 @@
 
 A record has ``image_id`` (COCO's), ``person_box``, an ``<action>_agent`` score for each action, and ``<action>_<role>``
 with box and score for each role. A NaN score means that there is no prediction; a box of zeros or NaN means that the
-role has no box. All 26 and 25 keys are required. The format has no object labels, so it yields no triplets and is
-scored by person.
+role has no box. The keys of all 26 actions and 25 roles are required, except in a :class:`CacheRecord`. The format has
+no object labels, so it yields no triplets and is scored by person.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 
 from shoe.core.arrays import Floats
-from shoe.core.errors import InputError
-from shoe.core.io.json import shown
+from shoe.core.errors import InputError, quote
+from shoe.core.io.json import describe_value
+from shoe.core.io.pickles import CacheRecord
 from shoe.core.roles import RolePredictions, Single
 from shoe.core.rows import Rows
 from shoe.predictions.record_fields import image_names
 from shoe.predictions.source import Source
 
 _BOX, _ROLE = "[x1, y1, x2, y2]", "[x1, y1, x2, y2, score]"
+# Values of absent keys by width, as UPT's ``CacheTemplate.__missing__`` returns them. The tiny box is not "no box".
+_ABSENT = {1: 0.0, 5: (0.0, 0.0, 0.1, 0.1, 0.0)}
 
 
 def is_v_coco(source: Source) -> bool:
@@ -31,7 +34,7 @@ def is_v_coco(source: Source) -> bool:
 
 
 def read_v_coco(source: Source) -> Rows:
-    """Read the detections. Raises InputError naming record and field, or if the benchmark is not scored by person."""
+    """Read the detections. Raises InputError for an invalid record, or if the benchmark is not scored by person."""
     actions, records = source.benchmark.actions, source.records_within(None)
     if not len(actions):
         hint = "give --dataset v-coco"
@@ -42,19 +45,29 @@ def read_v_coco(source: Source) -> Rows:
         place = f"record {number}"
         if not isinstance(record, dict) or "image_id" not in record:
             expected = "an object with image_id, person_box and all actions"
-            raise InputError(source.path, record=place, found=shown(record), expected=expected)
+            raise InputError(source.path, record=place, found=describe_value(record), expected=expected)
         key = record["image_id"]
         if type(key) not in (int, str):
-            raise InputError(source.path, record=place, field="image_id", found=shown(key), expected="a COCO image id")
+            raise InputError(
+                source.path, record=place, field="image_id", found=describe_value(key), expected="a COCO image id"
+            )
         if key not in ids:
             (name,) = image_names(source, [key], "image_id", lambda _, place=place: place)  # type: ignore[misc]
             ids[key] = images.setdefault(name, len(images))
-    agent = [_column(source, records, f"{name}_agent", 1, "a number") for name in actions.names]
-    roles = [_column(source, records, f"{actions.names[action]}_{role}", 5, _ROLE) for action, role in actions.entries]
+    agents = [f"{name}_agent" for name in actions.names]
+    pairs = [f"{actions.names[action]}_{role}" for action, role in actions.entries]
+    known = {"image_id", "person_box", *agents, *pairs}
+    for number, record in enumerate(records):
+        if isinstance(record, CacheRecord) and not known >= record.keys():
+            key = next(key for key in record if key not in known)
+            found, expected = f"the key {quote(key)}", f"image_id, person_box, {agents[0]}, {pairs[0]} and others"
+            raise InputError(source.path, record=f"record {number}", found=found, expected=expected)
+    agent = [_column(source, records, key, 1, "a number") for key in agents]
+    roles = [_column(source, records, key, 5, _ROLE) for key in pairs]
     person = _column(source, records, "person_box", 4, _BOX)
-    if not np.isfinite(person).all():
+    if source.bad_boxes == "refuse" and not np.isfinite(person).all():
         row = int(np.argmin(np.isfinite(person).all(axis=1)))
-        place, found = source.record_name(row, records[row]), shown(person[row].tolist())
+        place, found = source.record_name(row, records[row]), describe_value(person[row].tolist())
         raise InputError(source.path, record=place, field="person_box", found=found, expected=_BOX)
     score = np.stack([column[:, 4] for column in roles], axis=1)
     boxes, role = _run_lengths(np.stack([column[:, :4] for column in roles], axis=1))
@@ -80,20 +93,25 @@ def read_v_coco(source: Source) -> Rows:
 
 
 def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:
-    """Return (n, width) numbers under a key of all records, in single precision like the official script."""
-    values = [record.get(key, ()) for record in records]  # () is refused below; None would be converted to NaN
+    """Return the (n, width) numbers under a key of n records, in single precision like the official script."""
+    default = _ABSENT.get(width)
+    rows = [i for i, each in enumerate(records) if key in each or default is None or not isinstance(each, CacheRecord)]
+    values = [records[row].get(key, ()) for row in rows]  # () is refused below; None would be converted to NaN
     try:
         flat: Any = values if width == 1 else chain.from_iterable(values)
         numbers: Floats = np.fromiter(flat, np.float64, width * len(values))
         if width > 1 and set(map(len, values)) - {width}:
             raise ValueError
     except (TypeError, ValueError):
-        number = next(i for i, value in enumerate(values) if not _is_row(value, width))
-        found = "no such key" if key not in records[number] else shown(values[number])
-        place = f"record {number} ({source.record_name(number, records[number])})"
+        row = next(row for row, value in zip(rows, values, strict=True) if not _is_row(value, width))
+        found = "no such key" if key not in records[row] else describe_value(records[row][key])
+        place = f"record {row} ({source.record_name(row, records[row])})"
         raise InputError(source.path, record=place, field=key, found=found, expected=expected) from None
+    column = np.empty((len(records), width), np.float32)
+    column[:] = np.array(0.0 if default is None else default, np.float32)
     with np.errstate(over="ignore"):
-        return numbers.astype(np.float32).reshape(-1, width)
+        column[rows] = numbers.astype(np.float32).reshape(-1, width)
+    return column
 
 
 def _is_row(value: Any, width: int) -> bool:
@@ -106,7 +124,7 @@ def _is_row(value: Any, width: int) -> bool:
 
 
 def _run_lengths(boxes: Single) -> tuple[Single, Any]:
-    """Return the runs of equal boxes in (n, R, 4), and (n, R) run indices; most persons have one box for all roles."""
+    """Return the boxes (n, R, 4) without consecutive repetitions, (runs, 4), and the (n, R) index of each box's run."""
     flat = boxes.reshape(-1, 4)
     bits = np.ascontiguousarray(flat).view(np.uint32)
     new = np.ones(len(flat), bool)

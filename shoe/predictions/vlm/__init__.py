@@ -1,4 +1,4 @@
-"""Free text of vision-language models: interactions in any words, with two boxes each.
+"""Replies of vision-language models: interactions in any words, with two boxes each.
 
 The input is JSON, JSON Lines, or the text of a model inside any wrapper of a tool. :mod:`replies` finds the answer of a
 record and the data in its text, :mod:`items` finds interactions in data, :mod:`prose` and :mod:`box_marks` find
@@ -20,8 +20,8 @@ import msgspec
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.core.io.files import read_bytes, replacing
-from shoe.core.io.json import parse_json, shown
+from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.json import describe_value, parse_json
 from shoe.core.rows import Rows
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.images import is_file_name
@@ -39,7 +39,7 @@ _NAMES = ("idx_to_files", "ind_to_classes", "ind_to_predicates")
 
 
 def is_sgg(document: Any) -> bool:
-    """Return whether a document has the keys of Scene-Graph-Benchmark for each image, and numbers for its classes."""
+    """Return whether a document has the keys of Scene-Graph-Benchmark for each image, and numbers as box labels."""
     if not isinstance(document, dict) or not document or not all(isinstance(key, str) for key in document):
         return False
     first = next(iter(document.values()))
@@ -47,11 +47,11 @@ def is_sgg(document: Any) -> bool:
 
 
 def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield records with names in place of numbers. Raises InputError if the file of names, or a name, is missing."""
+    """Yield the records of Scene-Graph-Benchmark, with names for numbers. Raises InputError if a name is missing."""
     info_path = source.path.with_name(_INFO)
     if not info_path.is_file():
-        hint = "it names the images, classes and predicates that are numbers here"
-        raise InputError(source.path, found=f"no {_INFO} beside it", expected="this file of the same run", hint=hint)
+        hint = f"{_INFO} has the names of the images, classes and predicates, which are only numbers in this file"
+        raise InputError(source.path, found=f"no {_INFO} in its folder", expected=f"{_INFO} of the same run", hint=hint)
     info = parse_json(info_path, read_bytes(info_path))
     lists = [info.get(name) if isinstance(info, dict) else None for name in _NAMES]
     for name, names in zip(_NAMES, lists, strict=True):
@@ -60,8 +60,8 @@ def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
     files, classes, predicates = ([str(word) for word in names or []] for names in lists)
     for number, image in source.document.items():
         if not isinstance(image, dict) or not set(image) >= _KEYS or not all(isinstance(image[k], list) for k in _KEYS):
-            place, expected = f"image {quote(number)}", "bbox, rel_pairs"
-            raise InputError(source.path, record=place, found="other keys", expected=expected)
+            place, expected = f"image {quote(number)}", f"lists under the keys {', '.join(sorted(_KEYS))}"
+            raise InputError(source.path, record=place, found="other keys or values", expected=expected)
         yield {
             "image": _name(source, number, files, "idx_to_files"),
             "bbox": image["bbox"],
@@ -75,7 +75,7 @@ def records_of_sgg(source: Source) -> Iterator[dict[str, Any]]:
 def _name(source: Source, number: Any, names: list[str], field: str) -> str:
     is_number = type(number) is int or (isinstance(number, str) and number.isascii() and number.isdigit())
     if not is_number or not 0 <= int(number) < len(names):
-        expected = f"0 to {len(names) - 1}, as {_INFO} names so many"
+        expected = f"0 to {len(names) - 1}, the indices of the names in {_INFO}"
         raise InputError(source.path, field=field, found=quote(number), expected=expected)
     return names[int(number)]
 
@@ -85,7 +85,7 @@ _LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
-    """Return whether a source is free text of this format."""
+    """Return whether a file has replies or interactions of vision-language models, with image names."""
     if source.kind == "text":
         return bool(_table_rows(source, _LOOKED_AT))
     if source.kind != "document":
@@ -97,7 +97,7 @@ def is_vlm(source: Source) -> bool:
 
 
 def _table_rows(source: Source, most: int | None = None) -> list[dict[str, str]]:
-    """Return the rows of a CSV or TSV table with a column of images and one of replies; else an empty list."""
+    """Return at most ``most`` rows of a CSV or TSV table; [] unless the first have an image, and a reply or boxes."""
     text = source.data.decode("utf-8", "replace")
     header = text[:_LONGEST_HEADER].partition("\n")[0]
     if "," not in header and "\t" not in header:
@@ -130,21 +130,21 @@ def read_vlm(source: Source) -> Rows:
     reader = Reader(source)
     document = _table_rows(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):
-        raise InputError(source.path, found=shown(document), expected="one object per interaction or image")
+        raise InputError(source.path, found=describe_value(document), expected="one object per interaction or image")
     records = records_of_sgg(source) if is_sgg(document) else records_in(document)
     try:
         for number, record in enumerate(records):
             reader.add(number, record)
     except UnreadableError as error:
-        raise error.for_user(source) from None
+        raise error.to_input_error(source) from None
     return reader.rows()
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
-    """Write JSON Lines: one interaction per line, with the image size if known; an image without any gets one line."""
+    """Write JSON Lines: one line per interaction, with image size if known, or per image without interactions."""
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     verb, object_ = table.verb.tolist(), table.object.tolist()
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         for i, name in enumerate(table.images):
             width, height = table.sizes[i].tolist()
             size: dict[str, Any] = {"width": width, "height": height} if width and height else {}
@@ -155,7 +155,7 @@ def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
                     "object_box": objects[row],
                     "verb": table.verbs[verb[row]],
                     "object": table.objects[object_[row]],
-                    "score": scores[row],
+                    **({} if scores[row] != scores[row] else {"score": scores[row]}),
                     **size,
                 }
                 for row in range(table.offsets[i], table.offsets[i + 1])

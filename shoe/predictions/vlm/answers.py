@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.box_marks import MARK, Marked, entity_of, grounded_caption, mark_boxes, with_mentions
+from shoe.predictions.vlm.box_marks import MARK, MarkedText, entity_of, grounded_caption, insert_marks, mark_boxes
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.items import interactions_in
@@ -27,12 +27,12 @@ _BOXES, _WORDS = {"human_box", "object_box"}, {"verb", "object"}
 
 
 def first_items(source: Source) -> Items:
-    """Return the innermost objects with boxes in the first records, including those in clean JSON text."""
+    """Return the innermost objects with boxes in the first records; texts of valid JSON are searched, too."""
     return list(islice(_items(source.head[:_MOST_RECORDS], 0), _MOST_ITEMS))
 
 
-def numbers_unread(items: Items) -> str:
-    """Return a text on unknown keys with a number in each of the first items; "" if there are none."""
+def unread_numbers(items: Items) -> str:
+    """Return a note on unknown keys with a number in every one of ``items``, perhaps a score; "" if there are none."""
     names: set[str] | None = None
     for item in items:
         found = {key for key in _unknown_keys(item) if type(item[key]) in (int, float)}
@@ -41,10 +41,10 @@ def numbers_unread(items: Items) -> str:
     return f"numbers under {shown} were not read as scores" if shown else ""
 
 
-def keys_unread(items: Items) -> list[str]:
-    """Return the unknown keys of the first items that have all boxes and words under known keys.
+def unread_keys(items: Items) -> list[str]:
+    """Return the unknown keys of those ``items`` that have boxes and words under known keys.
 
-    In other items an unknown key may hold a word, or refer to a box.
+    The keys of other items are not returned, because they may contain a word or refer to a box.
     """
     names: dict[str, None] = {}
     for item in items:
@@ -56,7 +56,7 @@ def keys_unread(items: Items) -> list[str]:
 
 
 def alternatives(items: Items) -> list[str]:
-    """Return the first list of words in the place of an object among the first items, or []."""
+    """Return the first list of several words under the key of an object in ``items``; [] if there is none."""
     for item in items:
         for key, value in item.items():
             is_words = isinstance(value, list) and len(value) > 1 and all(isinstance(word, str) for word in value)
@@ -66,7 +66,7 @@ def alternatives(items: Items) -> list[str]:
 
 
 def _unknown_keys(item: dict[Any, Any]) -> list[str]:
-    """Return the keys of an item without a meaning."""
+    """Return the keys of an item that have no known meaning and are no box coordinates."""
     corners = {key for _, _, keys in corners_in(item) for key in keys}
     return [key for key in item if isinstance(key, str) and key not in corners and role(key) is None]
 
@@ -99,7 +99,14 @@ _PIECE = 12  # characters: texts with a shorter mean length are tokens of one te
 
 
 class Answer(NamedTuple):
-    """An answer as written, its content, and the number of other answers in the record with different content."""
+    """One answer of a record.
+
+    Attributes:
+        raw: the answer as written: text or parsed data.
+        reading: interactions and problems in the answer.
+        reply: parsed values of the answer.
+        others: number of other answers in the record whose interactions differ from this answer.
+    """
 
     raw: Any
     reading: Reading
@@ -113,7 +120,7 @@ class Answer(NamedTuple):
 
     @property
     def unused(self) -> int:
-        """Number of boxes in a text without clean data that belong to no item."""
+        """Number of boxes in the text of the answer that are in no item; 0 if the text is valid JSON or unreadable."""
         reply, items = self.reply, self.reading.items
         if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in items):
             return 0
@@ -124,13 +131,13 @@ class Answer(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:
-        """Sort key for choosing the answer among several texts of a wrapper."""
+        """Sort key of answers: has interactions, states that there are none, has unreadable items, and text length."""
         length = len(self.raw) if isinstance(self.raw, str) else 0
         return bool(self.reading.pairs), self.says_none, bool(self.reading.items or self.reply.lost), length
 
 
 def context_fields(outer: dict[Any, Any]) -> Fields:
-    """Return the fields beside the answer: words of the queried class, or boxes of a pair."""
+    """Return the fields of a record outside its answer, such as words of the queried class, or boxes of a pair."""
     relevant = {
         key: value
         for key, value in outer.items()
@@ -144,7 +151,7 @@ def context_fields(outer: dict[Any, Any]) -> Fields:
 
 
 def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
-    """Return the last of the answers with interactions, else the most likely one."""
+    """Return the last answer that has interactions; if there is none, the answer with the highest ``rank``."""
     contents = [Answer(raw, *read_answer(raw, context)) for raw in reversed(answers)]
     readable = [answer for answer in contents if answer.reading.pairs]
     if not readable:
@@ -153,7 +160,7 @@ def best_answer(answers: Sequence[Any], context: Fields) -> Answer:
 
 
 def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
-    """Return the interactions of an answer, as text or parsed data, and the parsed reply."""
+    """Return the interactions in an answer (text or parsed data), and its parsed content; ``context``: other fields."""
     if (caption := grounded_caption(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
@@ -196,18 +203,18 @@ def read_answer(answer: Any, context: Fields) -> tuple[Reading, Reply]:
 
 
 def caption_interactions(answer: Any, record: dict[Any, Any]) -> Reading:
-    """Return the interactions in a sentence of the record, if the answer only gives boxes to phrases of it."""
+    """Return the interactions in a sentence of the record if the answer has only boxes for phrases of the sentence."""
     phrases = _boxed_phrases(answer)
     for value in record.values() if len(phrases) > 1 else ():
         sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""
         if value != answer and all(name.lower() in sentence.lower() for name in phrases):
             marks = {name: number for number, name in enumerate(phrases)}
-            return interactions_of_sentences(Marked(with_mentions(sentence, marks), list(phrases.values())))
+            return interactions_of_sentences(MarkedText(insert_marks(sentence, marks), list(phrases.values())))
     return Reading()
 
 
 def _boxed_phrases(answer: Any) -> dict[str, list[Box]]:
-    """Return the boxes by phrase, if the answer holds nothing else."""
+    """Return the boxes by phrase if an answer is only phrases and their boxes; else {}."""
     phrases: dict[str, list[Box]] = {}
     if isinstance(answer, str):
         marked_text = mark_boxes(answer_of(answer))
@@ -227,7 +234,7 @@ def _boxed_phrases(answer: Any) -> dict[str, list[Box]]:
 
 
 def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
-    """Return the interactions of sentences before and after data that gives names to boxes."""
+    """Return the interactions in the sentences around the data of a reply, which name boxes in the data."""
     text = reply.text
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind(mark) for mark in "}]") + 1
     sentences = [{"interaction": line} for line in _SENTENCE.split(f"{text[:start]}\n{text[end:]}") if line.strip()]
@@ -235,7 +242,7 @@ def _from_sentences_around_data(reply: Reply, context: Fields) -> Reading:
 
 
 def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Reading:
-    """Read two boxes in an answer as a pair, if the record has words for the interaction and nothing else was found."""
+    """Return the pair of an answer of only two boxes, with the words of its record; otherwise ``reading``."""
     if reading.pairs or not context.has_words or len(values) != 1 or not isinstance(values[0], list):
         return reading
     things = values[0]
@@ -245,7 +252,7 @@ def _with_detections(reading: Reading, values: list[Any], context: Fields) -> Re
 
 
 def _texts_in(value: Any, depth: int) -> list[str]:
-    """Return the sentences in data."""
+    """Return all texts of more than 20 characters inside data."""
     if isinstance(value, str):
         return [value] if len(value) > _SHORT else []
     inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []

@@ -1,7 +1,7 @@
 """Replace boxes in text by marks, and pair boxes with their words as entities.
 
-Token forms imply a convention: ``<box>`` and ``<|box_start|>`` hold thousandths, ``<loc_n>`` bins. Numbers in plain
-brackets have the convention of the file.
+Special tokens imply a convention: ``<box>`` and ``<|box_start|>`` contain thousandths of the image size, ``<loc_n>``
+contains bins. Numbers in plain brackets have the convention of the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MARK = re.compile("\ue000(\\d+)\ue001")  # placeholder for the boxes with this i
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedText:
     """A text with marks in place of boxes, and the boxes by mark number; most marks have one box."""
 
     text: str
@@ -60,7 +60,10 @@ def _read_paligemma(match: re.Match[str]) -> list[Box]:
 
 
 def _read_kosmos(match: re.Match[str]) -> list[Box]:
-    """Parse two cells of a 32 x 32 grid: cell centres as corners, or cell edges if both are in one row or column."""
+    """Parse boxes, each given by two cells of a 32 x 32 grid.
+
+    The corners of a box are the centres of the cells, or the outer edges if both cells are in one row or column.
+    """
     cells = [int(number) for number in re.findall(r"\d+", match[0])]
     boxes = []
     for first, last in zip(cells[::2], cells[1::2], strict=False):
@@ -122,7 +125,7 @@ def has_points(text: str) -> bool:
     return _POINTS.search(text) is not None
 
 
-def mark_boxes(text: str) -> Marked:
+def mark_boxes(text: str) -> MarkedText:
     """Replace every box of a text by a mark, and remove the tags around words."""
     boxes: list[list[Box]] = []
 
@@ -142,17 +145,18 @@ def mark_boxes(text: str) -> Marked:
     if not boxes and not has_points(text):
         text = _BARE.sub(mark(_read_plain), text)
     if _HAS_PREDICATES.search(text):
-        return Marked(text, boxes)
+        return MarkedText(text, boxes)
     if closed_tags := {match[1] for match in _CLOSED.finditer(text)}:
         untagged = re.sub(rf"</?(?:{'|'.join(closed_tags)})>", " ", text)
         text = text if _OPENED.search(_TAGS.sub(" ", untagged)) else untagged
-    return Marked(_TAGS.sub(" ", text), boxes)
+    return MarkedText(_TAGS.sub(" ", text), boxes)
 
 
-def grounded_caption(value: Any) -> Marked | None:
-    """Return a caption with marks behind its entities, from the output of Kosmos-2's processor; None for other values.
+def grounded_caption(value: Any) -> MarkedText | None:
+    """Return the caption with a mark after each entity if a value is the output of Kosmos-2's processor; else None.
 
-    An entity has its words, their span in the caption, and its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
+    This output is a caption and a list of entities. An entity is a list of its words, their span in the caption, and
+    its boxes: ["a man", [0, 5], [[0.1, 0.2, 0.5, 0.9]]].
     """
     if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], list)):
         return None
@@ -172,13 +176,13 @@ def grounded_caption(value: Any) -> Marked | None:
     for number, (end, _) in enumerate(spans):
         parts.append(f"{caption[start:end]} \ue000{number}\ue001 ")
         start = end
-    return Marked("".join([*parts, caption[start:]]), [boxes for _, boxes in spans]) if spans else None
+    return MarkedText("".join([*parts, caption[start:]]), [boxes for _, boxes in spans]) if spans else None
 
 
-def with_mentions(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
-    """Insert marks behind the names of entities in a text.
+def insert_marks(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
+    """Return a text with a mark after each name of an entity.
 
-    ``marks`` are mark numbers by name; ``words`` are labels by mark number that replace names which are not words.
+    ``marks`` are mark numbers by name. ``words`` are labels by mark number, which replace names such as "P1".
     """
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
@@ -249,7 +253,7 @@ def can_be_verb(phrase: str) -> bool:
 
 @lru_cache(8192)
 def verb_likeness(phrase: str) -> float:
-    """Return from -1 (noun) to 1 (verb) how much words look like a verb."""
+    """Return a score from -1 (noun) to 1 (verb) for words that may be a verb."""
     words = text.tokens(text.plain(phrase[:200]))
     if text.says_no_interaction(words):
         return 1.0
@@ -281,7 +285,7 @@ class Entity(NamedTuple):
     Attributes:
         side: "human", "subject", "object", or "" if unknown.
         label: word for the box; "" if there is none.
-        key: key of the box, used as label if there is no other.
+        key: key of the box, used as the label if ``label`` is empty.
     """
 
     box: Box
@@ -292,7 +296,7 @@ class Entity(NamedTuple):
 
 @lru_cache(8192)
 def numberless(label: str) -> str:
-    """Return a label without article and number: "the horse_1" becomes horse.
+    """Return a label without article and number: "the horse_1" becomes "horse".
 
     >>> numberless("person.2"), numberless("a wine glass"), numberless("man #1")
     ('person', 'wine glass', 'man')
@@ -306,8 +310,8 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
 
     Args:
         key: key of the value.
-        side: side of the box; "" if unknown.
-        holds_more: whether the object may also hold a list of interactions.
+        side: "human", "subject" or "object"; "" if unknown.
+        holds_more: whether the object may also contain a list of interactions.
     """
     if type(value) not in (str, list, dict):
         return None
@@ -345,7 +349,7 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
 
 
 def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:
-    """If the boxes are one box in several units ("bbox", "bbox_norm"), return only the one in pixels."""
+    """Return only the box in pixels if all boxes are one box in several units ("bbox", "bbox_norm"); else all."""
     plain = {tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}
     relative = [not _RELATIVE.isdisjoint(meaning(name).words) for name, _ in boxes]
     return [boxes[relative.index(False)]] if len(plain) == 1 and any(relative) and not all(relative) else boxes
@@ -361,7 +365,7 @@ def _is_name(key: object, value: Any) -> bool:
 
 
 def _describes_interaction(key: object, value: Any) -> bool:
-    """Return whether a value next to a box describes an interaction, or holds items that may."""
+    """Return whether a value next to a box describes an interaction, or contains items that may be interactions."""
     if not isinstance(value, str | list | dict) or not value:
         return False
     info = meaning(key)
@@ -374,21 +378,21 @@ def _describes_interaction(key: object, value: Any) -> bool:
 
 @lru_cache(8192)
 def _as_label(key: object) -> str:
-    """Return the key as a label if it has no other meaning: {"horse": [1, 2, 3, 4]}."""
+    """Return the key as a label if it has no other meaning, as in {"horse": [1, 2, 3, 4]}; else ""."""
     info = meaning(key)
     is_word = isinstance(key, str) and not info.part and not info.side and any(word.isalpha() for word in info.words)
     return numberless(str(key).replace("_", " ")) if is_word else ""
 
 
 def _labelled(text: str, key: object, side: str) -> Entity | None:
-    """Parse a word and its box in one text: "horse [1, 2, 3, 4]"."""
+    """Parse a text of a word and its box: "horse [1, 2, 3, 4]"; return None for other texts."""
     match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
     box = box_of(match[2], key) if match else None
     return Entity(box, side, match[1], _as_label(key)) if match and box else None
 
 
 def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
-    """Return, for each box key, the key of its word if both have the same name: "doer" for "doer_box"."""
+    """Return {key of a box: key of its label} for keys that differ only in "box": {"doer_box": "doer"}."""
     named: dict[Any, Any] = {}
     for key, value in record.items():
         if (owner := _owner_words(key)) and box_of(value, key) is not None:
@@ -399,7 +403,7 @@ def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
 
 @lru_cache(8192)
 def _owner_words(key: object) -> tuple[str, ...]:
-    """Return the words of a box key that are not for boxes: "what" of "what_bbox"; () if it names a side."""
+    """Return the words of a box key besides "box": ("what",) for "what_bbox"; () for other keys or a named side."""
     info = meaning(key)
     if info.part != "box" or info.side:
         return ()
@@ -408,6 +412,6 @@ def _owner_words(key: object) -> tuple[str, ...]:
 
 @lru_cache(8192)
 def _meaningless_words(key: object) -> tuple[str, ...]:
-    """Return the words of a key without meaning; () for other keys."""
+    """Return the words of a key if none of them has a meaning, as in "doer"; () for other keys."""
     info = meaning(key)
     return () if info.part or info.side else info.words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -45,7 +45,7 @@ _DIGIT = re.compile(r"\d")
 
 
 class Box(NamedTuple):
-    """Four numbers as written, the convention if the box's form states it, and a score if it is the fifth number."""
+    """Four numbers as written, with their convention and score, which are None if the notation does not state them."""
 
     numbers: tuple[float, float, float, float]
     convention: Convention | None = None
@@ -53,7 +53,7 @@ class Box(NamedTuple):
 
 
 def number_of(value: Any) -> float | None:
-    """Return a finite number, also if it is written as text; None for other values."""
+    """Return the number in a value, which may be a text; None for other values and non-finite texts."""
     if type(value) is str:
         try:
             number = float(value)
@@ -67,7 +67,10 @@ def number_of(value: Any) -> float | None:
 
 
 def box_of(value: Any, key: object = None) -> Box | None:
-    """Parse a box, or return None; the key may state the convention (Gemini's ``box_2d``, ``bbox_xywh``)."""
+    """Return the box in a value, or None if the value is no box.
+
+    The key of the value may state the convention (``bbox_xywh``, or ``box_2d`` of Gemini).
+    """
     if key is not None and meaning(key).part in ("score", "id", "verb"):
         return None
     box = _box(value, 0)
@@ -143,7 +146,7 @@ def _from_numbers(value: Sequence[Any]) -> Box | None:
 
 
 def _from_numbers_with_units(value: Sequence[Any]) -> Box | None:
-    """Parse a box of texts with units: "144px", "12.5%"."""
+    """Parse a box from four texts with units: "144px", "12.5%"; return None for other values."""
     units = [_UNIT.search(x) if isinstance(x, str) else None for x in value]
     if None in units:
         return None
@@ -152,10 +155,10 @@ def _from_numbers_with_units(value: Sequence[Any]) -> Box | None:
 
 
 def corners_in(record: dict[Any, Any]) -> list[tuple[str, Box, list[object]]]:
-    """Return side, box and keys of the boxes in a record with one key per number, like "human_x1"."""
+    """Return (side, box, its four keys) for each box in a record that has one key per number, like "human_x1"."""
     keys_of_side: dict[str, dict[str, object]] = {}
     for key in record:
-        corner = _corner(key)
+        corner = corner_of(key)
         if corner is not None:
             keys_of_side.setdefault(corner[0], {})[corner[1]] = key
     return [
@@ -166,8 +169,8 @@ def corners_in(record: dict[Any, Any]) -> list[tuple[str, Box, list[object]]]:
 
 
 @lru_cache(8192)
-def _corner(key: object) -> tuple[str, str] | None:
-    """Return the side and the corner name of a key like "human_x1" or "xmin"; None for other keys."""
+def corner_of(key: object) -> tuple[str, str] | None:
+    """Return side and corner name of a key: ("human", "x1") for "human_x1", ("", "xmin") for "xmin"; else None."""
     if not isinstance(key, str) or len(key) > 40:
         return None
     if (plain := _joined(key)) in _NUMBER_NAMES:
@@ -181,8 +184,13 @@ def _corner(key: object) -> tuple[str, str] | None:
     return (info.side, name) if name in _NUMBER_NAMES else None
 
 
+def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
+    """Return the four corner names of a box in order, and their layout, if ``names`` contain them; else None."""
+    return next(((four, layout) for four, layout in _NAMES if all(name in names for name in four)), None)
+
+
 def _point(value: Any) -> Any:
-    """Return the two numbers of a point {"x": ..., "y": ...}; other values stay."""
+    """Return [x, y] for a point {"x": ..., "y": ...}; return any other value unchanged."""
     if not isinstance(value, dict) or len(value) != 2:
         return value
     plain = {_joined(key): inner for key, inner in value.items()}

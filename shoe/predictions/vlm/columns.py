@@ -11,7 +11,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
-from shoe.core.io.json import shown
+from shoe.core.io.json import describe_value
 from shoe.core.rows import Rows
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.box_marks import is_person, verb_likeness
@@ -28,12 +28,12 @@ _NEARLY_ALL = 0.9
 
 
 def has_open_roles(pair: Pair) -> bool:
-    """Return whether a pair has several texts, and neither keys nor fields identify the verb."""
+    """Return whether a pair has several texts under different keys, and it is unknown which text is the verb."""
     return len(set(pair.keys)) == len(pair.texts) > 1 and all(pair.keys) and not pair.verbs and not pair.phrase
 
 
 def assign_roles(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with open roles, their texts assigned to subject, verb and object by their keys."""
+    """Return pairs (see :func:`has_open_roles`) with their texts assigned to subject, verb and object by key."""
     texts: dict[frozenset[str], dict[str, set[str]]] = {}
     for pair in pairs:
         columns = texts.setdefault(frozenset(pair.keys), {key: set() for key in pair.keys})
@@ -65,10 +65,11 @@ _ENOUGH = 20  # minimum number of pairs for conclusions about all pairs of a fil
 
 
 def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """Return a convention that the form of boxes states, with another scale if the box numbers contradict it.
+    """Return the name of a box convention, with another scale if the box numbers cannot be thousandths.
 
     Thousandths are neither all below 1 nor above 1000, and they are rarely all within the pixel size of small images.
-    ``boxes`` are (n, 8) numbers of both boxes, ``sides`` (n, 2) widths and heights of the images, 0 if unknown.
+    ``convention`` is the name implied by the notation, ``boxes`` are the (n, 8) numbers of human and object box, and
+    ``sides`` the (n, 2) widths and heights of the images, 0 if unknown. Only thousandths are checked.
     """
     words = convention.split(",")
     if _THOUSAND not in words or not len(boxes):
@@ -86,12 +87,12 @@ def scale_by_content(convention: str, boxes: Floats, sides: Floats) -> str:
 
 WORDS = {"certain": 0.95, "very high": 0.95, "high": 0.9, "likely": 0.75, "medium": 0.6, "moderate": 0.6, "low": 0.3,
          "unlikely": 0.2, "very low": 0.1}  # fmt: skip
-"""Scores of confidences in words; every report lists the words that a file contains."""
+"""Scores for confidences in words; every report lists the words that a file contains."""
 _FRACTION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%|/\s*100?)\s*")
 
 
 def score_of(value: Any) -> tuple[float | None, str]:
-    """Return the score (NaN if absent, None if unreadable), and the form if it is not a number: "%", "/" or words."""
+    """Return the score (NaN if absent, None if unreadable) and its notation: "%", "/", a word, or "" for a number."""
     if value is None or value == "":
         return np.nan, ""
     number = number_of(value)
@@ -109,15 +110,15 @@ def score_of(value: Any) -> tuple[float | None, str]:
 
 
 def are_percent(scores: Floats) -> bool:
-    """Return whether all scores of a file are whole numbers from 1 to 100, with some above 10: percent."""
+    """Return whether scores are percent: all numbers except NaN are from 1 to 100, and some are above 10."""
     given = scores[~np.isnan(scores)]
-    return bool(len(given)) and bool(given.min() >= 1 and 10 < given.max() <= 100 and (given == np.rint(given)).all())
+    return bool(len(given)) and bool(given.min() >= 1 and 10 < given.max() <= 100)
 
 
 Numbers = tuple[float, float, float, float]
 _NO_SIZE, _NO_ITEM = (0.0, 0.0), -1
 _EXAMPLES = 3
-_EXPECTED_TEXT = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
+_EXPECTED_TEXT = "text, such as 'riding'; only the formats qpic, hoidet and mllms contain class numbers"
 
 
 class Columns:
@@ -135,29 +136,32 @@ class Columns:
         self._words = array("q")  # indices of verb, object and convention
         self._places = array("q")  # image, record, item, and whether the row comes from a reply
         self._numbers = array("d")  # both boxes and the score
-        self._undecided: list[tuple[str, int, Pair, int, int | None, bool]] = []
+        self._deferred: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
-        return len(self._words) // 3 + len(self._backward) + len(self._undecided)
+        return len(self._words) // 3 + len(self._backward) + len(self._deferred)
 
     def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
-        """Return the index of an image, store its size. Raises UnreadableError for invalid names or differing sizes."""
+        """Store the image of a record and its size, and return the image index.
+
+        Raises UnreadableError for an invalid name, or another size than in earlier records.
+        """
         if image is None:
             place = self._source.record_name(record_number)
-            raise UnreadableError(place, "image", "no such key", "the name of the image")
+            raise UnreadableError(place, "image", "no such key", "the file name of the image")
         number = number_of_image(image)
         try:
             name = self._source.benchmark.image_name(image if number is None else number)
         except ValueError:
             place = self._source.record_name(record_number)
             if isinstance(image, list):
-                found, expected = f"{len(image):,} images", "one, or an answer by the name of each"
+                found, expected = f"{len(image):,} images", "one image, or an answer per image name"
                 raise UnreadableError(place, "image", found, expected) from None
-            expected = "a file name" if number is None else "a file name, or the number in that of a test image"
-            raise UnreadableError(place, "image", shown(image), expected) from None
+            expected = "a file name" if number is None else "a file name, or the number in the name of a test image"
+            raise UnreadableError(place, "image", describe_value(image), expected) from None
         if number is not None:
-            self._notes.add("numbered", first=f"{shown(image)} as {name}")
+            self._notes.add("numbered", first=f"{describe_value(image)} as {name}")
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
             self._sizes.append(_NO_SIZE)
@@ -166,19 +170,19 @@ class Columns:
             place = self._source.record_name(record_number)
             size = (_parse_side(place, sides, "width"), _parse_side(place, sides, "height"))
             if _NO_SIZE not in (size, self._sizes[index]) and size != self._sizes[index]:
-                raise UnreadableError(place, "width", f"another size of {quote(name)}", "one size for an image")
+                raise UnreadableError(place, "width", f"another size of {quote(name)}", "the same size in all records")
             self._sizes[index] = self._sizes[index] if size == _NO_SIZE else size
         return index
 
     def add_plain(
         self, image: int, verb: str, object_: str, score: float | None, human: Numbers, target: Numbers, record: int
     ) -> None:
-        """Add an interaction whose words are used as they are."""
+        """Add an interaction whose words are used without parsing; ``image`` and ``record`` are indices."""
         self._add_row(Interaction(verb, object_, None), _DEFAULT, human, target, np.nan if score is None else score)
         self._places.extend((image, record, _NO_ITEM, False))
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
-        """Add the interactions of a pair; return whether there are any, or may be after :meth:`settle`.
+        """Add the interactions of a pair; return whether it has any or is deferred (see :meth:`add_deferred`).
 
         Args:
             place: name of the pair for messages.
@@ -188,19 +192,19 @@ class Columns:
             loose: whether the pair comes from a reply, whose unreadable parts are left out.
 
         Raises:
-            UnreadableError: if there are no words, or the human is not a person.
+            UnreadableError: if there are no words, the human is not a person, or a score outside a reply is invalid.
         """
         if has_open_roles(pair):
-            self._undecided.append((place, image, pair, record, item, loose))
+            self._deferred.append((place, image, pair, record, item, loose))
             return True
         words = parse_pair_words(pair)
         if words is None:
             part, value = pair.invalid_word or ("phrase", None)
             expected = "a phrase, or a verb and an object" if value is None else "text"
-            found = "no such key" if pair.invalid_word is None else shown(value)
+            found = "no such key" if pair.invalid_word is None else describe_value(value)
             raise UnreadableError(place, part, found, _EXPECTED_TEXT if type(value) in (int, float) else expected)
-        if words.no_person:
-            error = UnreadableError(place, "subject", quote(words.no_person), "a person")
+        if words.thing_relation:
+            error = UnreadableError(place, "subject", quote(words.thing_relation), "a person")
             if not is_person(pair.target):
                 raise error
             self._backward.append((error, image, pair, record, item))
@@ -210,23 +214,23 @@ class Columns:
             interactions = [Interaction("", "", pair.score)]
         elif not interactions and not words.denied:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
-        human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
-        stated = human.box.convention or target.box.convention
+        stated = pair.human.box.convention or pair.object.box.convention
         convention_name = _DEFAULT if stated is None else str(stated)
         for interaction in interactions:
+            human, target = (pair.object, pair.human) if interaction.turned else (pair.human, pair.object)
             score = self._score(place, interaction.score, pair, loose=loose)
             self._add_row(interaction, convention_name, human.box.numbers, target.box.numbers, score)
             self._places.extend((image, record, _NO_ITEM if item is None else item, loose))
         self._note(words)
         return bool(interactions)
 
-    def settle(self) -> list[UnreadableError]:
-        """Decide pairs that depend on the whole file; return the errors of pairs that are left out.
+    def add_deferred(self) -> list[UnreadableError]:
+        """Add the pairs whose meaning depends on the whole file; return the errors of pairs that are left out.
 
-        These are the roles of texts with meaningless keys, and relations from things to persons: they are reversed if
-        nearly all relations of the file have a thing first and a person second.
+        These are pairs with texts under unknown keys, whose roles are chosen for the whole file, and relations from a
+        thing to a person, which are reversed if nearly all relations of the file have this direction.
         """
-        undecided, self._undecided = self._undecided, []
+        undecided, self._deferred = self._deferred, []
         pairs = assign_roles([pair for _, _, pair, *_ in undecided])
         errors = []
         for (place, image, _, record, item, loose), pair in zip(undecided, pairs, strict=True):
@@ -294,7 +298,7 @@ class Columns:
         return np.array(sides, np.float64).reshape(-1, 2)
 
     def _add_row(self, parsed: Interaction, convention: str, human: Numbers, target: Numbers, score: float) -> None:
-        verb, object_, _, phrase = parsed
+        verb, object_, _, phrase, _ = parsed
         known = self._verbs, self._objects, self._conventions
         words = (verb, object_, convention)
         self._words.extend([index.setdefault(word, len(index)) for index, word in zip(known, words, strict=True)])
@@ -306,7 +310,7 @@ class Columns:
 
     def _note(self, words: Words) -> None:
         self._notes.add("denied", count=words.denied)
-        self._notes.add("turned", count=words.turned)
+        self._notes.add("turned", count=any(interaction.turned for interaction in words.interactions))
         for phrase in words.doubtful:
             self._notes.add("doubtful", phrase)
         if words.unparsed:
@@ -318,8 +322,8 @@ class Columns:
         score, form = score_of(raw)
         if score is None:
             if not loose and raw == raw:  # NaN means no score in all formats
-                raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")
-            self._notes.add("scores_unread", shown(raw))
+                raise UnreadableError(place, "score", describe_value(raw), "a number from -1e300 to 1e300")
+            self._notes.add("scores_unread", describe_value(raw))
             return np.nan
         if form:
             converted = {"%": "percent", "/": "shares"}.get(form, f"{quote(form)} as {score:g}")
@@ -330,5 +334,5 @@ class Columns:
 def _parse_side(place: str, sides: dict[str, Any], field: str) -> float:
     value = sides[field]
     if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
-        raise UnreadableError(place, field, shown(value), "pixels")
+        raise UnreadableError(place, field, describe_value(value), "a whole number of pixels")
     return float(value)

@@ -1,4 +1,4 @@
-"""Boxes of a reply that its relations refer to by number, ID, name or label."""
+"""Find the boxes of a reply to which its relations refer by number, ID, name or label."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ _SHORTEST = 3
 
 @dataclass(frozen=True, slots=True)
 class _NamedEntity:
-    """An entity, the normalised names that a reference may use, and its list: side and position."""
+    """An entity of a reply, as the target of references.
+
+    Attributes:
+        names: normalised names and IDs by which a reference finds the entity.
+        name: name by which a sentence mentions the entity; "" if there is none.
+        side: side of the list that contains the entity: "human", "object" or "".
+        place: index of the entity in this list.
+    """
 
     entity: Entity
     names: frozenset[str]
@@ -30,7 +37,7 @@ class _NamedEntity:
 
 
 class Pool:
-    """All boxed entities of a reply."""
+    """All entities with boxes in the values of a reply."""
 
     def __init__(self, values: list[Any]) -> None:
         self._entities: list[_NamedEntity] = []
@@ -43,7 +50,7 @@ class Pool:
             self._by_label.setdefault(_normalize(numberless(thing.entity.label)), []).append(thing)
             for name in thing.names:
                 self._by_name.setdefault(name, []).append(thing)
-        self.counts_from = 0
+        self.index_base = 0
         self._name_pattern: re.Pattern[str] | None = None
 
     def __len__(self) -> int:
@@ -60,11 +67,11 @@ class Pool:
         return {thing.side for thing in self._entities} == {"human", "object"}
 
     def set_index_base(self, numbers: list[int]) -> None:
-        """Set the base of indices: 1 if no number is 0 and the largest is the number of entities, else 0."""
-        self.counts_from = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
+        """Set the first index: 1 if the indices ``numbers`` have no 0 and the largest is the entity count, else 0."""
+        self.index_base = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._entities))
 
     def find(self, reference: Any, side: str) -> Entity | None:
-        """Return the entity that a reference means; None if there is none or several."""
+        """Return the entity, with this side, that a reference (number, ID, name or label) means; None if not unique."""
         if isinstance(reference, dict):
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]
@@ -75,7 +82,7 @@ class Pool:
         if type(reference) is float and reference.is_integer():
             reference = int(reference)
         if type(reference) is int or (isinstance(reference, str) and reference.strip().isdigit()):
-            index = int(reference) - self.counts_from
+            index = int(reference) - self.index_base
             of_side = [thing for thing in self._entities if side and thing.side == _CANONICAL_SIDE.get(side, side)]
             if of_side and of_side != self._entities:
                 return next((thing.entity._replace(side=side) for thing in of_side if thing.place == index), None)
@@ -84,7 +91,7 @@ class Pool:
         return self._find_by_label(reference, side) if isinstance(reference, str) else None
 
     def _prefer_side(self, candidates: list[_NamedEntity], side: str) -> list[_NamedEntity]:
-        """Return the one entity in the list of a side, if several entities have the same name."""
+        """Return the candidate in the list of a side if there is exactly one such candidate; else all candidates."""
         of_side = [thing for thing in candidates if side and thing.side == _CANONICAL_SIDE.get(side, side)]
         return of_side if len(candidates) > 1 and len(of_side) == 1 else candidates
 
@@ -148,7 +155,7 @@ class Pool:
                     self._collect(_with_words(inner, side, value), depth + 1, side)
 
     def _collect_inside(self, item: Any, depth: int) -> None:
-        """Collect the entities in lists of an entity, e.g. the objects in the interactions of a person."""
+        """Collect the entities in lists inside an entity, e.g. the objects in the interactions of a person."""
         for inner in item.values() if isinstance(item, dict) else ():
             if isinstance(inner, list) and any(isinstance(each, dict) for each in inner):
                 self._collect(inner, depth + 1)
@@ -164,14 +171,14 @@ class Pool:
         self._entities.append(_NamedEntity(entity._replace(label=numberless(label)), plain, name, side, place))
 
     def _add_inner_ids(self, item: dict[Any, Any]) -> None:
-        """Add the IDs inside the last entity to its names."""
+        """Add the IDs in ``item``, the object of the last entity, to the names of this entity."""
         thing = self._entities[-1]
         ids = {_normalize(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
         self._entities[-1] = replace(thing, names=thing.names | ids)
 
 
 def _with_words(boxes: Any, side: str, record: dict[Any, Any]) -> Any:
-    """Return [word, box] for the boxes of one side, if a list of words of the same length is beside them."""
+    """Return [word, box] for each box of a side if the record has as many words for this side; else ``boxes``."""
     if not side or not all(map(box_of, boxes)):
         return boxes
     words = (
@@ -188,7 +195,7 @@ def _is_list_of_lists(value: Any) -> bool:
 
 
 def _word_in(name: Any) -> str:
-    """Return the word in an ID: "person_1" becomes person; "" for "P1", "object_1" and "node_1"."""
+    """Return the word in an ID: "person" for "person_1"; "" for "P1", "object_1" and "node_1"."""
     word = numberless(name) if isinstance(name, str) else ""
     if len(word) < _SHORTEST or word == name or meaning(word).part:
         return ""

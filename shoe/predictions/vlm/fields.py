@@ -20,7 +20,7 @@ _DIGIT = re.compile(r"\d")
 
 
 class Verb(NamedTuple):
-    """A verb with its score, if it has one."""
+    """A verb with its score as written (None without a score)."""
 
     text: str
     score: Any = None
@@ -28,25 +28,25 @@ class Verb(NamedTuple):
 
 @dataclass(slots=True)
 class Fields:
-    """Content of an item.
+    """Content of an item of a reply, sorted by meaning.
 
     Attributes:
         entities: boxes of the item.
-        references: by side, references to boxes elsewhere.
-        labels: by side, words for the human and the object.
+        references: references to boxes elsewhere in the reply, by side, or else by key.
+        labels: words for the human and the object, by side.
         verbs: verbs as written.
-        phrase: a sentence or triplet.
-        names: words without a side.
-        texts: other texts, in order.
-        keys_of: the key of each of these texts.
+        phrase: a sentence or triplet as text; "" if there is none.
+        names: labels under keys that name no side (human or object).
+        texts: texts under keys without a meaning, in order.
+        keys_of: key of each text in ``names`` and ``texts``.
         score: score as written; None if there is none.
         children: lists and objects inside the item, with their keys.
         outer_key: key of the item, if it may describe the interaction.
         list_key: key of the list that contains the item; "" if there is none.
-        points: whether the item has points.
+        points: whether the item has points instead of boxes.
         empty_lists: keys with an empty list.
-        invalid_boxes: by side, values in place of a box.
-        invalid_word: the key part that should have held a word, and its value.
+        invalid_boxes: invalid values under keys of boxes, by side.
+        invalid_word: key that should have a word as value, and its value; None if there is none.
     """
 
     entities: list[Entity] = field(default_factory=list)
@@ -68,17 +68,17 @@ class Fields:
 
     @property
     def label(self) -> str:
-        """The first word without a side."""
+        """First of ``names``; "" if there is none."""
         return self.names[0] if self.names else ""
 
     @property
     def has_words(self) -> bool:
-        """Whether there are words for the interaction."""
+        """Whether the item has words for the interaction: verbs or a phrase."""
         return bool(self.verbs or self.phrase)
 
 
 def fields_of(record: dict[Any, Any]) -> Fields:
-    """Return the sorted fields of an item."""
+    """Return the content of an item, sorted by the meaning of its keys and the form of its values."""
     fields = Fields()
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
@@ -126,7 +126,7 @@ def _is_interaction_key(key: object) -> bool:
 
 
 def _score_in(scores: dict[Any, Any]) -> Any:
-    """Return the score of the interaction among scores of its parts; all scores if it has none of its own."""
+    """Return the score of the phrase, verb or whole item from ``scores``, the scores by part; else ``scores``."""
     return next((score for key, score in scores.items() if meaning(key).part in ("phrase", "verb", "score")), scores)
 
 
@@ -160,7 +160,7 @@ def _sort_structure(fields: Fields, key: object, info: Meaning, value: Any) -> N
 
 
 def _may_hold_boxes(info: Meaning, count: int) -> bool:
-    """Return whether a list may hold boxes: the two of a pair, or several of one side."""
+    """Return whether a list of ``count`` values may be boxes: the two boxes of a pair, or several boxes of one side."""
     return info.part == "box" if info.side and count != 2 else count == 2 and info.part in ("box", "", "label")
 
 
@@ -219,7 +219,7 @@ def _sort_words(fields: Fields, key: object, info: Meaning, value: list[str]) ->
 
 
 def _is_triplet(info: Meaning, value: list[str]) -> bool:
-    """Return whether words are (subject,) verb and object of one interaction, and not several interactions."""
+    """Return whether words are one interaction, (verb, object) or (subject, verb, object), and not several."""
     if any(len(word.split()) > _LONGEST_WORD or "," in word or _is_clause(word) for word in value):
         return False
     if len(value) == 3:
@@ -266,7 +266,7 @@ def is_pointer_pair(value: Any) -> bool:
 
 
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the items of a record that stores them as columns (lists of one length, one or two of boxes), or None."""
+    """Return the items of a record that stores them as lists of equal length, one or two of boxes; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
     if len(lists) < 2:
         return None
@@ -290,7 +290,7 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
 
 
 def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
-    """Return the relations of a record that stores them as columns (index pairs and their words), or None."""
+    """Return the relations of a record that stores them as lists of index pairs and of their words; else None."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
     if len(lists) < 2:
         return None

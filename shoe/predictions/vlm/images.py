@@ -1,4 +1,4 @@
-"""Image of a record: the value of a record that is, or contains, the name of an image."""
+"""Find the image of a record: the value that is, or contains, the name or ID of an image."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _file_names(node: Any, depth: int) -> Iterator[str]:
 
 
 def number_of_image(image: Any) -> int | None:
-    """Return the image ID if an image is given by number, else None."""
+    """Return the image ID if an image is given as a number or as digits; else None."""
     if isinstance(image, str):
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
     is_whole = type(image) is int or (type(image) is float and image.is_integer())
@@ -114,5 +114,5 @@ def has_own_image(record: dict[Any, Any]) -> bool:
 
 @lru_cache(4096)
 def plain(key: str) -> str:
-    """Return a key in lower case with words joined by "_": "finishReason" becomes finish_reason."""
+    """Return a key in lower case with words joined by "_": "finishReason" becomes "finish_reason"."""
     return _HUMP.sub("_", key.strip()).lower().replace("-", "_").replace(" ", "_")

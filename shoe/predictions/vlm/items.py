@@ -1,7 +1,7 @@
 """Find interactions in a parsed reply: items with two boxes, or references to boxes, and words for the interaction.
 
-The structure of a reply does not matter. Values are visited from the outside in, and boxes and words of an outer level
-apply to all inner levels that do not have their own.
+A reply may have any structure. Values are visited from the outside in. Inner levels without their own boxes or words
+inherit the boxes or words of the outer level.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from shoe.core.errors import printable
-from shoe.core.io.json import shown
+from shoe.core.io.json import describe_value
 from shoe.predictions.vlm.box_marks import (
     Entity,
     can_be_verb,
@@ -31,7 +31,7 @@ from shoe.predictions.vlm.parsed_reply import Pair, Problem, Reading
 
 
 def pair_of(fields: Fields) -> Pair:
-    """Return the pair of an item with at least two boxes."""
+    """Return the human-object pair and its words from the fields of an item with at least two boxes."""
     if len(fields.names) == len(fields.entities) and not any(entity.side or entity.label for entity in fields.entities):
         labelled = zip(fields.entities, fields.names, strict=True)
         fields.entities, fields.names = [entity._replace(label=name) for entity, name in labelled], []
@@ -71,7 +71,7 @@ def pair_of(fields: Fields) -> Pair:
 
 
 def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
-    """Return whether the key of an item is the verb, and the only word of the item names the object."""
+    """Return whether ``outer_key``, the key of an item, is the verb, and ``words`` are only the name of the object."""
     if not outer_key or len(words) != 1 or plain(outer_key) in WRAPPERS:
         return False
     likeness, word_likeness = verb_likeness(outer_key), verb_likeness(words[0])
@@ -80,7 +80,11 @@ def _opens_with_verb(outer_key: str, words: list[str]) -> bool:
 
 
 def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
-    """Return the boxes of an item, and boxes of the outer level for the sides that the item lacks."""
+    """Return the boxes of an item (``own``), completed by boxes of the outer level if there are fewer than two.
+
+    An item without boxes gets all outer boxes. An item with one box gets the single outer box that can be its
+    counterpart (human or object); without such a box, or with several, ``own`` is returned.
+    """
     if len(own) >= 2 or not outer:
         return own
     if len(own) == 1:
@@ -98,9 +102,9 @@ def add_outer_boxes(own: list[Entity], outer: list[Entity]) -> list[Entity]:
 
 
 def apply_list_key(fields: Fields, list_key: str) -> None:
-    """Interpret the words and the box of an item by the key of its list.
+    """Set side and words of an item, in place, by the key of the list that contains the item.
 
-    A box without a side is a person in "interacting_humans"; the name of a relation in "relations" is its verb.
+    For example, a box without a side in "interacting_humans" is a person; a name in "relations" is a verb.
     """
     info = meaning(list_key)
     if len(fields.entities) == 1 and not fields.entities[0].side and info.words:
@@ -114,7 +118,7 @@ def apply_list_key(fields: Fields, list_key: str) -> None:
 
 
 def inherit_words(fields: Fields, context: Fields) -> None:
-    """Add the words and the score of the outer level that an item lacks."""
+    """Add words and score of the outer level to an item, in place, if the item has none of its own."""
     if not fields.has_words:
         fields.verbs, fields.phrase = list(context.verbs), context.phrase
     if not (fields.names or context.entities) and context.has_words:
@@ -126,7 +130,7 @@ def inherit_words(fields: Fields, context: Fields) -> None:
 
 
 def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
-    """Return the human, the object, and whether the human is the subject of a relation, which may be a thing."""
+    """Return the human, the object, and whether the first is the subject of a relation (and may be a thing)."""
     subjects = [entity for entity in entities if entity.side in ("human", "subject")]
     objects = [entity for entity in entities if entity.side == "object"]
     unsided = [entity for entity in entities if not entity.side]
@@ -145,15 +149,15 @@ def _assign_sides(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
 
 
 _DEEPEST = 12
-_REFERENCE, _TWO_BOXES = "the number, id or name of a box in the reply", "a box for the human and one for the object"
+_REFERENCE, _TWO_BOXES = "the index, ID or name of a box in the reply", "a box for the human and a box for the object"
 _SIDED = ("human", "subject", "object")
 
 
 def interactions_in(values: list[Any], context: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
     """Return the interactions in the values of a reply.
 
-    ``context`` are the fields of the record with the reply, used for words that the reply lacks. References are looked
-    up in ``pool_values``, by default in the values.
+    ``context`` are the fields of the record with the reply, used for words that are missing in the reply. References to
+    boxes are looked up in ``pool_values``, by default in ``values``.
     """
     walker = _Walker(pool_values if pool_values is not None else values)
     for value in values:
@@ -164,7 +168,7 @@ def interactions_in(values: list[Any], context: Fields | None = None, pool_value
 
 
 class _Walker:
-    """Visitor of the values of one reply."""
+    """Visitor that collects the interactions in the values of one reply."""
 
     def __init__(self, pool_values: list[Any]) -> None:
         self.reading = Reading()
@@ -174,7 +178,7 @@ class _Walker:
         self._pairs_by_key: list[Pair] = []  # pairs whose only words are their key
 
     def done(self) -> Reading:
-        """Return the content without the lists of boxes that relations refer to."""
+        """Return the interactions and problems, without items that only list the boxes to which relations refer."""
         if self._referenced:
             self.reading.items = [item for item in self.reading.items if not self._is_from_reference_list(item)]
         return self.reading
@@ -208,7 +212,7 @@ class _Walker:
                 if isinstance(inner, dict | list):
                     self.visit(inner, context, depth + 1)
                 elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
-                    self.reading.items.append(Problem("incomplete", shown(inner), "an object with two boxes"))
+                    self.reading.items.append(Problem("incomplete", describe_value(inner), "an object with two boxes"))
         elif isinstance(value, dict):
             self.reading.keys.update(dict.fromkeys(map(_shown_key, list(value)[:20])))
             rows = relations_of(value) or rows_of(value)
@@ -228,7 +232,7 @@ class _Walker:
         self.reading.says_none |= bool(empty & {"verb", "phrase"}) or (bool(empty) and not fields.children)
         # {"subject_id": 0, "predicate": "ride", "object_id": 1}, beside a list of boxes with these ids
         count = len(fields.entities)
-        self._resolve_references(fields)
+        self._resolve_references(fields, context)
         self._referenced.update(entity.box for entity in fields.entities[count:])
         has_reference = len(fields.entities) > count
         # {"edges": ["person_1 riding horse_2"]}: texts with any key that name two boxes of the reply
@@ -283,8 +287,12 @@ class _Walker:
             self._add_problem(fields, context, has_reference=has_reference)
         self.reading.single += len(own) == 1
 
-    def _resolve_references(self, fields: Fields) -> None:
-        """Replace references and labels that mean boxes elsewhere in the reply by these boxes."""
+    def _resolve_references(self, fields: Fields, context: Fields) -> None:
+        """Find the boxes in the reply that the references and labels of an item mean, and add them to its entities.
+
+        A label of an item with its own box never means the box around it: a person hugs a "person", not himself.
+        """
+        around = {entity.box for entity in context.entities} if fields.entities else set()
         sides = {entity.side for entity in fields.entities}
         pointer_count = len(fields.references) + len(fields.texts)
         is_edge = bool(fields.label) and pointer_count + len(fields.labels) > 1
@@ -297,7 +305,7 @@ class _Walker:
                 continue
             for reference in (fields.references.get(side), fields.labels.get(side)):
                 entity = None if reference is None else self.pool.find(reference, side)
-                if entity is not None:
+                if entity is not None and entity.box not in around:
                     fields.entities.append(entity)
                     fields.labels[side] = entity.label or fields.labels.get(side, "")
                     break
@@ -317,7 +325,7 @@ class _Walker:
         fields.texts = [text for text in fields.texts if self.pool.find(text, "") is None]
 
     def _find_mentions(self, fields: Fields) -> bool:
-        """Add relations given as texts with names of entities ("person_1 riding horse_2"); return whether any exist."""
+        """Add relations in texts like "person_1 riding horse_2". Return False unless each text names two entities."""
         texts = [verb.text for verb in fields.verbs] or [fields.phrase]
         if not texts[0] or fields.references or not len(self.pool):
             return False
@@ -333,22 +341,24 @@ class _Walker:
         return True
 
     def _add_problem(self, fields: Fields, context: Fields, *, has_reference: bool) -> None:
-        """Add the reason why an item with words is not an interaction."""
+        """Add a :class:`Problem` with the reason why an item with words is not an interaction."""
         sides = {entity.side for entity in fields.entities}
         missing = "human_box" if sides & {"object"} else "object_box"
         if fields.invalid_boxes:
             side = next(iter(fields.invalid_boxes))
             missing = "object_box" if side == "object" else "human_box" if side else "box"
-            problem = Problem(missing, shown(fields.invalid_boxes[side]), "four numbers")
+            problem = Problem(missing, describe_value(fields.invalid_boxes[side]), "four numbers")
         elif fields.points:
             problem = Problem("points", "points", _TWO_BOXES)
         elif len(fields.entities) == 1 and has_reference and (value := _lacking_reference(fields, missing)) is not None:
-            problem = Problem("reference", f"no one box for {shown(value)}", _REFERENCE)
+            problem = Problem("reference", f"no single box for {describe_value(value)}", _REFERENCE)
         elif len(fields.entities) == 1:
             problem = Problem(missing, "no such key", _TWO_BOXES)
         elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
             pointed = [*fields.references.values(), *fields.labels.values()]
-            problem = Problem("reference", f"no one box for {', '.join(map(shown, pointed[:3]))}", _REFERENCE)
+            problem = Problem(
+                "reference", f"no single box for {', '.join(map(describe_value, pointed[:3]))}", _REFERENCE
+            )
         elif context.entities or fields.verbs or fields.labels:
             problem = Problem("human_box", "no box", _TWO_BOXES)
         else:
@@ -362,14 +372,14 @@ def _shown_key(key: object) -> str:
 
 
 def _lacking_reference(fields: Fields, missing_key: str) -> Any:
-    """Return the reference or label of an item for the box that it lacks, or None."""
+    """Return the reference or label that an item has in place of the missing box (``missing_key``), or None."""
     sides = ("object",) if missing_key == "object_box" else ("human", "subject")
     references = [fields.references.get(side, fields.labels.get(side)) for side in sides]
     return next((each for each in references if each is not None), None)
 
 
 def _pointer_numbers(value: Any, depth: int) -> Any:
-    """Yield the integers that relations may use as references to boxes."""
+    """Yield the integers in a value that relations may use as references to boxes."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):
@@ -387,20 +397,20 @@ def _pointer_numbers(value: Any, depth: int) -> Any:
 
 
 def _lists_by_id(value: Any) -> bool:
-    """Return whether a value is a list of objects with IDs."""
+    """Return whether a value is a list whose first element is an object with an ID."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
 
 
 def _numbered_texts(fields: Fields) -> list[Verb]:
-    """Return texts with at least two digits, which may name numbered entities: "person_1 riding horse_2"."""
+    """Return texts with two or more digits, which may name numbered entities ("person_1 riding horse_2"), as verbs."""
     lists = [value for _, value in fields.children if isinstance(value, list)]
     texts = [text for text in chain(fields.texts, *lists) if isinstance(text, str)]
     return [Verb(text) for text in texts if sum(map(str.isdigit, text)) > 1]
 
 
 def _expand_pairs(fields: Fields) -> list[Fields]:
-    """Return one item per box if one side has several boxes, e.g. several people who eat one cake."""
+    """Return one item per human if several humans share one object, or per object of one human; else the item."""
     sides = [entity.side for entity in fields.entities]
     several = next((side for side in ("human", "object") if 1 < sides.count(side) < len(sides)), None)
     if several is None or len(set(sides)) != 2 or len(sides) - sides.count(several) != 1:
@@ -411,14 +421,17 @@ def _expand_pairs(fields: Fields) -> list[Fields]:
 
 
 def _is_other_entity(key: object, child: Any, own: list[Entity]) -> bool:
-    """Return whether a child is another entity of a dict of entities by ID, like "o1" or "7"."""
+    """Return whether a child has its own box and does not belong to the boxes ``own`` of the item around it.
+
+    In {"o1": {...}, "o2": {...}}, the key of such a child is an ID. Otherwise no side (human or object) may be named.
+    """
     is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
     is_id = numberless(str(key)) != str(key)
     return is_thing and bool(own) and (is_id or not (meaning(key).side or any(entity.side for entity in own)))
 
 
 def _is_row(value: list[Any]) -> bool:
-    """Return whether a list is an item without keys: text with boxes or with indices of boxes."""
+    """Return whether a list of 3 to 6 values is an item without keys: texts with boxes, or with indices of boxes."""
     if not 3 <= len(value) <= 6 or not any(isinstance(inner, str) for inner in value):
         return False
     return all(isinstance(v, str | list | int | float) or entity_of(v, None, "") is not None for v in value)

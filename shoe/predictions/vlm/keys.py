@@ -1,6 +1,6 @@
-"""Meaning of the keys in free text: human or object, and the kind of value.
+"""Meaning of keys in the replies of models: the side (human or object), and the part (kind of value).
 
-Keys are split into words, so that ``human_box``, ``personBBox``, ``subject-location`` and ``box_of_person`` are equal.
+Keys are split into words, so that ``human_box``, ``personBBox`` and ``box_of_person`` have the same meaning.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from shoe.predictions.formats.flat_columns import SCORE_NAMES
 from shoe.predictions.vlm.images import plain
 
+SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 # Words that occur in keys. If a key has words of several parts, the first part in this table applies.
 PARTS = {
     "image": ("image", "img", "file", "filename", "filepath", "photo", "picture", "question", "custom", "path", "url",
@@ -49,7 +49,7 @@ class Meaning(NamedTuple):
 
     Attributes:
         side: "human", "subject", "object", or "" if the key names none.
-        part: a key of :data:`PARTS`, or "".
+        part: kind of value, a key of :data:`PARTS`; "" if unknown.
         words: words of the key in lower case.
     """
 
@@ -78,23 +78,23 @@ def meaning(key: object) -> Meaning:
 
 
 def _split(word: str) -> tuple[str, ...]:
-    """Return the words of a compound like "humanbox"."""
+    """Return the two words of a compound like "humanbox"; for other words, the word itself."""
     for ending in ("bbox", "box", "label", "name", "id"):
         if word.endswith(ending) and word[: -len(ending)] in _SIDE_OF:
             return word[: -len(ending)], ending
     return (word,)
 
 
-USUAL = ("image", "human_box", "object_box", "verb", "object", "phrase", "score", "interactions", "response")
-"""Standard keys, which shoe writes and its prompt asks for."""
+STANDARD_KEYS = ("image", "human_box", "object_box", "verb", "object", "phrase", "score", "interactions", "response")
+"""Standard keys, which shoe writes and which its prompt requests."""
 
 
 def role(key: str) -> str | None:
-    """Return the standard key with the same meaning; None for an unknown key."""
+    """Return the standard key, or else the part or side, that a key means: "human_box" for "personBBox"; else None."""
     info = meaning(key)
     if info.part == "box":
         return "object_box" if info.side == "object" else "human_box" if info.side else "box"
-    return info.part or info.side or (key if key in USUAL else None)
+    return info.part or info.side or (key if key in STANDARD_KEYS else None)
 
 
 # Keys of the wrapper around an answer, in plain spelling (lower case, words joined by "_"), and words of such keys.
@@ -114,13 +114,13 @@ ANSWERS = _words(
     "answer model_answer caption result results resps filtered_resps raw text body message choices candidates "
     "content parts value tool_calls function function_call arguments args delta data"
 )
-"""Keys of a record that hold the answer, the most likely first."""
-BESIDE_BOXES = _set(
+"""Keys under which a record may have the answer, the most likely first."""
+ANSWERS_WITH_BOXES = _set(
     "response reply raw_response model_response model_output output generated_text answer completion prediction"
 )
-"""Keys that hold the answer even if the record has two boxes; these boxes then belong to the question."""
+"""Keys of the answer even if the record has two boxes outside the answer; these boxes belong to the question."""
 WRAPPERS = frozenset(ANSWERS) | _set("parsed input refusal text_output generated_texts")
-"""Keys whose value is unwrapped."""
+"""Keys of wrappers; their values are searched for the answer."""
 CHATS = _words("messages conversations conversation chat history dialog turns")
 SPEAKERS = ("role", "from", "speaker")
 MODEL = _set("assistant model gpt bot chatbot ai output")
@@ -157,7 +157,7 @@ def is_prompt(key: object) -> bool:
 
 @lru_cache(8192)
 def is_metadata(key: object) -> bool:
-    """Return whether a key holds metadata of the run: neither an answer nor words of an interaction."""
+    """Return whether a key is for a prompt, ground truth or metadata: neither an answer nor words of an interaction."""
     words = meaning(key).words
     return not (_PROMPT.isdisjoint(words) and _TRUTH.isdisjoint(words) and _METADATA.isdisjoint(words))
 
@@ -168,7 +168,7 @@ def is_error(key: object) -> bool:
 
 
 def is_truth(key: object, value: Any) -> bool:
-    """Return whether a key holds ground truth; "label" does only if its text holds data and not a word."""
+    """Return whether a key is for ground truth; "label" is so only if its text contains data, not just a word."""
     words = meaning(key).words
     if not _TRUTH.isdisjoint(words) or not (_REFERENCE.isdisjoint(words) or _ANSWER.isdisjoint(words)):
         return True
@@ -176,5 +176,5 @@ def is_truth(key: object, value: Any) -> bool:
 
 
 def holds_data(text: str) -> bool:
-    """Return whether a text may hold boxes or data."""
+    """Return whether a text may contain boxes or data: it has a bracket such as "[", "{" or "<"."""
     return any(mark in text for mark in _DATA)

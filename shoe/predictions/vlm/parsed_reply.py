@@ -24,7 +24,7 @@ class UnreadableError(Exception):
         where = [self.place, self.field] if self.field else [self.place]
         return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
 
-    def for_user(self, source: Source, hint: str | None = None) -> InputError:
+    def to_input_error(self, source: Source, hint: str | None = None) -> InputError:
         """Return the error that is shown to the user."""
         found, expected = self.found, self.expected
         return InputError(source.path, record=self.place, field=self.field, found=found, expected=expected, hint=hint)
@@ -32,7 +32,7 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Reason why an item is not an interaction."""
+    """Reason why an item is not an interaction: the name of the invalid part, what was found, and what is expected."""
 
     cause: str
     found: str
@@ -45,11 +45,11 @@ class Pair(NamedTuple):
     Attributes:
         subject, target: words for the human and the object; "" if there are none.
         verbs: verbs as written.
-        phrase: a sentence or triplet; "" if there is none.
+        phrase: a sentence or triplet as text; "" if there is none.
         texts: other texts of the item.
         score: score as written.
         is_relation: whether the first box is the subject of a relation, which may be a thing.
-        invalid_word: the key part that should have held a word, and its value.
+        invalid_word: key that should have a word as value, and its invalid value; None if there is none.
         keys: keys of ``texts``; "" for a text without a key.
     """
 
@@ -73,14 +73,14 @@ class Pair(NamedTuple):
 
 @dataclass(slots=True)
 class Reading:
-    """Content of the values of a reply.
+    """Interactions and problems in a reply.
 
     Attributes:
-        items: interactions, and items that look like interactions but are invalid, in order.
-        says_none: whether there is an empty list of interactions.
-        keys: all keys, in order.
-        is_points: whether there are points in place of boxes.
-        single: number of items with one box that belong to no relation.
+        items: interactions, and problems of invalid items, in the order of the reply.
+        says_none: whether the reply has an empty list of interactions.
+        keys: keys of objects in the reply, in order.
+        is_points: whether the reply has points instead of boxes.
+        single: number of items with only one box.
     """
 
     items: list[Pair | Problem] = field(default_factory=list)
@@ -91,16 +91,16 @@ class Reading:
 
     @property
     def pairs(self) -> list[Pair]:
-        """The interactions."""
+        """The interactions in ``items``."""
         return [item for item in self.items if isinstance(item, Pair)]
 
     @property
     def problems(self) -> list[Problem]:
-        """The reasons why items are invalid."""
+        """The problems in ``items``."""
         return [item for item in self.items if isinstance(item, Problem)]
 
     def add(self, other: Reading) -> None:
-        """Add the content of other values of the same reply."""
+        """Add the items and properties of another value of the same reply."""
         self.items += other.items
         self.says_none |= other.says_none
         self.keys.update(other.keys)

@@ -15,12 +15,12 @@ from shoe.lexicon import text
 from shoe.predictions.vlm.box_marks import (
     MARK,
     Entity,
-    Marked,
+    MarkedText,
     can_be_verb,
+    insert_marks,
     is_person,
     mark_boxes,
     numberless,
-    with_mentions,
 )
 from shoe.predictions.vlm.boxes import Box, box_of, corners_in
 from shoe.predictions.vlm.fields import Fields, Verb
@@ -45,7 +45,7 @@ _LISTED = re.compile(r"(?<=\ue001)\s*(?:[,;]|\band\b)[\s,]*(?:and\b\s*)?")
 
 
 def names_in(sentences: list[str]) -> dict[str, int]:
-    """Return mark numbers by name from lines with only a name and its box."""
+    """Return {name: mark number} from sentences that only name boxes: a name and a mark, or a list of these."""
     names: dict[str, int] = {}
     for sentence in sentences:
         marks = MARK.findall(sentence)
@@ -62,9 +62,10 @@ def names_in(sentences: list[str]) -> dict[str, int]:
 
 
 def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
-    """Return, for each sentence without boxes, mark numbers by name from the lines directly after it, or before it.
+    """Return {sentence index: {name: mark number}} for each sentence without boxes, from the adjacent lines with boxes.
 
-    Of the two directions, the one whose names occur more often in the sentences is chosen for all.
+    The lines are those directly after each sentence, or those directly before each sentence. The direction is the same
+    for all sentences: the direction whose names occur more often in the sentences.
     """
     unmarked = [i for i, sentence in enumerate(sentences) if not MARK.search(sentence)]
     after = {i: names_in([*takewhile(MARK.search, sentences[i + 1 :])]) for i in unmarked}
@@ -76,8 +77,12 @@ def adjacent_names(sentences: list[str]) -> dict[int, dict[str, int]]:
     return after if mentioned(after) >= mentioned(before) else before
 
 
-def with_person(sentence: str, names: dict[str, int]) -> str:
-    """Add the person to a sentence that names only the other of two boxed things: "flying a kite"."""
+def add_person(sentence: str, names: dict[str, int]) -> str:
+    """Return a sentence with the name of a missing person in front: "flying a kite" becomes "man flying a kite".
+
+    The sentence must start with a word in "-ing" and contain one of two ``names`` (mark numbers by name), and the other
+    name must be a person. Other sentences are returned unchanged.
+    """
     unmentioned = [name for name in names if name.lower() not in sentence.lower()]
     is_left_out = len(names) == 2 and len(unmentioned) == 1 and is_person(unmentioned[0])
     return f"{unmentioned[0]} {sentence}" if is_left_out and sentence.split()[0].lower().endswith("ing") else sentence
@@ -88,7 +93,7 @@ def _without_marks(sentence: str) -> str:
 
 
 def numbered_list(sentence: str, count: int) -> dict[str, int]:
-    """Return mark numbers by name of a sentence that only lists them: "person 1 [m], horse 2 [m]"; else {}."""
+    """Return {name: mark number} if a sentence lists ``count`` numbered names, "person 1 [m], horse 2 [m]"; else {}."""
     parts = _LISTED.split(sentence.strip(" ."))
     if len(parts) != count:
         return {}
@@ -118,10 +123,11 @@ _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _MARKED = "\ue000"
+_COUNTS = "as many human boxes as object boxes, or only one human or object box"
 
 
-def interactions_of_sentences(marked: Marked) -> Reading:
-    """Find interactions in sentences; the noun before each box identifies the human and the object."""
+def interactions_of_sentences(marked: MarkedText) -> Reading:
+    """Return the interactions in the sentences of a text; the noun next to a mark shows whether its box is a person."""
     reading = Reading()
     raw = marked.text
     if "<pred>" in raw or "<rel>" in raw:
@@ -141,25 +147,30 @@ def interactions_of_sentences(marked: Marked) -> Reading:
             continue
         if not marks and len(names) > 1:
             own_names = adjacent.get(i, {})
-            sentence = with_mentions(with_person(sentence, own_names), names | own_names, words)
+            sentence = insert_marks(add_person(sentence, own_names), names | own_names, words)
         people = _read_sentence(marked, sentence, people, reading)
     if not reading.items:
         reading.items.append(
-            Problem("words", f"{len(marked.boxes)} boxes without words for what is done", "an interaction of two boxes")
+            Problem(
+                "words", f"{len(marked.boxes)} boxes without words for an interaction", "an interaction of two boxes"
+            )
         )
     return reading
 
 
-def _read_sentence(marked: Marked, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
-    """Add the interactions of a sentence; return the marks of the people that the next sentence may refer to."""
+def _read_sentence(marked: MarkedText, sentence: str, previous_people: list[int], reading: Reading) -> list[int]:
+    """Add the interactions of a sentence to ``reading``; return the marks of the people that "he" or "they" refers to.
+
+    ``previous_people`` are the marks of these people before the sentence, and the result are the marks after it.
+    """
     pieces = MARK.split(sentence)
     numbers = [int(number) for number in pieces[1::2]]
     for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
         marks = numbers[first : first + statement.count(_MARKED)]
         relations = _relations(statement, bool(previous_people))
         if len(marks) > 2 and not relations.people and relations.people is not None:
-            found = f"{len(marks)} boxes in one sentence, none of them named as a person's"
-            reading.items.append(Problem("words", found, "a sentence for each interaction"))
+            found = f"{len(marks)} boxes in one sentence, none of them labelled as a person"
+            reading.items.append(Problem("words", found, "one sentence per interaction"))
             continue
         for subjects, things, phrase, target in relations.relations:
             people = previous_people if subjects is None else [marks[i] for i in subjects]
@@ -170,10 +181,11 @@ def _read_sentence(marked: Marked, sentence: str, previous_people: list[int], re
 
 @lru_cache(1 << 14)
 def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Split a run-on sentence into statements with the index of their first mark.
+    """Split a run-on sentence into statements; return (index of the first mark, statement) of each statement.
 
-    A person alone before a box starts a new statement after a person and a thing ("person [1] holds cup [2] person [3]
-    holds cup [4]"), and so does the end of a sentence. ``parts`` are the words before, between and after the marks.
+    After a person and a thing, a new statement starts at the end of a sentence, or at a box that is only called a
+    person: "person [1] holds cup [2] person [3] holds cup [4]". ``parts`` are the words before, between and after the
+    marks.
     """
     statements: list[tuple[int, str]] = []
     first, statement = 0, parts[0]
@@ -189,25 +201,25 @@ def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
 
 
 def _split_at_last_end(text: str) -> tuple[str, str, str]:
-    """Return text before the last sentence end, this end, and the text after it; all text last if there is no end."""
+    """Return the text before the last sentence end, the end itself (". "), and the rest; ("", "", text) if none."""
     ends = list(_END.finditer(text))
     return (text[: ends[-1].start()], ends[-1][0], text[ends[-1].end() :]) if ends else ("", "", text)
 
 
 def _is_only_person(words: str) -> bool:
-    """Return whether words only name a person: "and a young woman"; not "hugs a man"."""
+    """Return whether words name a person and say nothing else: "and a young woman"; not "hugs a man"."""
     *modifiers, head = numberless(_clause(words.strip(" ,"))).split() or [""]
     return is_person(head) and len(modifiers) < LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in modifiers)
 
 
 class _Relations(NamedTuple):
-    """Relations in a sentence, with marks by their order.
+    """Relations in a sentence. A mark (reference to a box) is given by its index among the marks of the sentence.
 
     Attributes:
-        relations: marks of the people (None: those of the preceding sentence), marks of the thing, words for the
-            interaction, and the word for the thing if it is separate.
-        people: people that the next sentence may refer to; None if unchanged.
-        score: confidence as written.
+        relations: one tuple per relation: marks of the people (None: people of the preceding sentence), marks of the
+            thing, words for the interaction, and noun of the thing ("" if the words contain the noun).
+        people: marks of the people that the next sentence may refer to; None: the same people as before.
+        score: confidence as written; None if there is none.
     """
 
     relations: tuple[tuple[tuple[int, ...] | None, tuple[int, ...], str, str], ...]
@@ -217,7 +229,10 @@ class _Relations(NamedTuple):
 
 @lru_cache(1 << 14)
 def _relations(sentence: str, has_human: bool) -> _Relations:
-    """Find the relations in a sentence with marks without numbers; ``has_human``: an earlier sentence has people."""
+    """Return the relations in a sentence, whose marks are written without numbers.
+
+    ``has_human``: whether an earlier sentence has people, to whom "he" or "holding a cup" can refer.
+    """
     score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
     value = score[1] if score else None
     plain = _SCORE.sub(" ", sentence) if score else sentence
@@ -257,12 +272,12 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
 
 
 def _is_gerund_clause(words: list[str]) -> bool:
-    """Return whether a line is a clause about a preceding person: "holding a cup", not "washing machine"."""
+    """Return whether words are a clause about a person in an earlier line: "holding a cup", not "washing machine"."""
     return len(words) > 2 and words[0].lower().endswith("ing") and words[1].lower() in _AFTER_VERBS
 
 
 def _acting_people(people: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """Return the people before the first thing, or all people but the last if there are no things."""
+    """Return the first people without a thing between them; if all ``count`` marks are people, all but the last."""
     run = list(people[:1])
     for index in people[1:]:
         if index == run[-1] + 1:
@@ -284,33 +299,42 @@ def _clause(words: str) -> str:
 
 
 def _add_pairs(
-    marked: Marked, reading: Reading, humans: list[int], things: list[int], phrase: str, score: Any, target: str = ""
+    marked: MarkedText,
+    reading: Reading,
+    humans: list[int],
+    things: list[int],
+    phrase: str,
+    score: Any,
+    target: str = "",
 ) -> None:
-    """Add the pairs of the boxes of two lists of marks."""
+    """Add the pairs of the boxes of ``humans`` and ``things`` (mark numbers), or a problem, to ``reading``.
+
+    ``phrase`` are the words for the interaction, ``target`` is the noun of the thing ("" if the phrase contains it).
+    """
     first = [box for mark in humans for box in marked.boxes[mark]]
     second = [box for mark in things for box in marked.boxes[mark]]
     pairs = _pair_boxes(first, second)
     if pairs is None:
-        reading.items.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
+        reading.items.append(Problem("pairs", f"{len(first)} human and {len(second)} object boxes", _COUNTS))
         return
     words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|/")
     if words[:1] + words[-1:] == "()":
         words = words[1:-1].strip(" .,:;-–—|/")
     if _DATA.search(phrase) or len(words) > _LONGEST:
-        reading.items.append(Problem("words", quote(words), "words for what is done"))
+        reading.items.append(Problem("words", quote(words), "words for an interaction"))
         return
     for human, thing in pairs:
         reading.items.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
 
 
 def _pair_boxes(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
-    """Pair boxes by position if both lists have the same length, or each with one; None if neither is possible."""
+    """Pair boxes by position if both lists have the same length, or all with the other list's only box; else None."""
     if len(first) == len(second):
         return list(zip(first, second, strict=True))
     return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
 
 
-def _predicates(marked: Marked) -> Iterator[Pair | Problem]:
+def _predicates(marked: MarkedText) -> Iterator[Pair | Problem]:
     labels: dict[tuple[float, ...], str] = {}
     for match in _REF.finditer(marked.text):
         for box in marked.boxes[int(match[2])]:
@@ -319,7 +343,7 @@ def _predicates(marked: Marked) -> Iterator[Pair | Problem]:
         first, second = (marked.boxes[int(mark)] for mark in (match[2], match[3]))
         pairs = _pair_boxes(first, second)
         if pairs is None:
-            yield Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together")
+            yield Problem("pairs", f"{len(first)} human and {len(second)} object boxes", _COUNTS)
         for human, thing in pairs or ():
             subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
             yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
@@ -338,8 +362,8 @@ _NUMBER = re.compile(r"(?<!\w)\d")
 _DEEPEST = 8
 
 
-def tables(text: str) -> list[dict[str, Any]]:
-    """Return the rows of tables: Markdown, HTML, or comma-separated values."""
+def table_records(text: str) -> list[dict[str, Any]]:
+    """Return the rows of the Markdown, HTML or comma-separated tables in a text, as dicts by column name."""
     if "</t" in text:
         return _html(text)
     lines = text.split("\n")
@@ -364,7 +388,7 @@ def _html(text: str) -> list[dict[str, Any]]:
 
 
 def _separated(lines: list[str]) -> list[dict[str, Any]]:
-    """Return the rows below a comma-separated header with keys of boxes."""
+    """Return the rows below the first comma-separated header that has a box column, as dicts; [] if there is none."""
     for i, line in enumerate(lines):
         if line.count(",") < 2 or _NUMBER.search(line):
             continue
@@ -389,8 +413,12 @@ def _cells(line: str) -> list[str]:
     return [cell.strip(" *`\t") for cell in line.strip().strip("|").split("|")]
 
 
-def tagged(text: str) -> list[dict[str, Any]]:
-    """Return the content of tags with their attributes as nested dicts: <human_box>1, 2, 3, 4</human_box>."""
+def tagged_records(text: str) -> list[dict[str, Any]]:
+    """Return one record with the content of the outermost tags by name, or no record.
+
+    "<human_box>1, 2, 3, 4</human_box>" gives [{"human_box": "1, 2, 3, 4"}]. Inner tags and attributes become dicts, and
+    tags of the same name a list. There is no record if a tag is not closed, or all outermost tags are ref, box or quad.
+    """
     if ("</" not in text and "/>" not in text) or not _OPENED.search(text):
         return []
     root: dict[str, Any] = {}
@@ -414,7 +442,7 @@ def tagged(text: str) -> list[dict[str, Any]]:
 
 
 def _add_child(element: dict[str, Any], name: str, value: Any) -> None:
-    """Add a child; children of the same name become a list."""
+    """Add a value to an element under a tag name; values of the same name become a list."""
     if name not in element:
         element[name] = value
     elif isinstance(element[name], list):
@@ -423,8 +451,8 @@ def _add_child(element: dict[str, Any], name: str, value: Any) -> None:
         element[name] = [element[name], value]
 
 
-def assigned(text: str) -> list[dict[str, Any]]:
-    """Return one record of lists that are assigned to names: human_boxes = [[1, 2, 3, 4]]."""
+def assigned_records(text: str) -> list[dict[str, Any]]:
+    """Return [record] if two or more names, each once, are assigned lists ("boxes = [[1, 2, 3, 4]]"); else []."""
     record: dict[str, Any] = {}
     for match in _ASSIGNED.finditer(text):
         if match[1] in record:
@@ -449,13 +477,13 @@ LONGEST = 20_000  # characters of a text that are read
 
 
 def interactions_of_text(text: str, context: Fields) -> Reading:
-    """Find interactions in the text of an answer; ``context`` are the fields of its record."""
+    """Return the interactions in the text of an answer; ``context`` are the other fields of the answer's record."""
     text = text[:LONGEST]
     if "   " in text or "\n\n\n" in text or "\t" in text:
         text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text)
     if "\n" in text and "- " in text:
         text = _BLOCK.sub(r": [\1, \2, \3, \4]\n", text)
-    for records in (assigned(text), tables(text), tagged(text), _key_value_items(text)):
+    for records in (assigned_records(text), table_records(text), tagged_records(text), _key_value_items(text)):
         if records:
             reading = interactions_in(records, context, [records])
             if reading.pairs and all(pair.has_words for pair in reading.pairs):
@@ -471,7 +499,7 @@ def interactions_of_text(text: str, context: Fields) -> Reading:
 
 
 def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pair:
-    """Return a pair of two boxes with the words of the record around them."""
+    """Return the pair of two boxes. Its words are ``phrase``, or else the words of the record (``context``)."""
     return Pair(
         entities[0],
         entities[1],
@@ -485,7 +513,7 @@ def _bare_pair(entities: list[Entity], context: Fields, phrase: str = "") -> Pai
 
 
 def _key_value_items(text: str) -> list[dict[str, Any]]:
-    """Return the items of "key: value" lines."""
+    """Return the items written as "key: value" or "key = value", as dicts."""
     if ":" not in text and "=" not in text:
         return []
     fields: list[tuple[str, Any]] = []
@@ -512,16 +540,16 @@ def _key_value_items(text: str) -> list[dict[str, Any]]:
 
 
 def _drop_ambiguous_keys(item: dict[str, Any]) -> dict[str, Any]:
-    """Remove keys without meaning if there are several; a single one, "Cup: [...]", names the box of the object."""
+    """Return an item without its unknown keys; a single unknown key stays as the label of a box: "Cup: [...]"."""
     names = [key for key in item if not (meaning(key).part or meaning(key).side)]
     return item if len(names) < 2 else {key: value for key, value in item.items() if key not in names}
 
 
 def _group_items(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:
-    """Group keys and values in a row into items: a repeated key starts the next item.
+    """Group (key, value) pairs into items; a repeated key starts the next item.
 
-    Keys before the repeated one belong to an outer level, e.g. a person's box above several objects, and apply to all
-    items.
+    Keys before the repeated key belong to an outer level, such as a person's box above several objects, and are copied
+    to the next item.
     """
     items: list[dict[str, Any]] = []
     current: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import InputError, quote
-from shoe.core.io.json import shown
+from shoe.core.io.json import describe_value
 from shoe.core.rows import Rows
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
@@ -21,7 +21,7 @@ from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import contains_file_name, has_own_image, image_of, is_file_name, is_image_key, plain
 from shoe.predictions.vlm.items import interactions_in
-from shoe.predictions.vlm.keys import ANSWERS, BESIDE_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
+from shoe.predictions.vlm.keys import ANSWERS, ANSWERS_WITH_BOXES, CHATS, REFUSALS, is_prompt, is_truth, meaning
 from shoe.predictions.vlm.parsed_reply import Problem, UnreadableError
 from shoe.predictions.vlm.replies import (
     Reply,
@@ -42,10 +42,11 @@ ITEMS = "a list of items with human_box, object_box, verb and object"
 _MOST_KEYS = 6  # shown in a message
 _MOST_KINDS = 3  # of unread replies, shown in addition to the first
 _DEEPEST = 12
+_REPLIES = ANSWERS[: ANSWERS.index("answer")]
 
 
 class Tally:
-    """Counts of what could not be read, by cause, with the first error of each cause for the message."""
+    """Counter of records and items that could not be read, by cause, with the first error of each cause."""
 
     def __init__(self, notes: ReadNotes) -> None:
         self._notes = notes
@@ -55,31 +56,31 @@ class Tally:
         self._none: list[dict[Any, Any]] = []
 
     def leave_out(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
-        """Count items that are left out."""
+        """Count items that are left out because of an error; the notes show ``cause``, by default the error's field."""
         self._notes.add("left_out", cause or error.field or "item", count, first=str(error))
         self._first.setdefault("left_out", error)
 
-    def failed(self, place: str, error: str) -> None:
+    def add_failed(self, place: str, error: str) -> None:
         """Count a record with an error in place of an answer; errors of safety filters count as refusals."""
         if plain(error) in REFUSALS:
-            self.refused(place, error)
+            self.add_refused(place, error)
             return
         self._notes.add("failed", error)
-        self._first.setdefault("failed", UnreadableError(place, "error", shown(error), "an answer"))
+        self._first.setdefault("failed", UnreadableError(place, "error", describe_value(error), "an answer"))
 
-    def refused(self, place: str, reply: str) -> None:
+    def add_refused(self, place: str, reply: str) -> None:
         """Count a reply in which the model refuses to answer; it has no predictions."""
         self._notes.add("refused", first=reply)
-        self._first.setdefault("refused", UnreadableError(place, "response", shown(reply), "an answer"))
+        self._first.setdefault("refused", UnreadableError(place, "response", describe_value(reply), "an answer"))
 
-    def unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
-        """Count a reply from which nothing was read and that does not state that there are no interactions."""
+    def add_unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
+        """Count a reply from which nothing was read; ``has_cut``: whether its unreadable items are already counted."""
         if has_cut:  # the problems of its items are already noted
             self._notes.add("unread")
             return
         self._keys.update(answer.reading.keys)
         self._notes.set_examples("keys_seen", list(self._keys)[:_MOST_KEYS])
-        found = "items with one box each" if answer.reading.single else shown(answer.raw)
+        found = "items with one box each" if answer.reading.single else describe_value(answer.raw)
         found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
         if "unread" not in self._first:
             self._first["unread"] = UnreadableError(place, "response", found, ITEMS)
@@ -90,19 +91,23 @@ class Tally:
         is_new = found not in (self._first_unread, *others) and len(others) <= _MOST_KINDS
         self._notes.add("unread", found if is_new else "")
 
-    def none(self, answer: Any, record: dict[Any, Any]) -> None:
+    def add_none(self, answer: Any, record: dict[Any, Any]) -> None:
         """Count a reply that states that there are no interactions; keep its record to look for ground truth."""
         self._none.append(record)
         in_words = isinstance(answer, str) and answer[:1].isalpha() and says_none(answer)
         self._notes.add("none", answer if in_words else "")
 
     def check(self, source: Source, triplets: int) -> None:
-        """Raise InputError if most replies of a file are unreadable, with their number and the first error."""
+        """Raise InputError if most replies of a file are unreadable, or some items are and no triplet was read.
+
+        The message has the number of unreadable replies and the first error. InputError is also raised if all replies
+        state that there are no interactions, but a record contains ground truth.
+        """
         notes = self._notes
         useless = notes.count("unread") + notes.count("failed")
         is_none = not triplets and notes.count("none") == notes.replies
         if is_none and (truth := next(filter(None, map(_truth_key, self._none)), "")):
-            found = f"no interaction in any reply; what stands under {truth!r} is ground truth, not predictions"
+            found = f"no interaction in any reply; the key {truth!r} contains ground truth, not predictions"
             raise InputError(source.path, found=found, expected=ITEMS)
         if not triplets:
             useless += notes.count("refused")
@@ -111,7 +116,7 @@ class Tally:
         if error is None or (triplets and 2 * useless <= notes.replies):
             return
         lines = (notes.sentence(code, brief=True) for code in ("refused", "unread", "failed"))
-        raise error.for_user(source, "; ".join(filter(None, lines)))
+        raise error.to_input_error(source, "; ".join(filter(None, lines)))
 
 
 def _truth_key(record: dict[Any, Any]) -> str:
@@ -126,13 +131,24 @@ class Record:
 
     Attributes:
         image: image name or ID as written; None if there is none.
-        answer: possible answers and how they ended; None if the record itself is an interaction.
-        outer: other fields of the record.
+        answer: possible answers, and how their generation ended; None if the record itself is an interaction.
+        outer: fields of the record besides the answer.
     """
 
     image: Any
     answer: Wrapper | None
     outer: dict[Any, Any] = field(default_factory=dict)
+
+
+def without_reference(record: dict[Any, Any]) -> dict[Any, Any]:
+    """Return a record without the key "answer" if it also has a reply, as in VLMEvalKit, where it is the ground truth.
+
+    >>> without_reference({"answer": "[...]", "prediction": ""}), without_reference({"answer": "[...]"})
+    ({'prediction': ''}, {'answer': '[...]'})
+    """
+    if "answer" not in record or not any(isinstance(record.get(key, ()), str | float | None) for key in _REPLIES):
+        return record
+    return {key: value for key, value in record.items() if key != "answer"}
 
 
 def parse_record(record: dict[Any, Any]) -> Record:
@@ -144,7 +160,7 @@ def parse_record(record: dict[Any, Any]) -> Record:
     keys = {plain(key): key for key in record if isinstance(key, str)}
     chat_keys = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
     has_pair = sum(box_of(value, key) is not None or _holds_box_value(value) for key, value in record.items()) > 1
-    answer_keys = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in BESIDE_BOXES)]
+    answer_keys = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in ANSWERS_WITH_BOXES)]
     for key in [*answer_keys, *chat_keys]:
         wrapper = open_wrapper(record[key])
         if wrapper.answers or wrapper.error:
@@ -163,7 +179,7 @@ def parse_record(record: dict[Any, Any]) -> Record:
 
 
 def records_by_image(opened_record: Record) -> list[dict[Any, Any]]:
-    """Return the records of an answer that names several images, or the only image; else an empty list."""
+    """Return one record per image of an answer that itself names its images; an empty list for other answers."""
     answers = opened_record.answer.answers if opened_record.answer else []
     answer = answers[-1] if answers else None
     if isinstance(answer, str):
@@ -233,7 +249,7 @@ def _name_images(items: list[Any]) -> bool:
 
 
 def _rows_of_columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Return the records of a table stored as columns (lists of one length or dicts with equal keys), or []."""
+    """Return the rows of a table stored as columns (lists of equal length or dicts with equal keys); else []."""
     names: Any = document.get("columns")
     rows: Any = document.get("data")
     is_table = isinstance(names, list) and isinstance(rows, list)
@@ -259,13 +275,13 @@ def _names_by_id(images: Any) -> dict[Any, str]:
 
 
 def _with_image_name(record: Any, names: dict[Any, str]) -> Any:
-    """Replace the image ID of a record by the image name."""
+    """Return a record with the image name that ``names`` has for its image ID; without a name, the record itself."""
     number = record.get("image_id") if isinstance(record, dict) else None
     return record | {"image": names[number]} if type(number) in (int, str) and number in names else record
 
 
 def _record_of_entry(value: Any) -> dict[Any, Any]:
-    """Return the record of one image's entry in a dict by image."""
+    """Return the record for one value of a dict with image names as keys."""
     if isinstance(value, dict) and parse_record(value).answer is not None:
         return value
     texts = value if isinstance(value, list) and value else [value]
@@ -296,12 +312,16 @@ class Reader:
         self._images_with_reply: list[int] = []
 
     def add(self, number: int, record: Any) -> None:
-        """Add a record. Raises UnreadableError if a record that is not a model's reply breaks the format."""
+        """Add the interactions of the record with index ``number``.
+
+        Raises UnreadableError for an invalid record that is no model reply.
+        """
         if self._add_standard(record, number):
             return
         place = self._source.record_name(number)
         if not isinstance(record, dict):
-            raise UnreadableError(place, None, shown(record), "an object")
+            raise UnreadableError(place, None, describe_value(record), "an object")
+        record = without_reference(record)
         parsed_record = parse_record(record)
         if image_parts := records_by_image(parsed_record):
             for part in image_parts:
@@ -316,7 +336,7 @@ class Reader:
 
     def rows(self) -> Rows:
         """Return the collected rows. Raises InputError if most replies or all phrases are unreadable."""
-        for error in self._columns.settle():
+        for error in self._columns.add_deferred():
             self._tally.leave_out(error)
         self._tally.check(self._source, len(self._columns))
         self._notes.add("several_replies", count=sum(count > 1 for count in Counter(self._images_with_reply).values()))
@@ -347,7 +367,7 @@ class Reader:
             raise UnreadableError(place, problem.cause, problem.found, problem.expected)
         if not reading.pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
-            raise UnreadableError(place, None, found, "an interaction: two boxes and words for what is done")
+            raise UnreadableError(place, None, found, "an interaction: two boxes, and words for the action")
         is_single = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
             where = place if is_single else f"{place}: interaction {i}"
@@ -361,7 +381,7 @@ class Reader:
         self._images_with_reply.append(image)
         self._notes.replies += 1
         if not wrapper.answers:
-            self._tally.failed(place, wrapper.error)
+            self._tally.add_failed(place, wrapper.error)
             return
         answer = best_answer(wrapper.answers, context)
         if not any(answer.rank[:3]) and (other_answers := open_other_keys(record, ()).answers):
@@ -392,16 +412,16 @@ class Reader:
             self._tally.leave_out(incomplete, "incomplete", answer.reply.lost)
         if has_pair:
             if answer.reply.values and answer.unused:
-                unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
+                unused = UnreadableError(place, "response", f"{answer.unused} boxes that are in no item", ITEMS)
                 self._tally.leave_out(unused, "incomplete", (answer.unused + 1) // 2)
             else:
                 self._notes.add("unused_boxes", count=answer.unused)
             return
         if answer.says_none or self._notes.count("denied") > denied:
-            self._tally.none(answer.raw, record)
+            self._tally.add_none(answer.raw, record)
         elif error:
-            self._tally.failed(place, error)
+            self._tally.add_failed(place, error)
         elif isinstance(answer.raw, str) and refuses(answer.raw):
-            self._tally.refused(place, answer.raw)
+            self._tally.add_refused(place, answer.raw)
         else:
-            self._tally.unread(place, answer, has_cut=self._notes.count("left_out") > left_out)
+            self._tally.add_unread(place, answer, has_cut=self._notes.count("left_out") > left_out)

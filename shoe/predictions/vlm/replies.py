@@ -1,7 +1,7 @@
 """Raw replies of vision-language models: find the answer inside wrappers of tools, and the data in the answer.
 
-Reasoning is dropped, and the last complete one of several drafts counts. Clean JSON is parsed as it is; other text is
-parsed by a tolerant parser that never fails and counts what it lost.
+Reasoning is dropped. Of several drafts, the last complete draft counts. Valid JSON is parsed by a JSON parser; other
+text by a tolerant parser that never fails and counts the items that it could not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from shoe.core.io.tolerant import Found, values_in
+from shoe.core.io.tolerant import FoundObject, values_in
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.keys import (
@@ -87,13 +87,13 @@ class Reply:
     """Content of one reply.
 
     Attributes:
-        values: parsed values that count.
-        pool: all parsed values, which relations may refer to.
+        values: parsed values of the answer, without skipped drafts.
+        pool: all parsed values, in which references to boxes are looked up.
         text: the answer without reasoning.
-        fixed: whether the text was more or less than one clean value.
-        damaged: whether a value that counts is invalid JSON, so that only its complete parts were read.
-        lost: number of incomplete items.
-        drafts: number of other lists or drafts that were skipped.
+        fixed: whether the text differs from one valid JSON value, such as several values or text around a value.
+        damaged: whether one of ``values`` is invalid JSON, of which only complete parts were read.
+        lost: number of incomplete items, which were not read.
+        drafts: number of skipped lists or drafts.
         says_none: whether the text states that there are no interactions.
     """
 
@@ -132,7 +132,7 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
 
 
 def parse_json_text(text: str) -> Any:
-    """Return the value of clean JSON; None for other text."""
+    """Return the parsed value of a text that is valid JSON; None for other text."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -152,7 +152,7 @@ def answer_of(text: str) -> str:
 
 
 def _without_thinking(text: str) -> str:
-    """Remove reasoning: text between tags, before a lone closing tag, and after a lone opening tag."""
+    """Return a text without reasoning: between reasoning tags, before a lone closing tag, after a lone opening tag."""
     parts: list[str] = []
     start, is_open = 0, False
     for tag in _THINKING.finditer(text):
@@ -178,7 +178,7 @@ def refuses(text: str) -> bool:
 
 
 def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:
-    """Parse data anywhere in a text; of several drafts the last counts, of several parts all."""
+    """Parse the data anywhere in a text. Of several drafts, only the last is kept; of an answer in parts, all parts."""
     found = _clean_value(text) or values_in(text)
     pool = [part.value for part in found if part.value is not None]
     counts = [0 if part.value is None else count(part.value, pool) for part in found]
@@ -204,18 +204,18 @@ def _scan_text(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: 
     return Reply([found[i].value for i in with_items], pool, text, True, damaged, lost)
 
 
-def _is_damaged(text: str, part: Found) -> bool:
+def _is_damaged(text: str, part: FoundObject) -> bool:
     return part.lost > 0 or parse_json_text(text[part.start : part.end]) is None
 
 
-def _clean_value(text: str) -> list[Found]:
+def _clean_value(text: str) -> list[FoundObject]:
     """Return the one clean JSON value that spans all brackets of a text, or an empty list."""
     start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind("}"), text.rfind("]")) + 1
     value = parse_json_text(text[start:end]) if start < end else None
-    return [Found(value, start, end)] if isinstance(value, dict | list) else []
+    return [FoundObject(value, start, end)] if isinstance(value, dict | list) else []
 
 
-def _is_blank(text: str, part: Found) -> bool:
+def _is_blank(text: str, part: FoundObject) -> bool:
     return part.value in ([], {}) and not text[part.start + 1 : part.end - 1].strip()
 
 
@@ -223,8 +223,8 @@ def _lists_nothing(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(inner == [] for inner in value.values())
 
 
-def _are_parts_of_one(text: str, found: list[Found], counts: list[int], with_items: list[int]) -> bool:
-    """Return whether values are parts of one answer (one interaction or person each), not drafts."""
+def _are_parts_of_one(text: str, found: list[FoundObject], counts: list[int], with_items: list[int]) -> bool:
+    """Return whether values are parts of one answer, with one interaction or person each, and not drafts."""
     if any(counts[i] != 1 and isinstance(found[i].value, list) for i in with_items):
         return False
     between = [text[found[a].end : found[b].start] for a, b in pairwise(with_items)]
@@ -246,13 +246,13 @@ _ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
 
 @dataclass(slots=True)
 class Wrapper:
-    """Content of a wrapper.
+    """Possible answers in the API response that wraps a reply, and how the generation ended.
 
     Attributes:
         answers: texts and structures that may be the answer, the most likely last.
-        choices: number of further choices; only the first choice is opened.
+        choices: number of further choices of the response after the first; they are ignored.
         is_cut: whether the model stopped at its length limit.
-        error: name of the error in place of an answer; "" if there is none.
+        error: name of the error that the record has instead of an answer; "" if there is none.
         reason: finish reason; "" if unknown.
     """
 
@@ -377,7 +377,7 @@ def _open_list(node: list[Any], wrapper: Wrapper, depth: int) -> None:
 
 
 def _is_complete_answer(text: str) -> bool:
-    """Return whether a text is a complete answer, a list with or without fences, like each sample of several."""
+    """Return whether a text is a JSON list of objects, with or without a code fence: one of several sampled answers."""
     value = parse_json_text(_FENCED.sub(r"\1", text))
     while isinstance(value, dict) and len(value) == 1:
         (value,) = value.values()
@@ -385,7 +385,7 @@ def _is_complete_answer(text: str) -> bool:
 
 
 def _open_first(choices: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> None:
-    """Open the first choice that holds an answer, not an error of a failed attempt."""
+    """Add the first choice with an answer to ``wrapper``; if all are errors of failed attempts, add the last choice."""
     for i, choice in enumerate(choices):
         inner = Wrapper()
         _open(choice, inner, depth)
@@ -397,12 +397,12 @@ def _open_first(choices: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
 
 
 def _is_alternative(part: dict[Any, Any]) -> bool:
-    """Return whether a part is one of several answers, and not a block of one answer."""
+    """Return whether a part of a list is one of several answers, and not a block of one answer."""
     return "index" in part or not {"type", "text", "functionCall", "function", "thought"}.intersection(part)
 
 
 def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> None:
-    """Open the blocks of one message; texts are joined, and so are tool calls, which take precedence."""
+    """Add the blocks of one message to ``wrapper``: the joined texts, then the tool calls, which are preferred."""
     texts: list[Any] = []
     calls: list[Any] = []
     for block in blocks:
@@ -419,7 +419,7 @@ def _open_blocks(blocks: list[dict[Any, Any]], wrapper: Wrapper, depth: int) -> 
 
 
 def _last_turns(turns: list[Any]) -> list[dict[Any, Any]]:
-    """Return the turns of the model after the last turn of another speaker."""
+    """Return the turns after the last turn of a speaker other than the model, or else the model's last turn."""
     last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in MODEL), default=-1)
     answer_turns = [turn for turn in turns[last + 1 :] if isinstance(turn, dict)]
     if answer_turns:
@@ -441,7 +441,7 @@ def _is_ending(key: object) -> bool:
 
 
 def _note_ending(node: dict[Any, Any], wrapper: Wrapper) -> None:
-    """Record the finish reason, truncation and error in an object."""
+    """Record the finish reason, truncation and error of an object in ``wrapper``."""
     failure = ""
     for key, value in node.items():
         name = plain(key) if isinstance(key, str) else ""

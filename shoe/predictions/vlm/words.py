@@ -22,12 +22,16 @@ _PARTICLES = text.PREPOSITIONS | text.PARTICLES
 
 
 class Interaction(NamedTuple):
-    """One interaction of a pair: verb, object, score as written, and the phrase that was split into the words."""
+    """One interaction of a pair: verb, object, score as written, and the phrase with both words ("" if not split).
+
+    ``turned``: whether the second box is the human box: "bench, being used by, person", "child, held by, woman".
+    """
 
     verb: str
     object: str
     score: Any
     phrase: str = ""
+    turned: bool = False
 
 
 class Words(NamedTuple):
@@ -35,17 +39,15 @@ class Words(NamedTuple):
 
     Attributes:
         interactions: the interactions; empty if the words name none or could not be parsed.
-        turned: whether the second box is the human's: "bench, being used by, person".
         unparsed: the phrase without a recognised verb and object; "" if there is none.
-        no_person: the relation as text, if it is between things; else "".
+        thing_relation: the relation as text, if it is between things; else "".
         doubtful: phrases whose split is uncertain, with the split.
-        denied: whether the words only deny interactions, which are left out.
+        denied: whether the words deny an interaction ("not riding"), which is left out.
     """
 
     interactions: tuple[Interaction, ...] = ()
-    turned: bool = False
     unparsed: str = ""
-    no_person: str = ""
+    thing_relation: str = ""
     doubtful: tuple[str, ...] = ()
     denied: bool = False
 
@@ -57,7 +59,7 @@ class _ParsedWords(NamedTuple):
 
 
 def parse_pair_words(pair: Pair) -> Words | None:
-    """Return the interactions in the words of a pair; None if it has no words."""
+    """Return the interactions in the words of a pair; None if the pair has no words."""
     subject, target, verbs, phrase = pair.subject, pair.target, [v.text for v in pair.verbs], pair.phrase
     if not verbs and not phrase:
         subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
@@ -71,11 +73,13 @@ def parse_pair_words(pair: Pair) -> Words | None:
     scores = [verb.score for verb in pair.verbs] or [None]
     listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
     for i, verb in enumerate(verbs or [""]):
-        parsed = _parse_words(verb, phrase, target)
+        passive = _passive_of_person(subject, verb or phrase, target)
+        parsed = passive or _parse_words(verb, phrase, target)
         own_score = scores[i] if i < len(scores) else None
         score = own_score if own_score is not None else listed[i] if listed else pair.score
         source = verb or phrase
-        found += [Interaction(*words, score, "" if source == words[0] else source) for words in parsed.readings]
+        turned = passive is not None
+        found += [Interaction(*words, score, "" if source == words[0] else source, turned) for words in parsed.readings]
         denied |= parsed.denied
         if parsed.doubtful:
             doubtful.append(f"{source} = {' or '.join(map(', '.join, parsed.readings))}")
@@ -86,15 +90,36 @@ def parse_pair_words(pair: Pair) -> Words | None:
     return Words(unparsed=phrase or verbs[0])
 
 
+def _passive_of_person(subject: str, source: str, target: str) -> _ParsedWords | None:
+    """Return the interactions of the second person if the first is acted on, "child, held by, woman"; else None."""
+    words = text.tokens(text.plain(source)) if "by" in source else []
+    at = len(words) - 1 - words[::-1].index("by") if "by" in words else 0
+    before, agent = words[:at], words[at + 1 :] or text.tokens(text.plain(target))
+    if not (before and agent and is_person(subject or "person") and is_person(" ".join(agent))):
+        return None
+    if target and not _is_same(agent[-1:], text.tokens(text.plain(target))[-1:]):
+        return None
+    before = before if any(map(is_person, before[:-1])) else [*text.tokens(text.plain(subject or "person")), *before]
+    parsed = _parse_words("", " ".join([*before, "by", *agent]), "")
+    for verb, thing in parsed.readings:
+        noun, done = thing.split()[-1], verb.split()[0]
+        if not (is_person(thing) and noun in before and done in before and before.index(noun) < before.index(done)):
+            return None
+    readings = tuple((verb, subject or thing) for verb, thing in parsed.readings)
+    return parsed._replace(readings=readings) if readings else None
+
+
 @lru_cache(1 << 16)
 def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
-    """Parse a verb and a phrase, given the object that the reply names, if any."""
+    """Split a verb, or else a phrase, into (verb, object) readings; ``target`` is the object of the reply or ""."""
     source = verb or phrase
     if target:
         words = text.tokens(text.plain(source))
         if text.says_no_interaction(words) or words in _NONE:
             return _ParsedWords((("no_interaction", target),))
         target_words = text.tokens(text.plain(target))
+        if target_words and target_words[-1] in words and _names_only(words, target_words):
+            return _ParsedWords(())
         verb_before = _verb_before_target(words, target_words)
         if not verb_before and (verb_after := _verb_after_target(words, target_words)):
             return _ParsedWords(((verb_after, target),), doubtful=True)
@@ -118,8 +143,16 @@ def _parse_words(verb: str, phrase: str, target: str) -> _ParsedWords:
     return _ParsedWords(readings, parsed.doubtful, parsed.denied)
 
 
+def _names_only(words: list[str], target: list[str]) -> bool:
+    """Return whether words name only the object, and perhaps a person: "bicycle", "person, bicycle"; not "tie"."""
+    from shoe.lexicon.phrases.words import word_of
+
+    things = [word for word in words if word not in _FUNCTION_WORDS and not is_person(word)]
+    return not things or (_is_same(things, target) and word_of(target[-1]).rather_noun)
+
+
 def _verb_before_target(words: list[str], target: list[str]) -> str:
-    """Return the verb of a field that ends with the object: "row a boat", boat; "" for other fields."""
+    """Return the verb of a field that ends with the object: "row" for "row a boat" and boat; "" for other fields."""
     count = len(words) - len(target)
     if not 0 < count <= _LONGEST_VERB or not _is_same(words[count:], target):
         return ""
@@ -131,14 +164,14 @@ def _verb_before_target(words: list[str], target: list[str]) -> str:
 
 
 def _verb_after_target(words: list[str], target: list[str]) -> str:
-    """Return the verb of a field that consists of object and verb: "elephant ride", elephant; else ""."""
+    """Return the verb of a field that starts with the object: "ride" for "elephant ride" and elephant; else ""."""
     word = words[-1] if len(words) == len(target) + 1 else ""
     is_verb = word in bases(word, "verb") and word not in _PARTICLES and _is_same(words[:-1], target)
     return word if is_verb else ""
 
 
 def _is_same(words: list[str], target: list[str]) -> bool:
-    """Return whether words are equal to the object in singular or plural."""
+    """Return whether words are equal to the words of the object, in singular or plural."""
     if not target or words[:-1] != target[:-1]:
         return False
     return words[-1] == target[-1] or not {words[-1], *bases(words[-1], "object")}.isdisjoint(
@@ -170,13 +203,13 @@ def _split_verbs(verb: str, target: str) -> list[str]:
 
 
 def _begins_as_verb(words: str) -> bool:
-    """Return whether words begin with a verb that is not a particle like "down" in "up and down"."""
+    """Return whether words can be a verb, and do not begin with a preposition or a function word such as "the"."""
     first, *_ = text.tokens(text.plain(words))
     return can_be_verb(words) and first not in text.PREPOSITIONS and first not in _FUNCTION_WORDS
 
 
 def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str, list[str], str, str]:
-    """Return subject, verbs, object and phrase from texts whose keys have no meaning."""
+    """Return subject, verbs, object and phrase; missing parts are taken from texts whose keys have no meaning."""
     words = list(texts)
     if len(words) > 1 and not subject and is_person(words[0]):
         subject, words = words[0], words[1:]
@@ -190,7 +223,7 @@ def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str,
 
 
 def _is_more_verb_like(text_: str, other: str) -> bool:
-    """Return whether the first of two texts with meaningless keys is the verb."""
+    """Return whether ``text_`` and not ``other`` is the verb, for two texts under keys without a meaning."""
     denies, other_denies = (text.says_no_interaction(text.tokens(text.plain(each))) for each in (text_, other))
     if denies or other_denies:
         return denies and not other_denies
@@ -198,10 +231,10 @@ def _is_more_verb_like(text_: str, other: str) -> bool:
 
 
 def _reverse_relation(pair: Pair, subject: str, target: str, verbs: list[str]) -> Words:
-    """Reverse a relation of a thing if its verb is passive and its object a person."""
+    """Return a passive relation of a thing ("used by a person") as interactions of the person; else the relation."""
     relation = f"{subject}, {verbs[0]}, {target}"
     if not target or not is_person(target):
-        return Words(no_person=relation)
+        return Words(thing_relation=relation)
     found = []
     for i, verb in enumerate(verbs):
         words = text.tokens(text.plain(verb))
@@ -209,5 +242,6 @@ def _reverse_relation(pair: Pair, subject: str, target: str, verbs: list[str]) -
             continue
         parsed = _parse_words("", f"a {subject} {verb.replace('_', ' ')} a person", "")
         score = pair.verbs[i].score if i < len(pair.verbs) and pair.verbs[i].score is not None else pair.score
-        found += [Interaction(verb, subject, score) for verb, thing in parsed.readings if not is_person(thing)]
-    return Words(tuple(found), turned=True) if found else Words(no_person=relation)
+        readings = [reading for reading in parsed.readings if not is_person(reading[1])]
+        found += [Interaction(verb, subject, score, turned=True) for verb, _ in readings]
+    return Words(tuple(found)) if found else Words(thing_relation=relation)

@@ -1,1 +1,1 @@
-"""Figures and pictures of what was found; needs matplotlib, the extra ``plots``."""
+"""Plots and example images of results; requires matplotlib, from the extra ``plots``."""

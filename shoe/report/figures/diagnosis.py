@@ -15,34 +15,17 @@ from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep, SweepPoint
 from shoe.report.diagnosis import SWEEPS, Models
-from shoe.report.figures.style import (
-    BLUE,
-    GREY,
-    GRID,
-    INK,
-    MARKERS,
-    ORANGE,
-    SERIES,
-    beside_right,
-    file_name,
-    label,
-    new_figure,
-    save,
-    width_of,
-)
+from shoe.report.figures import style
+from shoe.report.figures.style import BLUE, GREY, GRID, INK, MARKERS, ORANGE, SERIES, label, new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ROOM = 0.04
-"""Fraction of an axis that is left free beyond the longest bar."""
 _NAME, _TITLE = 1.6, 5.5
-"""Width in inches of a name beside bars, and of a title."""
-_BAR = 0.16
-"""Height of a bar in inches."""
+"""Width in inches of a model name next to bars, and of a title."""
 _COLUMNS = 3
-_GAIN = "gain in mAP if fixed alone, in points"
+_GAIN = "gain in mAP if only this error were fixed, in points"
 _SHARES: dict[str, Callable[[Diagnosis | PairDiagnosis], float | None]] = {
     "pair recall": lambda model: model.pairs.recall,
     "pair precision": lambda model: model.pairs.precision,
@@ -86,7 +69,7 @@ def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
             panels += [(title, bars, limits) for title, bars in bars_of.items()]
         figure = _grid(models, panels, 0.6, 0.5)
         figure.supxlabel(_GAIN, fontsize=8)
-    colours = [Patch(color=ORANGE, label="costs most"), Patch(color=BLUE, label="other errors")]
+    colours = [Patch(color=ORANGE, label="largest gain"), Patch(color=BLUE, label="other errors")]
     marks = ((_RARE, "rare classes"), (_NON_RARE, "non-rare"))
     lines = [Line2D([], [], marker=mark, linestyle="", label=text, **_mark(mark)) for mark, text in marks]
     figure.legend(handles=[*colours, *lines], loc="outside upper right", ncols=4)
@@ -101,7 +84,7 @@ def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
 
 
 def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
-    """Draw the metrics of both sub-tasks in percent, without metrics that no model has."""
+    """Draw the metrics of pair detection and of interaction classification in percent; skip metrics no model has."""
     numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
     by_title = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
     shares = {
@@ -129,7 +112,10 @@ def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
 def _grid(
     models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
 ) -> Figure:
-    """Draw panels, each with title, one bar per model, and limits; ``above`` and ``title`` are heights in inches."""
+    """Draw a grid of panels, each given as (title, one bar per model, x limits).
+
+    ``above`` and ``title`` are the heights in inches of the space above the grid and of a panel's title.
+    """
     labels = [label(name, _NAME) for name in models]
     rows = -(-len(panels) // _COLUMNS)
     figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
@@ -143,19 +129,18 @@ def _grid(
 
 
 def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[float, float], gap: int = 0) -> None:
-    """Draw bars from top to bottom, the last ``gap`` ones apart from the others; None leaves a row empty."""
+    """Draw bars from top to bottom, with a space before the last ``gap`` bars; a value of None leaves a row empty."""
     rows = [k + (0.5 if k >= len(bars) - gap else 0.0) for k in range(len(bars))]
-    height = _BAR / _row_height(names)
+    height = 0.16 / _row_height(names)
     for y, bar in zip(rows, bars, strict=True):
         if bar.value is not None:
             axes.barh(y, bar.value, height=height, color=bar.colour)
         for mark, value in bar.marks:
             if value is not None:
                 axes.plot([value], [y], mark, **_mark(mark))
-        beside_right(axes, y, bar.text)
+        style.beside_right(axes, y, bar.text)
     axes.set_yticks(rows, names)
-    axes.set_ylim(rows[-1] + 0.6, -0.6)
-    axes.set_xlim(*limits)
+    axes.set(xlim=limits, ylim=(rows[-1] + 0.6, -0.6))
     axes.tick_params(axis="y", length=0, pad=6)
     axes.spines["left"].set_visible(False)
     axes.axvline(0, color=GREY, linewidth=0.6)
@@ -168,12 +153,12 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
 def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
     values = (value for bar in bars for value in (bar.value, *(marked for _, marked in bar.marks)))
     known = [0.0, *(value for value in values if value is not None)]
-    room = _ROOM * (max(known) - min(known)) or 1.0
+    room = 0.04 * (max(known) - min(known)) or 1.0
     return min(known) - (room if min(known) < 0 else 0.0), max(known) + room
 
 
 def _row_height(names: Sequence[str]) -> float:
-    """Return the height of a row in inches with which names of several lines do not touch."""
+    # In inches, so that names of several lines do not touch.
     return 0.12 + 0.135 * max(name.count("\n") + 1 for name in names)
 
 
@@ -195,13 +180,8 @@ _LONGEST = 1.5
 _DARKEST = (0.0, 0.27, 0.48)
 _FAINTEST = 0.12
 """Fraction of the darkest colour for the smallest value, so that it differs from an empty cell."""
-_LIGHT_TEXT = 0.65
-"""Depth of colour above which white text is more legible than black."""
 _LEGEND = 1.9
 """Width of a line of the legend in inches."""
-_MOST_TICKS = 5
-_HEADROOM = 1.08
-"""Upper end of an axis, as a multiple of the highest point."""
 _CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
     "pair recall, %": lambda point: _in_percent(point.recall),
     "pair precision, %": lambda point: _in_percent(point.precision),
@@ -219,7 +199,9 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write all figures as PDF and PNG, and with ``sweeps`` also those of metrics at several thresholds.
+    """Write all figures of a diagnosis as PDF and PNG, and return their paths.
+
+    ``sweeps`` adds metrics at several thresholds.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -231,12 +213,11 @@ def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[
         paths += save(lambda: sweep_curves(models), folder, "sweeps")
     for name, found in models.items():
         if found.semantic is not None:
-            paths += _confusions(name, found.semantic, folder, "" if len(models) == 1 else f"-{file_name(name)}")
+            paths += _confusions(name, found.semantic, folder, "" if len(models) == 1 else f"-{style.file_name(name)}")
     return paths
 
 
 def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) -> list[Path]:
-    """Write heat maps of wrong verbs and objects: number of predictions, and credit for meaning."""
     paths = []
     gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
     for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
@@ -245,7 +226,7 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
         if cells:
             paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")
         cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
-        title = f"{name}: what meaning adds to SHOE-mAP for {part}s in other words, in points"
+        title = f"{name}: gain in SHOE-mAP by credit for similar {part}s, in points"
         if cells:
             show = partial(confusion_map, cells, title, lambda gain: f"{100 * gain:.2f}" if gain >= 5e-5 else "<.01")
             paths += save(show, folder, f"{part}s_gain{ending}")
@@ -253,7 +234,7 @@ def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) 
 
 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
-    """Draw confusions with a row per true word and a column per predicted word, both sorted by their sums.
+    """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
 
     Args:
         cells: all confusions; only the words with the largest values are drawn.
@@ -264,7 +245,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     rows, columns = _words(cells)
     values = {(truth, word): value for truth, word, value in cells if truth in rows and word in columns}
     names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
-    aside = [0.35 + max(map(width_of, words)) for words in names]
+    aside = [0.35 + max(map(style.width_of, words)) for words in names]
     width = max(4.0, aside[0] + _CELL * len(columns) + 0.6)
     heading = label(title, width - 0.2, bold=True)
     figure = new_figure(0.4 + 0.14 * heading.count("\n") + _CELL * len(rows) + 0.75 * aside[1], width)
@@ -272,13 +253,11 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     top, bottom = max(values.values()), min(values.values())
     for (truth, predicted), value in values.items():
         x, y = columns.index(predicted), rows.index(truth)
-        depth = log(value / bottom) / log(top / bottom) if top > bottom else 1.0
-        depth = _FAINTEST + (1 - _FAINTEST) * depth
+        depth = _FAINTEST + (1 - _FAINTEST) * (log(value / bottom) / log(top / bottom) if top > bottom else 1.0)
         colour = tuple(1 - depth * (1 - channel) for channel in _DARKEST)
         axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="none"))
-        axes.text(x, y, show(value), ha="center", va="center", size=6, color="white" if depth > _LIGHT_TEXT else INK)
-    axes.set_xlim(-0.5, len(columns) - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.text(x, y, show(value), ha="center", va="center", size=6, color="white" if depth > 0.65 else INK)
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5))
     axes.set_aspect("equal", anchor="NW")
     axes.set_xticks(range(len(columns)), names[1], rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(rows)), names[0])
@@ -296,8 +275,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
 
 def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """Return true and predicted words of the largest confusions, at most ``_MOST_WORDS`` each, sorted by sum."""
-    truths: dict[str, float] = {}
-    words: dict[str, float] = {}
+    truths, words = dict[str, float](), dict[str, float]()
     for cell in sorted(cells, key=lambda each: (-each.value, each)):
         if max(len({*truths, cell.truth}), len({*words, cell.predicted})) <= _MOST_WORDS:
             truths[cell.truth] = words[cell.predicted] = 0.0
@@ -310,15 +288,14 @@ def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
 
 
 def sweep_curves(models: Models) -> Figure:
-    """Draw metrics over thresholds, with a row per kind of threshold; the number of pairs falls from left to right."""
+    """Draw metrics over thresholds, one row per kind of threshold (NMS, detection score, triplet score)."""
     kinds = [by for by in SWEEPS if any(curve.by == by for model in models.values() for curve in model.sweeps)]
     legend_rows = -(-len(models) // 3) * max(label(name, _LEGEND).count("\n") + 1 for name in models)
     figure = new_figure(0.15 * legend_rows + 0.1 + 2.0 * len(kinds))
     parts = figure.subfigures(len(kinds), 1, squeeze=False)[:, 0]
     for by, part in zip(kinds, parts, strict=True):
         part.suptitle(SWEEPS[by], x=0.01, ha="left", fontsize=8, fontweight="bold")
-        panels = part.subplots(1, len(_CURVES))
-        for axes, (title, value) in zip(panels, _CURVES.items(), strict=True):
+        for axes, (title, value) in zip(part.subplots(1, len(_CURVES)), _CURVES.items(), strict=True):
             for k, (name, model) in enumerate(models.items()):
                 look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
                 for curve in model.sweeps:
@@ -327,7 +304,7 @@ def sweep_curves(models: Models) -> Figure:
             axes.set_title(title, loc="left")
             axes.set_xlabel("threshold")
             axes.grid(**GRID)
-            axes.set_ylim(0, _HEADROOM * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1)
+            axes.set_ylim(0, 1.08 * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1)
             if not axes.lines:
                 axes.remove()
     figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
@@ -335,12 +312,11 @@ def sweep_curves(models: Models) -> Figure:
 
 
 def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
-    """Draw one line; thresholds are equally spaced on the axis."""
     index = range(len(curve.points))
     known = [(x, y) for x, y in zip(index, map(value, curve.points), strict=True) if y is not None]
     if known:
         axes.plot([x for x, _ in known], [y for _, y in known], linewidth=1, markersize=3.2, **look)
-    every = -(-len(index) // _MOST_TICKS)
+    every = -(-len(index) // 5)
     axes.set_xticks(index[::every], [f"{point.threshold:g}" for point in curve.points[::every]])
 
 
@@ -349,5 +325,4 @@ def _in_percent(value: float | None) -> float | None:
 
 
 def _short(count: float) -> str:
-    thousands = count / 1000
-    return f"{count:.0f}" if count < 1000 else f"{thousands:.1f}k" if count < 10_000 else f"{thousands:.0f}k"
+    return f"{count:.0f}" if count < 1000 else f"{count / 1000:.{count < 10_000:d}f}k"

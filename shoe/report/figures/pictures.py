@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.core.errors import MissingExtraError
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.error_types import ERRORS
 from shoe.diagnosis.examples import ErrorExample, Shown, examples
@@ -25,18 +25,14 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont
 
 WIDTH, HEIGHT = 480, 360
-"""Pixels of one image in the grid."""
-_COLUMNS = 3
-_GAP, _LINE = 12, 19
-_HEAD = 62
-_NO_PICTURE = "#DDDDDD"
-_FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+"""Size in pixels of one example in the grid."""
+_GAP, _LINE, _HEAD = 12, 19, 62
 _SMALL = 6000
 """Area in square pixels below which a label could hide a box."""
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write a grid of examples of one model as PNG for each error that occurs.
+    """Write a PNG grid of examples for each kind of error of one model that occurs, and return the paths.
 
     ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey.
 
@@ -52,17 +48,16 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
         paths.append(folder / f"{error.name}.png")
         count = f"{len(chosen)} of {found.counts[error.name]:,}"
         count += f", truths by seed {found.seed}" if found.drawn else ""
-        image = grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures)
-        with replacing(paths[-1]) as stream:
-            image.save(stream, format="PNG")
+        with atomic_write(paths[-1]) as stream:
+            grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures).save(stream, format="PNG")
     return paths
 
 
 def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | None) -> Image:
-    """Draw examples side by side, below a title, a line of text and a legend."""
+    """Draw examples side by side, below a title, a ``line`` of text and a legend; ``pictures`` is the image folder."""
     from PIL import Image, ImageDraw
 
-    columns = min(_COLUMNS, len(cases))
+    columns = min(3, len(cases))
     rows = -(-len(cases) // columns)
     cell = WIDTH + _GAP, HEIGHT + 3 * _LINE + 2 * _GAP
     width = max(2, columns) * cell[0] + _GAP
@@ -106,7 +101,7 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     scaled = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
     corner = (WIDTH - scaled[0]) // 2, (HEIGHT - scaled[1]) // 2
     cell = Image.new("RGB", (WIDTH, HEIGHT), "white")
-    canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, _NO_PICTURE)
+    canvas = picture.resize(scaled, Image.Resampling.LANCZOS) if picture else Image.new("RGB", scaled, "#DDDDDD")
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
     placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
@@ -139,18 +134,15 @@ class Box(NamedTuple):
     bottom: float
 
     def overlap(self, other: Box) -> float:
-        """Area of the intersection."""
+        """Return the area of the intersection with another box, in square pixels."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(width, 0) * max(height, 0)
 
 
 def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
-    """Return the boxes of a pair in the cell, clipped to its edges."""
-
-    def moved(box: Sequence[float]) -> Box:
-        edges = [min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
-        return Box(*edges)
+    def moved(box: Sequence[float]) -> Box:  # into the cell, clipped to its edges
+        return Box(*(min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)))
 
     return moved(pair.human), moved(pair.object)
 
@@ -164,29 +156,28 @@ def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
     try:
         from PIL import Image
     except ImportError:
-        raise MissingExtraError("reading pictures", "plots") from None
+        raise MissingExtraError("reading images", "plots") from None
 
     if folder is None:
-        return None, "no folder of pictures given"
+        return None, "no image folder given"
     path = folder / Path(name).name
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path, formats=_FORMATS) as picture:
+            with Image.open(path, formats=("JPEG", "PNG", "WEBP", "BMP")) as picture:
                 return picture.convert("RGB"), ""
     except FileNotFoundError:
-        return None, "no such picture"
+        return None, "no such image"
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
-        return None, "picture not readable"
+        return None, "image not readable"
 
 
 def _outline(draw: ImageDraw, box: Box, colour: str, *, dashed: bool) -> None:
     """Draw a box with a white rim, so that it stands out from any image; ground truth has wider lines."""
     width = 5 if colour == BLUE else 2
     corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
-    sides = list(zip(corners, [*corners[1:], corners[0]], strict=True))
     for line_width, fill in ((width + 2, "white"), (width, colour)):
-        for start, end in sides:
+        for start, end in zip(corners, [*corners[1:], corners[0]], strict=True):
             for a, b in _dashes(start, end) if dashed else [(start, end)]:
                 draw.line([a, b], fill, line_width)
 
@@ -200,9 +191,11 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
 
 
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
-    """Write a label near a box and return the label's box.
+    """Draw a label near a box, and return the label's box.
 
-    If there is room, the label is inside the cell and hides no other label (``taken``) and no ``small`` box.
+    Args:
+        taken: boxes of other labels, not covered if there is room.
+        small: small boxes, not covered if there is room.
     """
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
@@ -216,18 +209,13 @@ def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[
         for x, y in (*corners, *anywhere)
         if x >= 0 and y >= 0 and x + width <= WIDTH and y + height <= HEIGHT
     ]
-
-    def hidden(spot: Box) -> tuple[float, float]:
-        return sum(spot.overlap(other) for other in taken), sum(spot.overlap(other) for other in small)
-
-    spot = min(spots, key=hidden)
+    spot = min(spots, key=lambda spot: (sum(map(spot.overlap, taken)), sum(map(spot.overlap, small))))
     draw.rectangle(spot, colour)
     draw.text((spot.left + 3, spot.top + 1), text, "white", font)
     return spot
 
 
 def _key(draw: ImageDraw, right: float) -> float:
-    """Draw the legend of lines, right-aligned below the title, and return its left end."""
     font, x = font_of(13), right
     for text, colour in {"object": INK, "human": INK, "prediction": ORANGE, "ground truth": BLUE}.items():
         x -= font.getlength(text)
@@ -240,7 +228,7 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
-    """Return a text with only characters of the font, cut to a width in pixels."""
+    """Return a text shortened to a width in pixels, without characters that the font does not contain."""
     text = in_font(text)
     if font.getlength(text) <= width:
         return text
@@ -251,7 +239,7 @@ def cut(text: str, font: FreeTypeFont, width: float) -> str:
 
 @cache
 def font_of(size: int, *, bold: bool = False) -> FreeTypeFont:
-    """Load a font that matplotlib ships, so that it is the same on every machine; ``size`` is in pixels."""
+    """Load matplotlib's DejaVu Sans, so that text looks the same on every machine; ``size`` is in pixels."""
     from matplotlib import get_data_path
     from PIL import ImageFont
 

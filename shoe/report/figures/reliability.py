@@ -13,14 +13,9 @@ from shoe.scoring.evidence.collect import Calibration, CalibrationReport
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HEIGHT = 3.6
-_SHARES = (3, 1)
-"""Heights of the diagram and of the counts below it."""
-_LEGEND = 2.4
-
 
 def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
-    """Write a figure per protocol with a line per model, into a folder that is created if needed.
+    """Write one figure per protocol with a line per model, and return the paths; the folder is created if needed.
 
     Models whose scores are not probabilities are left out.
     """
@@ -35,18 +30,17 @@ def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
 
 
 def _diagram(models: Mapping[str, Calibration]) -> Figure:
-    figure = new_figure(_HEIGHT, WIDTH / 2)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=_SHARES)
+    figure = new_figure(3.6, WIDTH / 2)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     for i, (name, calibration) in enumerate(models.items()):
         style = {"color": SERIES[i % len(SERIES)], "marker": MARKERS[i % len(MARKERS)], "markersize": 3}
         known = [each for each in calibration.bins if each.predictions]
-        text = f"{label(name, _LEGEND)} ({100 * (calibration.error or 0):.1f} %)"
+        text = f"{label(name, 2.4)} ({100 * (calibration.error or 0):.1f} %)"
         above.plot([each.score for each in known], [each.right for each in known], label=text, linewidth=1, **style)
-        middles = [(each.low + each.high) / 2 for each in calibration.bins]
-        counts = [each.predictions or None for each in calibration.bins]
-        below.plot(middles, counts, linewidth=1, **style)
-    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="share of right predictions")
+        counts = [((each.low + each.high) / 2, each.predictions or None) for each in calibration.bins]
+        below.plot(*zip(*counts, strict=True), linewidth=1, **style)
+    above.set(xlim=(0, 1), ylim=(0, 1), ylabel="fraction of right predictions")
     below.set(xlabel="score", ylabel="predictions", yscale="log")
     below.yaxis.set_major_formatter("{x:,.0f}")
     figure.legend(loc="outside upper left")

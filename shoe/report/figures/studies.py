@@ -1,4 +1,4 @@
-"""Figures of a rating study, and of measures compared with people."""
+"""Plots of a rating study, and of the agreement of metrics with human ratings."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from shoe.report.study import HEADINGS, HEADLINE, KINDS
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import LEVELS, mean_ratings
 from shoe.study.analysis import Analysis
-from shoe.study.metric.systems import Against
-from shoe.study.raters_and_people import Beside
+from shoe.study.metric.systems import MeasureComparison
+from shoe.study.raters_and_people import PeopleAndRaters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NAME = 1.6
-"""Width of a rater's name in inches."""
 _ROW, _ABOVE = 0.24, 0.9
 _MOST = 40
 """Most raters that are drawn."""
 _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
-def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Path]:
-    """Write the figures for which a study has data, as PDF and PNG.
+def draw_study(found: Analysis, beside: PeopleAndRaters | None, folder: Path) -> list[Path]:
+    """Write the figures for which a study has data, as PDF and PNG, and return their paths.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -46,7 +44,7 @@ def draw_study(found: Analysis, beside: Beside | None, folder: Path) -> list[Pat
 
 
 def levels(found: Analysis) -> Figure:
-    """Draw the distribution of ratings over levels, one bar per rater; of many raters only the first are drawn."""
+    """Draw the distribution of ratings over levels, one bar per rater, for at most 40 raters."""
     ratings = found.levels[:_MOST]
     shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
     figure = new_figure(_ABOVE + _ROW * len(ratings))
@@ -69,7 +67,7 @@ def reference(found: Analysis) -> Figure:
     axes = figure.subplots()
     axes.plot([0, 1], [0, HIGHEST], color=GREY, linewidth=0.8)
     axes.scatter(study.reference, mean_ratings(study.first), s=9, color=BLUE, alpha=0.45, linewidths=0, clip_on=False)
-    axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="map or other measure", ylabel="mean rating of people")
+    axes.set(xlim=(0, 1), ylim=(0, HIGHEST), xlabel="similarity map or other metric", ylabel="mean rating of people")
     if fit is not None and fit.spearman.value is not None:
         axes.set_title(f"rho {fit.spearman.value:.3f} on {fit.items:,} items", loc="left")
     axes.grid(**GRID)
@@ -77,14 +75,13 @@ def reference(found: Analysis) -> Figure:
     return figure
 
 
-def ceilings(found: Analysis, beside: Beside | None) -> Figure:
+def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
     """Draw the rank correlation of people, and of a map's raters, with the mean of the other people."""
     if beside is None:
         rows = [(name, True, rho) for name, rho in zip(found.study.raters, found.ceilings, strict=True)]
     else:
         rows = [(rater.name, rater.person, rater.rho) for rater in beside.raters]
-    people = [row for row in rows if row[1]][:_MOST]
-    rows = people + [row for row in rows if not row[1]]
+    rows = [row for row in rows if row[1]][:_MOST] + [row for row in rows if not row[1]]
     figure = new_figure(_ABOVE + _ROW * len(rows))
     axes = figure.subplots()
     value, interval = found.whole.ceiling.value, found.whole.ceiling.interval
@@ -102,7 +99,7 @@ def ceilings(found: Analysis, beside: Beside | None) -> Figure:
 
 
 def pictures(found: Analysis) -> Figure:
-    """Draw the number of ratings that changed from each level to each level when the image was shown."""
+    """Draw the number of ratings per pair of levels: by words only, and with the image."""
     study = found.study
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)
@@ -113,24 +110,20 @@ def pictures(found: Analysis) -> Figure:
     axes.imshow(moved, cmap="Blues", vmin=0, vmax=max(1, 2 * int(moved.max())))
     for (first, then), number in np.ndenumerate(counts):
         axes.text(then, first, f"{number:,}", ha="center", va="center", color=GREY if first == then else INK)
-    axes.set(xticks=range(LEVELS), yticks=range(LEVELS), xlabel="with the picture", ylabel="by the words alone")
+    axes.set(xticks=range(LEVELS), yticks=range(LEVELS), xlabel="rating with the image", ylabel="rating by words only")
     axes.tick_params(length=0)
     return figure
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), [label(name, _NAME, lines=1) for name in names])
+    axes.set_yticks(range(len(names)), [label(name, 1.6, lines=1) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 
 
-_RANKING_NAME = 2.2
-"""Width of a measure's name in inches."""
-
-
-def draw_against(found: Against, folder: Path) -> list[Path]:
-    """Write the figure as PDF and PNG.
+def draw_against(found: MeasureComparison, folder: Path) -> list[Path]:
+    """Write the figure of :func:`ranking_lines` as PDF and PNG, and return the two paths.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -138,7 +131,7 @@ def draw_against(found: Against, folder: Path) -> list[Path]:
     return save(partial(ranking_lines, found), folder, "metric_against_people")
 
 
-def ranking_lines(found: Against) -> Figure:
+def ranking_lines(found: MeasureComparison) -> Figure:
     """Draw agreement with people and its interval per measure, one panel per level; the best measures are orange."""
     levels = {name: level for name, level in found.levels.items() if level.figures}
     rows = [max(1, len(level.figures)) for level in levels.values()]
@@ -156,11 +149,11 @@ def ranking_lines(found: Against) -> Figure:
                 axes.plot([value], [y], "o", color=colour, markersize=4)
             else:
                 beside_right(axes, y, "undefined", 0, color=GREY)
-        axes.set_yticks(range(len(level.figures)), [label(measure, _RANKING_NAME) for measure in level.figures])
+        axes.set_yticks(range(len(level.figures)), [label(measure, 2.2) for measure in level.figures])
         axes.set_ylim(len(level.figures) - 0.5, -0.5)
         axes.set_title(f"{KINDS[name]} ({level.number:,}): {HEADINGS[HEADLINE[name]]}", loc="left", fontweight="bold")
         axes.grid(axis="x", **GRID)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-    figure.supxlabel("nearness to people; orange: cannot be told from the nearest", fontsize=8)
+    figure.supxlabel("agreement with human ratings; orange: not significantly different from the best", fontsize=8)
     return figure

@@ -1,4 +1,4 @@
-"""Style of all figures, and how they are written: atomically, and equal figures as equal bytes."""
+"""Common style of all plots, and functions that write plots atomically and reproducibly."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoe.core.errors import InputError, MissingExtraError, printable
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
-"""Two colours that everybody can distinguish, also in grey (Okabe and Ito's palette), and two neutral ones."""
+"""Two colours that everybody can distinguish, also in grey (Okabe and Ito's palette), and two neutral colours."""
 SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 GRID: dict[str, Any] = {"color": "#E3E3E3", "linewidth": 0.6}
 WIDTH = 7.2
 """Width in inches of the two columns of a paper."""
-_UNKNOWN = "□"
-_MISSING = "…"
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -62,11 +60,13 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be made") from None
+        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be created") from None
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw a figure in the common style, not the user's own, and write it as PDF and PNG.
+    """Draw a figure in the common style, write it as PDF and PNG, and return the two paths.
+
+    The style does not depend on the user's matplotlib settings.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -79,54 +79,53 @@ def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
         figure = draw()
         for ending, facts in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
             paths.append(folder / f"{name}.{ending}")
-            with replacing(paths[-1]) as stream:
+            with atomic_write(paths[-1]) as stream:
                 figure.savefig(stream, format=ending, metadata=facts)
     return paths
 
 
 def new_figure(height: float, width: float = WIDTH) -> Figure:
-    """Return an empty figure, sized in inches, that makes room for its labels."""
+    """Return an empty figure of a size in inches, with matplotlib's constrained layout."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> None:
-    """Write a text at row ``y``, right of ``x`` as a fraction of the width of the axes."""
+    """Write text at row ``y``, to the right of ``x``, a fraction of the width of the axes."""
     coordinates = axes.get_yaxis_transform()
     axes.annotate(text, (x, y), (4, 0), xycoords=coordinates, textcoords="offset points", va="center", size=7, **look)
 
 
 def file_name(name: str) -> str:
-    """Return the name of a model as part of a file name."""
+    """Return the name of a model with all characters that are unsafe in file names replaced."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
 def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
-    """Return a text with only characters of the font, in at most ``lines`` lines of at most ``inches``.
+    """Return a text broken into at most ``lines`` lines, each at most ``inches`` wide.
 
-    Lines break between words of file names; a text that is too long loses its middle.
+    Characters that the font does not contain are replaced. The middle of a text that is too long is cut out.
     """
     clean = in_font(text).strip() or '""'
     wrapped, length = _wrapped(clean, inches, bold=bold), len(clean)
     while len(wrapped) > lines:
         length -= 1 + length // 40
         start, end = clean[: length - length // 2], clean[len(clean) - length // 2 :]
-        wrapped = _wrapped(f"{start}{_MISSING}{end}", inches, bold=bold)
+        wrapped = _wrapped(f"{start}…{end}", inches, bold=bold)
     return "\n".join(line.strip() for line in wrapped)
 
 
 def in_font(text: str) -> str:
-    """Return a text in one line, with a placeholder for characters that the font lacks."""
-    return "".join(c if ord(c) in _characters() else _UNKNOWN for c in printable(text, longest=1000))
+    """Return a text in one line, with a placeholder for characters that the font does not contain."""
+    return "".join(c if ord(c) in _characters() else "□" for c in printable(text, longest=1000))
 
 
 def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:
     lines, used = [""], 0.0
     for word in re.findall(r"[^\s_/.-]*[\s_/.-]?", text):
         for part in [word] if width_of(word.rstrip(), bold) <= inches else word:
-            width = width_of(part.rstrip(), bold)
-            if lines[-1] and used + width > inches:
+            if lines[-1] and used + width_of(part.rstrip(), bold) > inches:
                 lines.append("")
                 used = 0.0
             lines[-1] += part

@@ -1,1 +1,1 @@
-"""The report of a comparison as one HTML file that needs no network."""
+"""HTML pages, each one file that works from disk without a network."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from shoe.comparison.classes import apart
+from shoe.comparison.classes import class_differences
 from shoe.comparison.compare import Comparison
 from shoe.comparison.run import Run
-from shoe.comparison.sweeps import Point, Survival
+from shoe.comparison.sweeps import Point, RankStability
 from shoe.core.arrays import Floats, expand
-from shoe.core.errors import many
+from shoe.core.errors import pluralize
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.error_types import ERRORS
-from shoe.report.comparison import LEAST, RATERS, most_apart, sentence, sweep_tables
+from shoe.report.comparison import LEAST, RATERS, largest_differences, sentence, sweep_tables
 from shoe.report.comparison_sentences import model_notes, sentences
 from shoe.report.page import examples, svg
 from shoe.report.page.rendering import bundle, document, write_document
@@ -27,7 +27,7 @@ from shoe.scoring.entries import Entries
 from shoe.scoring.score import Report
 
 MOST_POINTS = 50
-"""Most points of a curve: more would look the same."""
+"""Maximum number of points per curve; more points would not be visible."""
 _SCALE = 65535
 
 
@@ -38,7 +38,7 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
 
     Args:
         runs: runs with one ground truth and the same protocols.
-        curves: whether to include curves, which reveal the ground truth of a model's own predictions.
+        curves: whether to include curves, from which the ground truth of single predictions can be inferred.
     """
     first = runs[0]
     measures, drawn = [], []
@@ -51,7 +51,7 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
         f1 = [np.where(mask, values, np.nan) for values, mask in (each.f1.f1() for each in semantic)]
         measures.append({"key": "ap", "label": "SHOE AP", "models": [_ap(each.entries) for each in semantic]})
         measures.append({"key": "f1", "label": "SHOE F1", "models": f1})
-        drawn.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
+        drawn.append({"label": "SHOE, credit by similarity", "models": [_curves(each.entries) for each in semantic]})
     if not measures:  # metrics by person only: their entries are actions, not classes
         return None
     of_truths = first.strict[0].entries if first.strict else semantic[0].entries
@@ -66,13 +66,16 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
 
 
 def _ap(entries: Entries) -> Floats:
-    """(K,) AP per class, NaN outside the mean."""
     scores = entries.scores()
     return np.where(scores.in_mean, scores.ap, np.nan)
 
 
 def _curves(entries: Entries) -> dict[str, Any]:
-    """Return recall and precision at positive entries by class, ties in input order, and their (K,) number."""
+    """Return "count", the (K,) number of points per class, and "recall" and "precision" of all points, class by class.
+
+    Points are predictions with credit, at most ``MOST_POINTS`` per class. Recall and precision are integers, scaled by
+    ``_SCALE``. Predictions with equal scores are in input order.
+    """
     order = np.lexsort((-entries.score, entries.category))
     category, credit = entries.category[order], entries.credit[order]
     truths = entries.truths
@@ -93,12 +96,10 @@ def _curves(entries: Entries) -> dict[str, Any]:
 
 _WORKER = ("packed", "tied", "rescore", "worker")
 _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
-_WITHOUT = "it takes predictions, and there are runs without them"
-_HIDDEN = "it takes the ground truth, which is not shown"
 _PARTS = ("Summary", "Settings", "Sweep", "Classes", "Errors", "People", "Examples", "Reproduce")
 """Sections in their order; ``templates/report_sweep.html`` renders the section "Sweep", and so on."""
 
-Swept = tuple[Sequence[Point], Sequence[Survival]]
+Swept = tuple[Sequence[Point], Sequence[RankStability]]
 
 
 def write_page(
@@ -117,9 +118,9 @@ def write_page(
     Args:
         reports: scoring reports by model name. The page can score again, break down errors and show images only if
             it has the reports of all models.
-        command: command line that makes the page again.
+        command: command line that reproduces the page.
         images: folder of the dataset's images; small copies of the shown images become part of the page.
-        swept: metrics under other options, and whether rankings survive them.
+        swept: metrics under other options, and whether the ranking of models stays the same.
         people: section about a rating study, from :func:`shoe.report.page.study.people_part`.
         shown: whether the page may contain boxes and labels of single images: examples, curves, and the data for
             scoring again.
@@ -128,7 +129,9 @@ def write_page(
         InputError: if the file cannot be written.
     """
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
-    again = rescoring(known) if known and shown else _WITHOUT if shown else _HIDDEN
+    again: Rescoring | str = "needs the ground truth, which this page must not show"
+    if shown:
+        again = rescoring(known) if known else "needs the predictions of all models, which runs do not contain"
     data: dict[str, Any] = {"models": found.names, "classes": classes(found.runs, curves=shown)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
@@ -139,10 +142,10 @@ def write_page(
     if pictures is not None:
         packed["data-examples"] = pictures
 
-    run, columns = found.runs[0], [found.cells(column.figure) for column in found.columns]
+    run, columns = found.runs[0], [(column.figure, found.cells(column.figure)) for column in found.columns]
     estimates = found.statistics.estimates if found.statistics else {}
     absent = [name for name, value in (("Sweep", swept[0]), ("People", people)) if not value]
-    sizes = many(len(run.images), "image"), many(int(run.facts["truths"]), "ground truth")
+    sizes = pluralize(len(run.images), "image"), pluralize(int(run.facts["truths"]), "ground truth")
     page, _ = document(
         "report.html",
         "shoe: " + ", ".join(name[:40] for name in found.names),
@@ -154,10 +157,7 @@ def write_page(
         parts=[part for part in _PARTS if part not in absent],
         groups=[(name, len(list(group))) for name, group in groupby(found.columns, key=lambda column: column.group)],
         cells=[
-            [
-                (cells[number], estimates.get(name, {}).get(column.figure))
-                for column, cells in zip(found.columns, columns, strict=True)
-            ]
+            [(column[number], estimates.get(name, {}).get(figure)) for figure, column in columns]
             for number, name in enumerate(found.names)
         ],
         notes=[*found.unlike, *sentences(found), *model_notes(found)],
@@ -168,7 +168,7 @@ def write_page(
             "charts": svg.sweep_charts(found.names, *swept),
             "tables": sweep_tables(swept[0]),
         },
-        apart=None if data["classes"] is None else most_apart(found, apart(found)),
+        apart=None if data["classes"] is None else largest_differences(found, class_differences(found)),
         least=LEAST,
         errors=_errors(known),
         people=people,
@@ -181,16 +181,10 @@ def write_page(
 
 
 def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
-    figures = [
-        {key.split(":")[1]: value for key, value in run.figures().items() if key.startswith("semantic:")}
-        for run in runs
-    ]
-    return {
-        "settings": again.shared["settings"],
-        "ensembles": [each["label"] for each in again.shared["ensembles"]],
-        "options": [each["option"] for each in again.shared["ensembles"]],
-        "figures": figures,
-    }
+    labels, options = ([each[key] for each in again.shared["ensembles"]] for key in ("label", "option"))
+    semantic = ((item for item in run.figures().items() if item[0].startswith("semantic:")) for run in runs)
+    figures = [{key.split(":")[1]: value for key, value in items} for items in semantic]
+    return {"settings": again.shared["settings"], "ensembles": labels, "options": options, "figures": figures}
 
 
 def _errors(reports: Sequence[Report]) -> dict[str, Any] | None:
@@ -199,7 +193,5 @@ def _errors(reports: Sequence[Report]) -> dict[str, Any] | None:
         return None
     deltas = [{error.name: each.deltas[error.name].map or 0.0 for error in ERRORS} for each in found]
     colours = [f"m{number % 8}" for number in range(len(found))]
-    return {
-        "bars": svg.error_bars(deltas, [each.counts for each in found], colours),
-        "seeds": f"means over seeds {found[0].seed} to {found[0].seed + found[0].seeds - 1}",
-    }
+    seeds = f"means over seeds {found[0].seed} to {found[0].seed + found[0].seeds - 1}"
+    return {"bars": svg.error_bars(deltas, [each.counts for each in found], colours), "seeds": seeds}

@@ -16,7 +16,7 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
-from shoe.report.page.rendering import picture
+from shoe.report.page.rendering import image_url
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.matching.task import Boxes
 from shoe.scoring.score import Report
@@ -26,7 +26,7 @@ from shoe.similarity.explain import reason_of
 
 
 class Words:
-    """Explanations of the similarities of one model's words to classes, each listed once.
+    """Explanations of the similarities between one model's words and class labels, without duplicates.
 
     Attributes:
         listed: explanations of all models, with the keys that ``static/examples.js`` reads.
@@ -37,8 +37,8 @@ class Words:
         self.listed, self._classes, self._options = listed, report.truth.classes, options
         self._known: dict[tuple[Part, int, int], int] = {}
 
-    def of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Return the indices of the two explanations for a class and a predicted triplet, of verb and object."""
+    def indices_of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
+        """Return the indices in ``listed`` of the verb and object explanation for class ``hoi`` and a table row."""
         classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
         labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
         rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
@@ -48,7 +48,10 @@ class Words:
         ]
 
     def _index(self, similarities: HoiSimilarity, part: Part, label: str, row: int, column: int, word: str) -> int:
-        """Return the index of the explanation of a class label and a predicted word, at their row and column."""
+        """Return the index in ``listed`` of the explanation of a class label and a predicted word.
+
+        ``row`` and ``column`` are the positions of label and word in the similarity table.
+        """
         key = part, row, column
         if key in self._known:
             return self._known[key]
@@ -62,19 +65,11 @@ class Words:
             for candidate in resolve(word, part, self._options.object_words).candidates
             if candidate.name == found
         )
+        names = {"label": label, "sense": wanted, "word": word, "found": found, "reason": next(reasons, "")}
+        value, basis = float(table.values[row, column]), Basis(table.basis[row, column]).name.lower()
+        known = {rater: rating for rater, rating in (ratings or {}).items() if rating is not None}
         self._known[key] = len(self.listed)
-        self.listed.append(
-            {
-                "label": label,
-                "sense": wanted,
-                "word": word,
-                "found": found,
-                "reason": next(reasons, ""),
-                "value": round(float(table.values[row, column]), 4),
-                "basis": Basis(table.basis[row, column]).name.lower().replace("_", " "),
-                "ratings": {rater: rating for rater, rating in (ratings or {}).items() if rating is not None},
-            }
-        )
+        self.listed.append({**names, "value": round(value, 4), "basis": basis.replace("_", " "), "ratings": known})
         return self._known[key]
 
 
@@ -86,19 +81,22 @@ _OF_EACH_KIND = 8
 _MOST_TRUTHS = 12
 """Most ground truths of an example image, because more boxes are illegible."""
 _MATCHED, _UNMATCHED = 12, 5
-"""Most predictions of a model that are shown on an image: matched ones, and the most confident others."""
+"""Most predictions of a model that are shown on an image: matched ones, and the most confident unmatched ones."""
 
 
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
-    """Choose example images, and return their contents with the keys of ``static/examples.js``, or None.
+    """Return the contents of example images with the keys of ``static/examples.js``.
+
+    Return None if a model has no SHOE results, or if no image qualifies.
 
     Args:
-        reports: reports of all models with one ground truth, or none.
+        names: names of the models.
+        reports: one report per model, all with the same ground truth; empty if unknown.
         images: folder of the dataset's images; without it, boxes are drawn on an empty canvas.
     """
     words: list[dict[str, Any]] = []
     models = [
-        _Model.of(report, report.semantic, report.similarities, Words(words, report, report.semantic.options))
+        _Model.from_report(report, report.semantic, report.similarities, Words(words, report, report.semantic.options))
         for report in reports
         if report.semantic is not None and report.similarities is not None
     ]
@@ -109,9 +107,7 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     for kind, value in _kinds(models, [*names]):
         value = np.where(legible, value, 0)
         order = np.argsort(-value, kind="stable")
-        fresh = [
-            image for image in order[: len(chosen) + _OF_EACH_KIND].tolist() if image not in chosen and value[image] > 0
-        ]
+        fresh = [image for image in order.tolist() if image not in chosen and value[image] > 0]
         chosen |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
     truth = reports[0].truth
     made = [_image(image, kind, reports[0], models, images) for image, kind in chosen.items()]
@@ -122,11 +118,11 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
-    """Yield kinds of example images, and (m,) values by which images are chosen."""
+    """Yield each kind of example images as (title, (m,) values); the images with the highest values are shown."""
     credit = np.stack([model.credit for model in models])
     if len(models) > 1:
         yield "models differ", np.ptp(credit, axis=0)
-    yield "right by meaning, not by label", np.stack([model.by_meaning for model in models]).max(axis=0)
+    yield "right by meaning, other words than the label", np.stack([model.by_meaning for model in models]).max(axis=0)
     yield "missed by all", np.stack([model.missed for model in models]).min(axis=0)
     for name, model in zip(names, models, strict=True):
         yield f"confident and wrong: {name}", model.wrong
@@ -138,8 +134,12 @@ class _Model:
 
     Attributes:
         truth_of: (n,) index of the matched ground truth, or -1.
-        false_of: (n,) class of which the prediction is a false positive, or -1.
-        credit, by_meaning, missed, wrong: (m,) values by which images are chosen.
+        false_of: (n,) class in which the prediction counts as a false positive, or -1.
+        credit: (m,) sum of the similarities of matches per image.
+        by_meaning: (m,) number of matches per image with a class other than that of the ground truth and a similarity
+            of at least delta.
+        missed: (m,) number of unmatched ground truths per image.
+        wrong: (m,) highest score of a false positive per image.
     """
 
     report: Report
@@ -154,7 +154,7 @@ class _Model:
     wrong: Floats
 
     @classmethod
-    def of(cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: Words) -> _Model:
+    def from_report(cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: Words) -> _Model:
         task, images, matches = report.task, len(report.truth.interactions.images), result.matches
         of_truth = report.truth.interactions.image
         truth_of, false_of = np.full((2, len(task.predictions)), -1, np.int64)
@@ -201,7 +201,7 @@ class _Model:
         }
         if hoi >= 0:
             sigma = self.similarities.sigma(np.array([hoi]), np.array([verb]), np.array([object_]))
-            why = self.words.of(self.similarities, hoi, table, row)
+            why = self.words.indices_of(self.similarities, hoi, table, row)
             found |= {"class": hoi, "sigma": round(float(sigma[0]), 4), "why": why}
         return found
 
@@ -212,7 +212,7 @@ def _image(image: int, kind: str, report: Report, models: Sequence[_Model], fold
     truths = [{"class": int(report.truth.hoi[row]), "boxes": _boxes(table, row)} for row in rows]
     of_models = [model.predictions(image) for model in models]
     width, height = table.sizes[image].tolist()
-    if min(width, height) <= 0:  # unknown: as much as all boxes need
+    if min(width, height) <= 0:  # unknown size: large enough for all boxes
         boxes = [box for each in (truths, *of_models) for triplet in each for box in triplet["boxes"]]
         width, height = (int(max([1.0, *(box[side] for box in boxes)])) + 1 for side in (2, 3))
     return {
@@ -221,7 +221,7 @@ def _image(image: int, kind: str, report: Report, models: Sequence[_Model], fold
         "size": [width, height],
         "truths": truths,
         "models": of_models,
-        "picture": picture(table.images[image], folder),
+        "picture": image_url(table.images[image], folder),
     }
 
 

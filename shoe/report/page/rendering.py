@@ -16,50 +16,49 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from markupsafe import Markup
 
-from shoe.core.errors import many, visible
-from shoe.core.io.files import replacing
+from shoe.core.errors import pluralize, visible
+from shoe.core.io.files import atomic_write
 from shoe.report.figures.pictures import read_picture
-from shoe.report.text import fixed, percent, points
+from shoe.report.text import decimals, percent, points
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-def shown(words: Sequence[str], folder: Path) -> str:
-    """Return a command line without folders of the machine: files below ``folder`` by path, others by name.
+def portable_command(words: Sequence[str], folder: Path) -> str:
+    """Return a command line without absolute paths: relative paths below ``folder``, file names elsewhere.
 
-    >>> shown(["shoe", "compare", "/data/a.json", "--html=/data/out/page.html", "../b c.json"], Path("/data"))
-    "shoe compare a.json --html=out/page.html 'b c.json'"
+    >>> portable_command(["shoe", "compare", "/data/a.json", "--html=/data/out/p.html", "../b c.json"], Path("/data"))
+    "shoe compare a.json --html=out/p.html 'b c.json'"
     """
-    return shlex.join(_without_folder(word, folder) for word in words)
-
-
-def _without_folder(word: str, folder: Path) -> str:
-    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
-    path = Path(value)
-    if not path.is_absolute() and ".." not in path.parts:
-        return word
-    return option + equals + (str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name)
+    shown = []
+    for word in words:
+        option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
+        path = Path(value)
+        if path.is_absolute() or ".." in path.parts:
+            value = str(path.relative_to(folder)) if path.is_relative_to(folder) else path.name
+        shown.append(option + equals + value)
+    return shlex.join(shown)
 
 
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom in pixels."""
 
 
-def picture(name: str, folder: Path | None) -> str | None:
+def image_url(name: str, folder: Path | None) -> str | None:
     """Return an image as a ``data:`` URL, at most 480 x 480 pixels; None without a folder or a readable file."""
     image, _ = read_picture(name, folder)
-    return address(small(image)) if image else None
+    return data_url(small(image)) if image else None
 
 
-def part(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
+def crop_url(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
     """Return the crop of an image as a ``data:`` URL, and the crop's box clipped to the image.
 
     Return None without a folder or a readable file, or if the crop lies outside the image.
     """
     image, _ = read_picture(name, folder)
     clipped = image and cut_out(image, crop)
-    return (address(small(clipped[0])), clipped[1]) if clipped else None
+    return (data_url(small(clipped[0])), clipped[1]) if clipped else None
 
 
 def cut_out(image: Image, crop: Box) -> tuple[Image, Box] | None:
@@ -79,7 +78,7 @@ def small(image: Image, largest: int = 480) -> bytes:
     return stream.getvalue()
 
 
-def address(jpeg: bytes) -> str:
+def data_url(jpeg: bytes) -> str:
     """Return a JPEG image as a ``data:`` URL."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
@@ -90,7 +89,7 @@ _MODULE_LINKS = re.compile(r"^import .*;\n|^export (?=class|const|function|async
 
 @cache
 def environment(*folders: Path) -> jinja2.Environment:
-    """Return the environment whose templates lie in ``folders`` and in ``shoe/report/page/templates``."""
+    """Return the Jinja2 environment with the templates in ``folders`` and in ``shoe/report/page/templates``."""
 
     def finalize(value: Any) -> Any:
         if value is None:
@@ -109,12 +108,12 @@ def environment(*folders: Path) -> jinja2.Environment:
     made.filters |= {
         "percent": percent,
         "points": points,
-        "fixed": fixed,
+        "fixed": decimals,
         "count": lambda value: "–" if value is None else f"{int(value):,}",
-        "many": many,
-        "size": size,
-        "moment": moment,
-        "lasting": lasting,
+        "many": pluralize,
+        "size": format_size,
+        "moment": format_time,
+        "lasting": format_duration,
         "lines": lambda text: Markup("\n").join(visible(line) for line in text.split("\n")),
     }
     return made
@@ -135,6 +134,7 @@ def document(
         styles: names of the style sheets in ``static``.
         modules: names of the script's modules in ``static``, each after the modules that it imports.
         connect: further directive of the Content-Security-Policy.
+        values: variables of the template.
 
     Returns:
         The page, and its Content-Security-Policy.
@@ -142,15 +142,13 @@ def document(
     style = Markup("".join((_FOLDER / "static" / name).read_text("utf-8") for name in styles))  # noqa: S704 - ours
     script = bundle(modules)
     allowed = f"script-src '{_digest(script)}' blob:; worker-src blob:; " if modules else ""
-    policy = (
-        f"default-src 'none'; {allowed}style-src '{_digest(style)}'; "
-        f"img-src data:; base-uri 'none'; form-action 'none'{connect}"
-    )
+    sources = f"default-src 'none'; {allowed}style-src '{_digest(style)}'; img-src data:"
+    policy = f"{sources}; base-uri 'none'; form-action 'none'{connect}"
     return str(render(template, title=title, policy=policy, style=style, script=script, **values)), policy
 
 
 def bundle(modules: Sequence[str]) -> Markup:
-    """Return modules of ``static`` as one script without imports: a page opened from disk loads no others."""
+    """Return modules of ``static`` as one script, because a page opened from disk cannot import modules."""
     sources = ((_FOLDER / "static" / f"{name}.js").read_text("utf-8") for name in modules)
     return Markup("".join(_MODULE_LINKS.sub("", source) for source in sources))  # noqa: S704 - ours
 
@@ -165,14 +163,14 @@ def write_document(path: str | Path, page: str) -> None:
     Raises:
         InputError: if the file cannot be written.
     """
-    with replacing(path) as stream:
+    with atomic_write(path) as stream:
         stream.write(page.encode("utf-8", "replace"))
 
 
-def size(octets: int) -> str:
-    """Format a file size.
+def format_size(octets: int) -> str:
+    """Return a file size in bytes as text.
 
-    >>> [size(number) for number in (999, 17_009, 55_000_000)]
+    >>> [format_size(number) for number in (999, 17_009, 55_000_000)]
     ['999 B', '17 kB', '55 MB']
     """
     number, unit = float(octets), "B"
@@ -183,18 +181,18 @@ def size(octets: int) -> str:
     return f"{number:.0f} {unit}" if number >= 10 or unit == "B" else f"{number:.1f} {unit}"
 
 
-def moment(seconds: float | None) -> Markup:
-    """Format a Unix time as a ``time`` element in UTC."""
+def format_time(seconds: float | None) -> Markup:
+    """Return a Unix time as a ``time`` element in UTC."""
     if seconds is None:
         return Markup("–")
     at = datetime.fromtimestamp(seconds, UTC)
     return Markup('<time datetime="{}">{}</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%-d %b %Y, %H:%M} UTC")
 
 
-def lasting(seconds: float) -> str:
-    """Format a duration.
+def format_duration(seconds: float) -> str:
+    """Return a duration in seconds as text.
 
-    >>> [lasting(number) for number in (0.26, 14.2, 75, 7260)]
+    >>> [format_duration(number) for number in (0.26, 14.2, 75, 7260)]
     ['0.3 s', '14 s', '1 min 15 s', '2 h 1 min']
     """
     if seconds < 10:

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.protocol_options import SemanticOptions, settings
-from shoe.core.arrays import Floats, Indices, falling_order
+from shoe.core.arrays import Floats, Indices, descending_order
 from shoe.core.errors import visible
 from shoe.core.io.json import encode
-from shoe.scoring.evidence.facts import rated_by
+from shoe.scoring.evidence.facts import single_rater_map
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
@@ -34,17 +34,16 @@ _ALIGNED = 8
 
 
 def pack(value: Any) -> str:
-    """Return a JSON value that may contain arrays as text: base64 of gzip of a JSON head and the arrays.
+    """Encode a JSON value that may contain arrays as text: base64 of the gzip of a JSON header and the arrays.
 
-    ``unpack`` of ``static/packed.js`` restores it. Integers take the smallest type that holds them; other numbers are
-    float64. The text cannot end the HTML element that contains it, whatever the labels.
+    ``unpack`` of ``static/packed.js`` decodes the text. Integers have the smallest sufficient type; other numbers are
+    float64. The text cannot end the HTML element that contains it.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)
     ends = np.cumsum([column.nbytes + -column.nbytes % _ALIGNED for column in columns], dtype=np.int64).tolist()
-    index = [
-        (column.dtype.str.lstrip("<|"), start, len(column)) for column, start in zip(columns, [0, *ends], strict=False)
-    ]
+    starts = zip(columns, [0, *ends], strict=False)
+    index = [(column.dtype.str.lstrip("<|"), start, len(column)) for column, start in starts]
     content = encode({"columns": index, "value": head})
     parts = [len(content).to_bytes(4, "little"), content, b"\0" * (-(4 + len(content)) % _ALIGNED)]
     for column in columns:
@@ -82,7 +81,7 @@ _KNOWN = {
     "ties": ("expected",),
     "tau-by": ("dataset", "score"),
 }
-"""Values of options that the page supports; it supports all values of other options."""
+"""Supported values of the options that the page supports only in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ class _Scored(NamedTuple):
     source: Similarity
 
     @classmethod
-    def of(cls, report: Report) -> _Scored | None:
+    def from_report(cls, report: Report) -> _Scored | None:
         similarities = report.similarities
         if report.semantic is None or similarities is None or similarities.source is None:
             return None
@@ -109,7 +108,7 @@ class _Scored(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """Data for scoring again, with the keys of ``static/rescore.js``: those of all models, and those of each model."""
+    """Data for scoring again in a page, with the keys of ``static/rescore.js``: shared by all models, and per model."""
 
     shared: dict[str, Any]
     models: list[dict[str, Any]]
@@ -117,15 +116,16 @@ class Rescoring(NamedTuple):
 
 def rescoring(reports: Sequence[Report]) -> Rescoring | str:
     """Return the data for scoring again from reports with one ground truth, or the reason why that is impossible."""
-    found = [scored for report in reports if (scored := _Scored.of(report))]
+    found = [scored for report in reports if (scored := _Scored.from_report(report))]
     if len(found) < len(reports):
-        return "a model has no semantic figures"
+        return "a model has no SHOE scores"
     chosen = settings(found[0].result.options)
     if any(settings(each.result.options) != chosen or each.source.digest != found[0].source.digest for each in found):
         return "the models were scored under different options or maps"
     for name, known in _KNOWN.items():
         if chosen[name] not in known:
-            return f"the page can score with {name}={' or '.join(known)}, and these figures rest on {chosen[name]}"
+            supported = " or ".join(known)
+            return f"the page supports only {name}={supported}; the models were scored with {name}={chosen[name]}"
     return _rescoring(found)
 
 
@@ -134,14 +134,14 @@ def _rescoring(models: Sequence[_Scored]) -> Rescoring:
     options, truth = result.options, report.truth
     ensembles = _ensembles(source, options)
     tables = [each.report.predictions for each in models]
-    vocabulary = (
-        tuple(dict.fromkeys(word for table in tables for word in table.verbs)),
-        tuple(dict.fromkeys(word for table in tables for word in table.objects)),
-    )
-    found = [HoiSimilarity.of_words(truth.classes, *vocabulary, each.similarity, options) for each in ensembles]
-    verbs = _Words.of(vocabulary[0], [each.verbs.values for each in found])
-    objects = _Words.of(vocabulary[1], [each.objects.values for each in found])
+    of_tables = ([table.verbs for table in tables], [table.objects for table in tables])
+    verb_words, object_words = (tuple(dict.fromkeys(word for words in each for word in words)) for each in of_tables)
+    maps = [each.similarity for each in ensembles]
+    found = [HoiSimilarity.of_words(truth.classes, verb_words, object_words, each, options) for each in maps]
+    verbs = _Words.from_tables(verb_words, [each.verbs.values for each in found])
+    objects = _Words.from_tables(object_words, [each.objects.values for each in found])
     values = np.unique(np.concatenate([verbs.columns.ravel(), objects.columns.ravel()]))
+    numbers = [np.searchsorted(values, words.columns) for words in (verbs, objects)]
     shared = {
         "options": settings(options),
         "settings": {"weight": options.weight, "delta": options.delta, "ensemble": 0},
@@ -153,44 +153,38 @@ def _rescoring(models: Sequence[_Scored]) -> Rescoring:
         "object_words": objects.columns.shape[2],
         "values": values,
         "ensembles": [
-            {
-                "label": each.label,
-                "option": each.option,
-                "verbs": np.searchsorted(values, verbs.columns[e]),
-                "objects": np.searchsorted(values, objects.columns[e]),
-            }
-            for e, each in enumerate(ensembles)
+            {"label": each.label, "option": each.option, "verbs": of_verbs, "objects": of_objects}
+            for each, of_verbs, of_objects in zip(ensembles, *numbers, strict=True)
         ],
     }
     return Rescoring(shared, [_model(each, ensembles, verbs, objects) for each in models])
 
 
 def _ensembles(source: Similarity, options: SemanticOptions) -> list[_Ensemble]:
-    """Return the ensemble of the scores, all other ensembles, and each rater alone."""
     if not isinstance(source, SimilarityMap):
         return [_Ensemble(source.name, None, source)]
     names = [options.ensemble, *(name for name in ENSEMBLES if name != options.ensemble)]
     together = [_Ensemble(name, name, replace(source, ensemble=name)) for name in names]
     if len(source.raters) == 1:
         return together[:1]
-    alone = [_Ensemble(rater.name, None, rated_by(source, column)) for column, rater in enumerate(source.raters)]
-    return together + alone
+    maps = ((rater.name, single_rater_map(source, column)) for column, rater in enumerate(source.raters))
+    return together + [_Ensemble(name, None, alone) for name, alone in maps]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Words:
-    """Words of all models; words with equal similarities in all ensembles share a column.
+    """Similarities of the words of all models; words with equal similarities in all ensembles share a column.
 
     Attributes:
         columns: (ensembles, rows, distinct columns) similarities.
-        number: column of each word.
+        number: column index by word.
     """
 
     columns: Floats
     number: dict[str, int]
 
     @classmethod
-    def of(cls, words: Sequence[str], tables: Sequence[Floats]) -> _Words:
+    def from_tables(cls, words: Sequence[str], tables: Sequence[Floats]) -> _Words:
         stacked = np.stack(tables)
         flat = stacked.reshape(-1, len(words))
         _, first, number = np.unique(flat, axis=1, return_index=True, return_inverse=True)
@@ -207,14 +201,14 @@ def _model(scored: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objec
     by_meanings = {_key(scored.similarities): scorer.near.prediction}
     playing = []
     for each in ensembles:
-        other = HoiSimilarity.of(task, each.similarity, options)
+        other = HoiSimilarity.from_task(task, each.similarity, options)
         key = _key(other)
         if key not in by_meanings:
             by_meanings[key] = Scorer(task, other, options).near.prediction
         playing.append(by_meanings[key])
     some = np.unique(np.concatenate(playing))
 
-    rows = scorer.rows[falling_order(table.score[scorer.rows])]
+    rows = scorer.rows[descending_order(table.score[scorer.rows])]
     score = table.score[rows]
     position = np.full(len(table), -1)
     position[rows] = np.arange(len(rows))

@@ -13,28 +13,28 @@ from msgspec.structs import replace
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import random_numbers
-from shoe.core.errors import InputError, many, quote
+from shoe.core.errors import InputError, pluralize, quote
 from shoe.core.io.files import read_bytes
 from shoe.core.io.json import encode
 from shoe.report.figures.pictures import read_picture
 from shoe.report.page.rendering import cut_out, document, render, small, write_document
 from shoe.report.page.svg import rater_bars
 from shoe.report.study import figure_rows
-from shoe.report.text import count, fixed, percent
+from shoe.report.text import count, decimals, percent
 from shoe.scoring.bongard.problems import Problems
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Analysis
 from shoe.study.folder import AnyStudy
 from shoe.study.plan import Box, Item, Picture, Question, Study
 from shoe.study.problems import ProblemStudy
-from shoe.study.raters_and_people import Beside
+from shoe.study.raters_and_people import PeopleAndRaters
 from shoe.study.ratings import shape_of
 
 _MOST = 40
-"""Most raters and ensembles that are listed."""
+"""Maximum number of raters, and of ensembles, in the report."""
 
 
-def write_people_page(path: Path, found: Analysis, beside: Beside | None, command: str) -> None:
+def write_people_page(path: Path, found: Analysis, beside: PeopleAndRaters | None, command: str) -> None:
     """Write the report of a study as one HTML file that works from disk without scripts.
 
     Raises:
@@ -44,29 +44,27 @@ def write_people_page(path: Path, found: Analysis, beside: Beside | None, comman
     write_document(path, document("people.html", "shoe: people's ratings", ["page.css"], **values)[0])
 
 
-def people_part(found: Analysis, beside: Beside | None) -> Markup:
+def people_part(found: Analysis, beside: PeopleAndRaters | None) -> Markup:
     """Render the results of a study: agreement with intervals, each rater, and the raters of a similarity map."""
     columns = {"all": found.whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
     agreement = [figure_rows(each) for each in columns.values()]
+    names = dict.fromkeys(name for row in agreement for name in row)
     ceilings = list(zip(found.study.raters, found.ceilings, strict=True))
     bars = [(name, rho, "m0") for name, rho in ceilings]
     if beside is not None:
         bars = [(rater.name, rater.rho, "m0" if rater.person else "m1") for rater in beside.raters]
-    people = [bar for bar in bars if bar[2] == "m0"][:_MOST]
+    bars = [bar for bar in bars if bar[2] == "m0"][:_MOST] + [bar for bar in bars if bar[2] != "m0"]
     label = "rank correlation of each rater with the mean of the other people"
     return render(
         "people_part.html",
         shape=shape_of(found.study),
         columns=list(columns),
-        agreement=[
-            (name, *(row.get(name, "–") for row in agreement))
-            for name in dict.fromkeys(name for row in agreement for name in row)
-        ],
-        ceilings=rater_bars(people + [bar for bar in bars if bar[2] != "m0"], label),
+        agreement=[(name, *(row.get(name, "–") for row in agreement)) for name in names],
+        ceilings=rater_bars(bars, label),
         ceilings_label=label,
         levels=[f"rated {level}" for level in range(HIGHEST + 1)],
         raters=[
-            (rater, *map(count, ratings), fixed(rho), "; ".join(found.excluded.get(rater, ())))
+            (rater, *map(count, ratings), decimals(rho), "; ".join(found.excluded.get(rater, ())))
             for (rater, rho), ratings in zip(ceilings, found.levels.tolist(), strict=True)
         ],
         ensembles=_ensembles(beside) if beside else None,
@@ -74,35 +72,37 @@ def people_part(found: Analysis, beside: Beside | None) -> Markup:
     )
 
 
-def _ensembles(beside: Beside) -> dict[str, object]:
-    among = many(sum(each.among_best for each in beside.ensembles), "ensemble")
+def _ensembles(beside: PeopleAndRaters) -> dict[str, object]:
+    among = pluralize(sum(each.among_best for each in beside.ensembles), "ensemble")
+    rows = [
+        (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
+        for each in beside.ensembles[:_MOST]
+    ]
     return {
-        "summary": f"{among} of {len(beside.ensembles)} cannot be told from the one nearest to people",
-        "rows": [
-            (", ".join(each.raters), f"{percent(each.agreement)} %", "yes" if each.among_best else "no")
-            for each in beside.ensembles[:_MOST]
-        ],
+        "summary": f"{among} of {len(beside.ensembles)} are not significantly worse than the best one",
+        "rows": rows,
     }
 
 
 def _closing(found: Analysis) -> list[str]:
     lines = []
     if found.study.weights:
-        lines.append(f"Figures are of {found.study.weights.population:,.0f} pairs that the items stand for.")
+        lines.append(f"The results are weighted to represent {found.study.weights.population:,.0f} pairs.")
     if (seen := found.picture) and seen.changed.value is not None:
-        lines.append(f"{percent(seen.changed.value)} % of {many(seen.answers, 'rating')} changed with the picture.")
+        changed = f"{percent(seen.changed.value)} % of {pluralize(seen.answers, 'rating')}"
+        lines.append(f"{changed} changed after the image was shown.")
     if again := found.retest:
-        lines.append(f"{percent(again.exact)} % of {many(again.answers, 'repeat')} were rated as before.")
+        lines.append(f"{percent(again.exact)} % of {pluralize(again.answers, 'repeat')} got the same rating again.")
     return lines
 
 
 _MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
 CONSENT, INSTRUCTIONS, WITH_PICTURE = "consent.txt", "instructions.txt", "with-picture.txt"
 _CONSENT = """\
-You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time, and go on later.
+You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time and continue later.
 
-Your answers are kept in this browser, and go to who invited you alone: by the link that brought you here, or in a \
-file that you save at the end and send. Published are answers without names.
+Your answers are stored in this browser. They go only to the person who invited you: through the link that you \
+opened, or in a file that you save at the end and send. Answers are published without names.
 """
 _RATE = """\
 You see two activities of a person, with the meaning of each word. How similar are they?
@@ -111,24 +111,25 @@ You see two activities of a person, with the meaning of each word. How similar a
 1 - hardly similar
 2 - somewhat similar
 3 - very similar
-4 - the same: one could stand for the other
+4 - the same: one could replace the other
 
 Rate by meaning, not by how often the two occur together. There is no right answer; go by your first impression.
 Press a key, 0 to 4, or a button. The left arrow goes back.
 """
 _LOOK = """\
-You see the pairs again, each with a picture of the first activity. Around the person is a line, around the thing a \
-dashed line. Your answer stands beside it: keep it, or change it, whatever the picture tells you.
+You see the pairs again, each with a picture of the first activity. The person has a solid outline, the object a \
+dashed outline. Your answer is shown next to the picture: keep it or change it.
 
 Press Enter to keep the answer, or a key, 0 to 4.
 """
 _DECIDE = """\
-Two problems stand on each screen. The six pictures on side A show people who all do the same with one kind of thing. \
-The six on side B show the same kind of thing, and nobody does that with it.
+Each screen shows two problems. In the six pictures on side A, people do the same action with one kind of object. \
+The six pictures on side B show the same kind of object, but nobody does this action with it.
 
-Find out what it is, then say of each query whether it belongs to side A or to side B. Judge each query by itself.
+Find the action. Then decide for each query whether it belongs to side A or to side B. Judge each query separately.
 
-Press A or B, or a button. The arrows up and down go to another query, Enter to the next screen, the left arrow back.
+Press A or B, or a button. Up and down arrows select a query. Enter opens the next screen, the \
+left arrow the previous screen.
 """
 _SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
 """Seconds per answer, for the estimate of minutes that raters see."""
@@ -147,7 +148,7 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
 
 
 def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
-    """Read the texts of a study's pages, which its owner may have edited, by file name.
+    """Read the texts of a study's pages, by file name. The owner of the study may have edited the files.
 
     Raises:
         InputError: if a file is missing or is not UTF-8.
@@ -157,12 +158,12 @@ def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
         try:
             texts[name] = read_bytes(folder / name).decode("utf-8-sig")
         except UnicodeDecodeError:
-            raise InputError(folder / name, found="bytes that are not UTF-8", expected="text, in UTF-8") from None
+            raise InputError(folder / name, found="bytes that are not UTF-8", expected="UTF-8 text") from None
     return texts
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the data of a rater's page, without images, that are equal for all raters.
+    """Return the part of a rater page's data that is equal for all raters, without images.
 
     ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
     """
@@ -202,16 +203,16 @@ def _page(**values: Any) -> tuple[str, str]:
 CROP = 256
 """Pixels of the longer side of a crop; a Bongard problem has fourteen crops."""
 _STREAM = (7 << 28) + (5 << 20)
-"""First stream of random numbers for images, apart from other uses of the seed."""
+"""First index of the random number streams for images; no other use of the seed has these streams."""
 
 Pictured = tuple[Study, dict[str, bytes]]
 
 
 def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
-    """Give each item except gold items a random image of its first class, chosen by the seed of the study.
+    """Assign to each item, except gold items, a random image of its first class, chosen by the seed of the study.
 
     Returns:
-        The study, and its images as JPEG by file name. Items without an image of their class stay as they are.
+        A copy of the study with pictures, and the images as JPEG by file name. Items without an image are unchanged.
 
     Raises:
         InputError: if no item has an image.
@@ -226,13 +227,13 @@ def with_pictures(study: Study, truth: GroundTruth, images: Path) -> Pictured:
         items.append(item)
     if not pictures:
         names = truth.interactions.images
-        expected = f"pictures of the classes, as {quote(names[0])}" if names else ""
-        raise InputError(images, found="no picture of any class that is rated", expected=expected)
+        expected = f"images of the rated classes, such as {quote(names[0])}" if names else ""
+        raise InputError(images, found="no image of any rated class", expected=expected)
     return replace(study, items=items), pictures
 
 
 class _Pictures:
-    """Ground truths per class in random order; each class cycles through its own."""
+    """Sampler of images: for each class, a cycle through the ground truths of this class in random order."""
 
     def __init__(self, truth: GroundTruth, images: Path, seed: int) -> None:
         self.table, self.images = truth.interactions, images
@@ -246,17 +247,17 @@ class _Pictures:
         self.left: dict[int, list[int]] = {}
 
     def next_of(self, item: Item, file: str) -> tuple[Picture, bytes] | None:
+        """Return the next picture of the item's first class, named ``file``, and its JPEG; None if there is none."""
         hoi = self.number.get(item.words_a, -1)
         rows = self.left.setdefault(hoi, self.order[self.hoi[self.order] == hoi].tolist())
         for _ in range(len(rows)):
             row = rows.pop(0)
             name = self.table.images[self.table.image[row]]
             image, _ = read_picture(name, self.images)
-            if image is None:  # never tried again
+            if image is None:  # dropped, so that it is not read again
                 continue
             rows.append(row)
-            width = image.width
-            jpeg = small(image)
+            width, jpeg = image.width, small(image)
             scale = image.width / width
             human, thing = (_scaled(boxes[row], scale) for boxes in (self.table.human_boxes, self.table.object_boxes))
             return Picture(file, Path(name).name, image.size, human, thing), jpeg
@@ -269,9 +270,7 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
 
 
 def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
-    """Return the crops of Bongard problems as JPEG, by the file names that a study of them uses.
-
-    File names are numbers from ``first`` on.
+    """Return the crops of Bongard problems as JPEG by file name: ``first + row``.jpg for the crop in a row of regions.
 
     Raises:
         InputError: if an image cannot be read, or a crop lies outside its image.
@@ -283,11 +282,11 @@ def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[s
         path = images / Path(name).name
         picture, reason = read_picture(name, images)
         if picture is None:
-            raise InputError(path, found=reason, expected=f"the picture {quote(name)} of the problems")
+            raise InputError(path, found=reason, expected=f"the image {quote(name)}, which the problems use")
         for row in rows[regions.image[rows] == image].tolist():
             clipped = cut_out(picture, tuple(regions.crops[row].tolist()))
             if clipped is None:
-                expected = f"a picture with {quote(regions.crops[row].tolist())} in it"
+                expected = f"an image that contains the crop {quote(regions.crops[row].tolist())}"
                 raise InputError(path, found=f"{picture.width} x {picture.height} pixels", expected=expected)
             pictures[f"{first + row}.jpg"] = small(clipped[0], CROP)
     return pictures

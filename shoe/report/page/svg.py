@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from markupsafe import Markup, escape
 
 from shoe.core.errors import visible
-from shoe.report.text import fixed, percent
+from shoe.report.text import decimals, percent
 
 if TYPE_CHECKING:
-    from shoe.comparison.sweeps import Choice, Point, Setting, Survival
+    from shoe.comparison.sweeps import OptionValue, Point, RankStability, Setting
 
 _WIDTH = 720
 _BAR, _BARS_LEFT = 12, 150
@@ -20,28 +20,23 @@ _SWEEP_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 250, 34, 242, 22, 150
 _NAMES_END = 92
 """Left end of the rows in a chart of raters, right of their names."""
 _ROW = 15
-_NEAREST_TICKS = 24
-"""Least distance of labelled ticks."""
-_MOST_LABELS = 4
-"""Most labelled ticks below a chart of raters."""
 _OPTIONS = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU threshold", "tau": "tau"}
 
 
 def element(name: str, /, *content: object, **attributes: object) -> Markup:
-    """Write an element; content and attributes are escaped, and None is left out.
+    """Return an HTML or SVG element; content and attributes are escaped, and values of None are left out.
 
     Args:
+        name: name of the element.
+        content: texts and child elements.
         attributes: attributes by name, with ``_`` for ``-`` and ``class_`` for "class".
 
     Example:
         >>> str(element("text", "1 < 2", class_="end"))
         '<text class="end">1 &lt; 2</text>'
     """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
+    known = {key.rstrip("_").replace("_", "-"): value for key, value in attributes.items() if value is not None}
+    written = "".join(f' {key}="{_escaped(value)}"' for key, value in known.items())
     body = "".join(_escaped(each) for each in content if each is not None)
     return Markup(f"<{name}{written}>{body}</{name}>")  # noqa: S704 - made of escaped parts
 
@@ -67,11 +62,11 @@ class Interval(NamedTuple):
 
 
 def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Sequence[str], label: str) -> Markup:
-    """Draw values with their intervals on one scale of percent, one line per name and one mark per value.
+    """Draw values with their intervals on a common percent scale, one line per name and one mark per value.
 
     Args:
-        rows: names, and the value for each colour or None.
-        colours: classes of the style sheet.
+        rows: (name, values) of each line; one value per colour, or None for no mark.
+        colours: CSS class of each colour.
     """
     left, right, step = 170, 20, 13
     line = step * len(colours) + 12
@@ -105,9 +100,9 @@ def intervals(rows: Sequence[tuple[str, Sequence[Interval | None]]], colours: Se
 
 
 def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
-    """Draw fractions of one hundred percent side by side.
+    """Draw fractions of a whole side by side, as one stacked bar.
 
-    ``parts`` have a name, a fraction and a class of the style sheet; fractions of 0 and below are left out.
+    ``parts`` are (name, fraction, CSS class); fractions of 0 and below are left out.
     """
     height, at = 22, 0.0
     drawn = [element("rect", x=0, y=0, width=_WIDTH, height=height, rx=3, class_="rest")]
@@ -121,7 +116,7 @@ def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
 
 
 def histogram(counts: Sequence[int], label: str) -> Markup:
-    """Draw how often each of a few values occurs, small enough for a table."""
+    """Draw a small histogram for a table cell; ``counts`` are the frequencies of the values 0, 1, 2 and so on."""
     most, width = max(max(counts, default=0), 1), 18
     bars = []
     for value, count in enumerate(counts):
@@ -131,10 +126,11 @@ def histogram(counts: Sequence[int], label: str) -> Markup:
 
 
 def matrix(names: Sequence[str], values: Sequence[tuple[int, int, float | None]], label: str) -> Markup:
-    """Draw a value of every two items as a triangle of cells, darker cells for higher values.
+    """Draw one value per pair of items as a triangle of cells, darker cells for higher values.
 
     Args:
-        values: indices of two items, the smaller one first, and their value, 0 to 1.
+        names: names of the items.
+        values: (i, j, value) of each pair, with item indices i < j and the value, 0 to 1 or None.
     """
     left, cell = 110, 46
     width, height = left + cell * (len(names) - 1), cell * (len(names) - 1)
@@ -165,7 +161,7 @@ def error_bars(
     Args:
         deltas: mAP as fractions by error name, one mapping per bar of an error.
         counts: numbers of errors by error name, one mapping per bar; None for bars without a count.
-        colours: classes of the bars for the style sheet.
+        colours: CSS class of each bar.
     """
     from shoe.diagnosis.error_types import ERRORS  # here and below: a service draws without loading the metric
 
@@ -189,14 +185,14 @@ def error_bars(
 
 
 def rater_bars(raters: Sequence[tuple[str, float | None, str]], label: str) -> Markup:
-    """Draw a bar per rater: name, correlation (None: no bar) and class for the style sheet."""
+    """Draw one bar per rater, given (name, correlation or None, CSS class); None draws no bar."""
     row = 20
     parts: list[Markup] = []
     for y, (name, rho, colour) in zip(range(0, row * len(raters), row), raters, strict=True):
         title = element("title", name)
         parts.append(element("text", name[:24], title, x=_BARS_LEFT - 12, y=y + _BAR, class_="name"))
         width = max(rho or 0, 0) * (_WIDTH - _BARS_LEFT - 60)
-        parts += _bar(None, fixed(rho), y + 2, width, colour)[rho is None :]
+        parts += _bar(None, decimals(rho), y + 2, width, colour)[rho is None :]
     return _svg(_WIDTH, row * len(raters), label, parts, class_="bars")
 
 
@@ -209,12 +205,12 @@ Edges = tuple[float, float, float, float]
 
 
 def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapping[str, Edges], label: str) -> Markup:
-    """Draw a crop at its true size with the boxes of a human and an object.
+    """Draw a crop with the boxes of a human and an object; one unit of the drawing is one pixel of the original image.
 
     Args:
         size: width and height of the crop.
-        image: address of the image, and the edges of what it shows in the crop; None for a blank crop.
-        boxes: edges in the crop, by "human" and "object".
+        image: URL of an image, and the edges of the area in the crop that this image fills; None for a blank crop.
+        boxes: edges of the "human" and the "object" box, in pixels of the crop.
     """
     width, height = (f"{each:g}" for each in size)
     parts = [element("rect", width=width, height=height, class_="paper")]
@@ -230,16 +226,15 @@ def crop(size: tuple[float, float], image: tuple[str, Edges] | None, boxes: Mapp
 
 def _place(edges: Edges) -> dict[str, str]:
     left, top, right, bottom = edges
-    named = {"x": left, "y": top, "width": right - left, "height": bottom - top}
-    return {name: f"{value:g}" for name, value in named.items()}
+    return {"x": f"{left:g}", "y": f"{top:g}", "width": f"{right - left:g}", "height": f"{bottom - top:g}"}
 
 
 _Drawing = tuple[int, list[Markup], Callable[[int, float], tuple[float, float]]]
-"""Height of a sweep chart, its axes, and the place of a value of the setting with a given index."""
+"""Height of a sweep chart, its axes, and a function from setting index and metric value to the (x, y) of a point."""
 
 
 class _Axis(NamedTuple):
-    """Ticks from the lowest to the highest value, and the two ends of the axis in the chart."""
+    """Axis with its tick values in ascending order, and the coordinates of the first and the last tick."""
 
     ticks: list[float]
     low: float
@@ -247,7 +242,7 @@ class _Axis(NamedTuple):
 
     @classmethod
     def around(cls, values: Sequence[float], low: float, high: float) -> _Axis:
-        """Return an axis with two to six round ticks around values."""
+        """Return an axis with two to six round ticks that enclose ``values``, drawn from ``low`` to ``high``."""
         span = max(values) - min(values) or max(abs(values[0]), 1) / 10
         step = 10 ** floor(log10(span))
         step = next(step * by for by in (0.5, 1, 2, 5) if span / (step * by) <= 4)
@@ -260,9 +255,12 @@ class _Axis(NamedTuple):
 
 
 def sweep_charts(
-    models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]
+    models: Sequence[str], points: Sequence[Point], survivals: Sequence[RankStability]
 ) -> dict[str, dict[str, Markup]]:
-    """Draw metrics under other options: for each metric, a chart by option title."""
+    """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
+
+    ``survivals`` mark the settings under which the ranking of the models changes.
+    """
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
 
@@ -273,14 +271,7 @@ def sweep_charts(
         drawn = [(_OPTIONS[name], _curves, [p for p in known if p.setting.option == name]) for name in VALUES]
         drawn.append(("ensemble, or one rater alone", _rows, [p for p in known if p.setting.option not in VALUES]))
         charts = {
-            title: _sweep_chart(
-                f"{NAMES[figure]} by {title}",
-                models,
-                [point.figures[figure] for point in chosen],
-                [point.setting for point in chosen],
-                changed.get(figure, ()),
-                draw,
-            )
+            title: _sweep_chart(f"{NAMES[figure]} by {title}", models, figure, chosen, changed.get(figure, ()), draw)
             for title, draw, chosen in drawn
             if len(chosen) > 1
         }
@@ -292,11 +283,12 @@ def sweep_charts(
 def _sweep_chart(
     label: str,
     models: Sequence[str],
-    rows: Sequence[Sequence[float | None]],
-    settings: Sequence[Setting],
-    changed: Collection[Choice],
-    draw: Callable[[Sequence[Setting], Sequence[float], Collection[Choice]], _Drawing],
+    figure: str,
+    points: Sequence[Point],
+    changed: Collection[OptionValue],
+    draw: Callable[[Sequence[Setting], Sequence[float], Collection[OptionValue]], _Drawing],
 ) -> Markup:
+    rows, settings = [point.figures[figure] for point in points], [point.setting for point in points]
     values = [[None if value is None else 100 * value for value in column] for column in zip(*rows, strict=True)]
     names = [each.value if isinstance(each.value, str) else f"{each.value:g}" for each in settings]
     for model, column in zip(models, values, strict=True):
@@ -304,7 +296,7 @@ def _sweep_chart(
         label += f"; {model[:40]}: " + ", ".join(f"{n} {'none' if v is None else percent(v / 100)}" for n, v in pairs)
     requested = [name for name, setting in zip(names, settings, strict=True) if setting.asked]
     moved = [name for name, setting in zip(names, settings, strict=True) if setting in changed]
-    label += f". Asked for: {', '.join(requested)}." if requested else "."
+    label += f". Requested: {', '.join(requested)}." if requested else "."
     label += f" Models change places under {', '.join(moved)}." if moved else ""
     known = [value for column in values for value in column if value is not None]
     height, parts, place_of = draw(settings, known, changed)
@@ -314,8 +306,7 @@ def _sweep_chart(
     return _svg(_SWEEP_WIDTH, height, label, parts)
 
 
-def _curves(settings: Sequence[Setting], known: Sequence[float], changed: Collection[Choice]) -> _Drawing:
-    """Draw the axes of a numeric option: settings from left to right, one curve per model."""
+def _curves(settings: Sequence[Setting], known: Sequence[float], changed: Collection[OptionValue]) -> _Drawing:
     at = [float(setting.value) for setting in settings]
     y, x = _Axis.around(known, _BOTTOM, _TOP), _Axis([min(at), max(at)], _LEFT + 8, _RIGHT - 8)
     parts = [_line("grid", _LEFT, y(tick), _RIGHT, y(tick)) for tick in y.ticks]
@@ -327,19 +318,18 @@ def _curves(settings: Sequence[Setting], known: Sequence[float], changed: Collec
             parts.append(_line("asked", where, _TOP, where, _BOTTOM))
         if setting in changed:
             parts.append(element("text", "↕", x=where, y=_TOP - 8, class_="middle moved"))
-        if all(abs(where - other) >= _NEAREST_TICKS for other in labelled):
+        if all(abs(where - other) >= 24 for other in labelled):
             labelled.append(where)
             style = f"middle{' chosen' * setting.asked}"
             parts.append(element("text", f"{value:g}", x=where, y=_BOTTOM + 16, class_=style))
     return _BOTTOM + 22, parts, lambda number, value: (x(at[number]), y(value))
 
 
-def _rows(settings: Sequence[Setting], known: Sequence[float], changed: Collection[Choice]) -> _Drawing:
-    """Draw the axes of ensembles and raters: one row each, values from left to right."""
+def _rows(settings: Sequence[Setting], known: Sequence[float], changed: Collection[OptionValue]) -> _Drawing:
     bottom = _TOP + _ROW * len(settings)
     x = _Axis.around(known, _NAMES_END + 8, _RIGHT - 12)
     parts = [_line("grid", x(tick), _TOP - 8, x(tick), bottom - 4) for tick in x.ticks]
-    labelled = x.ticks[:: 1 + (len(x.ticks) > _MOST_LABELS)]
+    labelled = x.ticks[:: 1 + (len(x.ticks) > 4)]
     parts += [element("text", f"{tick:g}", x=x(tick), y=bottom + 10, class_="middle") for tick in labelled]
     for y, setting in zip(range(_TOP, bottom, _ROW), settings, strict=True):
         name, style = str(setting.value), f"end{' chosen' * setting.asked}"
@@ -352,7 +342,6 @@ def _rows(settings: Sequence[Setting], known: Sequence[float], changed: Collecti
 
 
 def _model(name: str, number: int, places: Sequence[tuple[float, float] | None]) -> Markup:
-    """Draw a line through the places of a model, with a gap at each None, and a dot at each place."""
     path, ahead = "", "M"
     for place in places:
         path += f"{ahead}{place[0]:g} {place[1]:g}" if place else ""

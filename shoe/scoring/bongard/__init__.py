@@ -1,1 +1,1 @@
-"""Bongard problems of interactions: made of any annotated dataset, read, answered from detections, scored by group."""
+"""Bongard problems of interactions: building from a dataset, reading, answering from detections, scoring by group."""

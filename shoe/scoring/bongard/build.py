@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.pairs import merged
+from shoe.benchmarks.pairs import merge_pairs
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask, Numbers, numbers_at, random_numbers, runs
-from shoe.core.boxes import CommonCoordinates, converted
+from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.documents import Count, Document
 from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.scoring.bongard.problems import GROUPS, SIDE, Problems, Regions
@@ -35,8 +35,8 @@ class Concepts:
         actions: C names; merged actions are joined by ``OR``.
         object: (C,) index of the object among the objects of the classes.
         of: (K,) concept of each class; -1 for no_interaction classes.
-        verbs: C sets of the classes' verbs.
-        part_of: (C, C) whether the first concept is implied by the second, of the same object, in the lexicon.
+        verbs: C sets of verbs: the verbs of the classes in each concept.
+        part_of: (C, C) whether the lexicon says that the second concept implies the first, both of the same object.
     """
 
     actions: tuple[str, ...]
@@ -50,11 +50,11 @@ class Concepts:
 
 
 def concepts_of(classes: HoiClasses, similarity: Similarity, merge_at: float) -> Concepts:
-    """Merge actions of one object that a map finds too similar (0..1, at least ``merge_at``) into one concept.
+    """Return the concepts of K classes; actions of one object with a similarity of at least ``merge_at`` are merged.
 
     Two groups of actions are merged, the most similar first, only if every action of one group is similar enough to
-    every action of the other. A chain of similar pairs is therefore not enough. The similarity of two actions is the
-    mean of both directions, as far as they are rated.
+    every action of the other. A chain of similar pairs is therefore not enough. The similarity of two actions, 0..1,
+    is the mean of the rated directions.
     """
     groups: list[list[int]] = []
     alike = _mutual_similarity(classes, similarity)
@@ -99,7 +99,7 @@ def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int
 
 
 def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
-    """Return (C, C) whether a sense of concept 1 is above one of concept 2 in the lexicon, and not the other way."""
+    """Return (C, C) whether concept 2 implies concept 1 of the same object by verb senses, and not vice versa."""
     senses = [{int(sense) for sense in classes.verb_sense[group] if sense >= 0} for group in groups]
     above = [frozenset().union(*map(included, each)) - each for each in senses]
     objects = np.array([classes.object[group[0]] for group in groups])
@@ -134,12 +134,12 @@ def _entailments() -> dict[int, tuple[int, ...]]:
 
 
 def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> Mask:
-    """Return (C, C) whether the first concept nearly always comes with the second: "hold carrot" with "eat carrot".
+    """Return (C, C) whether regions of the second concept usually show the first: "eat carrot" shows "hold carrot".
 
     Args:
         labels: (regions, C) annotated concepts of each region.
-        share: fraction of the regions of the second concept that must also show the first, more frequent one.
-        least: smallest number of regions of the second concept.
+        share: fraction of the regions of the second concept that must also show the first, more frequent concept.
+        least: minimum number of regions that the second concept must have.
     """
     from scipy.sparse import csr_array
 
@@ -150,7 +150,7 @@ def parts_by_annotation(labels: NDArray[np.bool_], share: float, least: int) -> 
 
 
 _MARGIN = 0.05
-"""Margin of a crop on each side, in widths and heights of both boxes together, measured on the published problems."""
+"""Margin on each side of a crop: fraction of the width and height of both boxes together, as in published problems."""
 _SAME_PAIR = 0.5
 _LEAST = 5
 
@@ -161,7 +161,7 @@ class Curation:
 
     Attributes:
         merge_at: similarity from which two actions of an object are merged.
-        part_share: fraction of a concept's regions that must show another, more frequent concept to imply it.
+        part_share: a concept implies another, more frequent concept if this fraction of its regions shows that concept.
         smallest: smallest area of a human or object box, in square pixels; 32 x 32 is COCO's limit for small objects.
     """
 
@@ -171,7 +171,7 @@ class Curation:
 
 
 class Step(Document, frozen=True):
-    """Number of concepts with regions, of regions, and of labels after a step of the curation."""
+    """Number of concepts that have regions, number of regions, and number of labels after a step of the curation."""
 
     step: str
     concepts: Count
@@ -181,10 +181,10 @@ class Step(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curated:
-    """Pictures with one label.
+    """Curated pictures, each with one label.
 
     Attributes:
-        regions: n regions; ``verb`` is an index into the names of actions, merged ones included.
+        regions: n regions; ``verb`` is an index into the names of actions, including merged actions.
         concept: (n,) concept of each region.
         shows: (images, C) whether any region of an image, kept or not, shows a concept or a concept that implies it.
         steps: counts after each step, in order.
@@ -197,10 +197,10 @@ class Curated:
     steps: tuple[Step, ...]
 
 
-def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Return the curated pictures of an annotated dataset."""
+def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
+    """Return the curated pictures of an annotated dataset, under the options ``how``."""
     table, classes = truth.interactions, truth.classes
-    first, region = np.unique(merged(table, _SAME_PAIR), return_inverse=True)
+    first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
     drawn = np.zeros((len(first), len(classes)), bool)
     drawn[region, truth.hoi] = True
     steps = [_step("pairs of boxes", drawn)]
@@ -223,7 +223,7 @@ def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curate
         steps.append(_step(name, labels))
     coordinates = np.broadcast_to(table.triplet_coordinates, (len(table),))[first]
     humans, objects = (
-        converted(boxes[first], coordinates, CommonCoordinates.EDGES)
+        convert_boxes(boxes[first], coordinates, CommonCoordinates.EDGES)
         for boxes in (table.human_boxes, table.object_boxes)
     )
     labels[np.minimum(_area(humans), _area(objects)) < how.smallest] = False
@@ -249,7 +249,7 @@ def curated(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curate
 
 
 def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return the pictures without the regions of some (C,) concepts, as one more step; ``shows`` stays."""
+    """Return the pictures without the regions of the (C,) masked concepts; ``name`` is the name of this step."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -265,7 +265,7 @@ def _step(name: str, labels: NDArray[np.bool_]) -> Step:
 
 
 def _implied(labels: Mask, parts: Mask) -> Mask:
-    """Return (regions, C) whether a concept of a region implies the concept."""
+    """Return (regions, C) whether any label of a region implies the concept; ``parts`` as ``Concepts.part_of``."""
     from scipy.sparse import csr_array
 
     return np.asarray((csr_array(labels.astype(np.int32)) @ csr_array(parts.T.astype(np.int32))).todense()) > 0
@@ -276,7 +276,7 @@ def _area(boxes: Floats) -> Floats:
 
 
 def _crops(humans: Floats, objects: Floats, sizes: Ints) -> Floats:
-    """Return crops around both boxes with a margin, inside the image if its size is known."""
+    """Return (n, 4) crops around human and object box with a margin, cut at the image edges if the size is known."""
     low, high = np.minimum(humans[:, :2], objects[:, :2]), np.maximum(humans[:, 2:], objects[:, 2:])
     margin = _MARGIN * (high - low)
     edge = np.where(sizes > 0, sizes, np.inf)
@@ -297,9 +297,9 @@ class Sampling:
     """Options for sampling problems.
 
     Attributes:
-        overlap: number of shared images that rejects a problem.
-        most: most problems per concept; the published algorithm has no such limit.
-        rejections: number of consecutive rejections that ends a concept.
+        overlap: a problem is rejected if it shares this number of images with an accepted problem.
+        most: maximum number of problems per concept; the published algorithm has no such limit.
+        rejections: number of consecutive rejections after which sampling for a concept ends.
     """
 
     seed: int = 0
@@ -313,8 +313,8 @@ class Pool:
     """Regions to draw from, grouped by image.
 
     Attributes:
-        regions: (n,) regions, those of an image together.
-        start, count: (a,) first region and number of regions of each image.
+        regions: (n,) indices of regions, grouped by image.
+        start, count: (a,) position of the first region, and number of regions, of each of a images.
     """
 
     regions: Indices
@@ -322,7 +322,7 @@ class Pool:
     count: Indices
 
     @classmethod
-    def of(cls, regions: Indices, image: Indices) -> Pool:
+    def from_regions(cls, regions: Indices, image: Indices) -> Pool:
         """Group regions by their (n,) image; the regions of an image keep their order."""
         order = np.argsort(image, kind="stable")
         return cls(regions[order], *runs(image[order]))
@@ -336,8 +336,8 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
 
     Args:
         concept: name of the concept, which determines the samples together with the seed.
-        positives: regions that show it.
-        negatives: regions that do not show it; no image is in both pools.
+        positives: regions that show the concept.
+        negatives: regions that do not show the concept; no image is in both pools.
         how: seed and limits.
 
     Returns:
@@ -367,7 +367,9 @@ def sample(concept: str, positives: Pool, negatives: Pool, how: Sampling) -> Ind
 
 
 def draws(stream: int, first: int, count: int) -> Numbers:
-    """Return (count, 4, 7) random numbers of candidates from ``first`` on: images and regions of both sides.
+    """Return (count, 4, 7) random numbers of a ``stream`` for ``count`` candidate problems from ``first`` on.
+
+    The four rows choose images and regions of the positives, then images and regions of the negatives.
 
     >>> bool((draws(1, 0, 3)[2] == draws(1, 2, 1)[0]).all())
     True
@@ -379,7 +381,7 @@ def draws(stream: int, first: int, count: int) -> Numbers:
 def distinct(numbers: Numbers, total: int) -> Indices:
     """Draw without replacement: return (n, k) distinct numbers below ``total`` from (n, k) random numbers.
 
-    The j-th is number ``number % (total - j)`` of the remaining ones, in ascending order.
+    The j-th result is the remaining number at position ``numbers[:, j] % (total - j)`` in ascending order.
 
     >>> distinct(np.array([[4, 4, 0]], np.uint64), 5).tolist()
     [[4, 0, 1]]
@@ -394,9 +396,10 @@ def distinct(numbers: Numbers, total: int) -> Indices:
 
 
 def _accepted(clear: Mask, near: Mask, rejected: int, most: int, rejections: int) -> tuple[Indices, int]:
-    """Return the accepted candidates, and how many in a row were rejected at the end.
+    """Return the indices of the accepted candidates, and the number of consecutive rejections at the end.
 
-    A candidate is accepted if it is ``clear`` of earlier batches and not ``near`` an accepted candidate.
+    A candidate is accepted if it is ``clear`` of earlier batches and not ``near`` an accepted candidate. The
+    search ends after ``most`` accepted candidates or ``rejections`` consecutive rejections (``rejected`` so far).
     """
     accepted: list[int] = []
     for candidate, good in enumerate(clear.tolist()):
@@ -424,8 +427,8 @@ class Seen:
     """Words that training problems show.
 
     Attributes:
-        verbs, objects: verbs and objects of their concepts.
-        pairs: (verb, object) pairs that training may show; None if any pair of these words is allowed.
+        verbs, objects: verbs and objects of the training concepts.
+        pairs: (verb, object) pairs that training may show; None if every pair of these words is allowed.
     """
 
     verbs: frozenset[str]
@@ -434,7 +437,7 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Return the words of the concepts of training problems; merged actions count separately."""
+        """Return the words of the concepts of training problems; a merged action counts as several verbs."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))
@@ -448,18 +451,18 @@ class Seen:
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
-        """Return all verbs and objects of a dataset except a held-out fraction, drawn by a seed."""
+        """Return all verbs and objects of a dataset except a random fraction ``share`` of both, held out by a seed."""
         return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
 
     def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
-        """Return the (C,) group of each concept in :data:`GROUPS`; -1 if only some of its merged actions are seen."""
+        """Return the (C,) index in :data:`GROUPS` of each concept; -1 if only some of its merged actions are seen."""
         known = [len(verbs & self.verbs) / len(verbs) for verbs in concepts.verbs]
         unseen_object = [objects[o] not in self.objects for o in concepts.object]
         number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)
         return np.where([0 < k < 1 for k in known], -1, number)
 
     def trains(self, concepts: Concepts, objects: tuple[str, ...]) -> Mask:
-        """Return (C,) whether training may show a concept: all its words are seen, and in allowed pairs."""
+        """Return (C,) whether training may show each concept: all words are seen, and all their pairs are allowed."""
         pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
         together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
         trained: Mask = together & (self.groups(concepts, objects) == 0)
@@ -490,14 +493,14 @@ class Built:
 
 
 class MergedConcept(Document, frozen=True):
-    """A concept of several similar actions."""
+    """Concept that was merged from several similar actions."""
 
     action: str
     object: str
 
 
 class BongardGroup(Document, frozen=True):
-    """Number of problems, concepts and images of a group."""
+    """Number of concepts, problems and images in a group of problems."""
 
     group: str
     concepts: Count
@@ -506,7 +509,7 @@ class BongardGroup(Document, frozen=True):
 
 
 class BongardBuild(Document, frozen=True):
-    """Report of how problems were built."""
+    """Report of how Bongard problems were built."""
 
     files: list[str]
     steps: Sequence[Step]
@@ -529,19 +532,19 @@ def build_problems(
     seen: Seen | None = None,
     part: Literal["train", "test"] = "test",
 ) -> Built:
-    """Build the problems of a dataset, by group, in the order of the concepts.
+    """Return Bongard problems built from a dataset, in the order of the concepts.
 
     Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
-    Actions are merged by ``similarity``. Without ``seen``, training shows everything; part "train" then leaves out
-    concepts that training does not show.
+    Similar actions are merged by ``similarity``. ``seen`` are the words that training shows; without it, training shows
+    all words. With ``seen``, part "train" leaves out concepts that training does not show.
     """
-    found = curated(truth, similarity, curation or Curation())
+    found = curate(truth, similarity, curation or Curation())
     concepts, objects = found.concepts, truth.classes.objects
     group = np.zeros(len(concepts), np.int64) if seen is None else seen.groups(concepts, objects)
     if seen is not None:
-        found = without(found, group < 0, "concepts of which one action is seen and another is not dropped")
+        found = without(found, group < 0, "merged concepts with seen and unseen actions dropped")
         if part == "train":
-            found = without(found, ~seen.trains(concepts, objects), "concepts that training does not see dropped")
+            found = without(found, ~seen.trains(concepts, objects), "concepts outside the training words dropped")
     sampled = _sampled(found, objects, sampling or Sampling())
     counts = [len(each) for each in sampled]
     rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])
@@ -564,6 +567,6 @@ def _sampled(found: Curated, objects: tuple[str, ...], how: Sampling) -> list[In
         same = of_object[object_]
         shown = found.shows[image[same], c]
         positives, others = same[found.concept[same] == c], same[~shown]
-        pools = Pool.of(positives, image[positives]), Pool.of(others, image[others])
+        pools = Pool.from_regions(positives, image[positives]), Pool.from_regions(others, image[others])
         sampled.append(sample(f"{action} {objects[object_]}", *pools, how))
     return sampled

@@ -1,4 +1,4 @@
-"""Bongard problems and their files: six pictures of a concept, six of its object with other actions, two queries."""
+"""Bongard problems and their files: six pictures of a concept, six without it but with its object, and two queries."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from msgspec import Meta, Struct
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError, quote
-from shoe.core.io.files import read_bytes, replacing
-from shoe.core.io.json import Box, explained, parse_json, shown
+from shoe.core.io.files import atomic_write, read_bytes
+from shoe.core.io.json import Box, describe_value, explain_error, parse_json
 
 SHOTS = 6
 """Pictures per side without the query (M in the paper)."""
@@ -39,7 +39,7 @@ class Regions:
         crops: (n, 4) x1, y1, x2, y2 of the crop in the image, in pixels from its top-left corner.
         human_boxes, object_boxes: (n, 4) boxes of the interaction in the image; some published boxes leave their crop.
         verb, object: (n,) indices into ``verbs`` and ``objects``.
-        verbs, objects: actions and objects as in the files; merged actions are one, like "ride_or_straddle".
+        verbs, objects: actions and objects as in the files; a merged action is one word, like "ride_or_straddle".
     """
 
     images: tuple[str, ...]
@@ -62,8 +62,8 @@ class Problems:
 
     Attributes:
         regions: pictures of the problems.
-        positives, negatives: (P, 7) regions that show the concept, and regions that show its object with another
-            action; the last is a query.
+        positives: (P, 7) regions that show the concept; the last region is a query.
+        negatives: (P, 7) regions that show the object of the concept with another action; the last is a query.
         group: (P,) index into ``groups``.
     """
 
@@ -81,7 +81,7 @@ class Problems:
 
     @property
     def rows(self) -> Indices:
-        """(P, 14) regions, positives first."""
+        """(P, 14) regions of each problem, positives first."""
         return np.hstack([self.positives, self.negatives])
 
     @cached_property
@@ -93,7 +93,7 @@ class Problems:
 
     @property
     def concept(self) -> Indices:
-        """(P,) index into ``concepts``."""
+        """(P,) index of each problem's concept in ``concepts``."""
         return self._concepts[1]
 
     @property
@@ -103,12 +103,12 @@ class Problems:
         return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
 
     def select(self, chosen: Sequence[int] | Indices | Mask) -> Problems:
-        """Return some problems, given by a mask or by indices, with the same regions and groups."""
+        """Return only the problems ``chosen`` by a mask or by indices, with the same regions and groups."""
         keep = np.asarray(chosen)
         return Problems(self.regions, self.positives[keep], self.negatives[keep], self.groups, self.group[keep])
 
     def counts(self) -> dict[str, tuple[int, int, int]]:
-        """Return the number of concepts, problems and images of each group."""
+        """Return the number of concepts, of problems and of images of each group, by group name."""
         counts = {}
         for number, name in enumerate(self.groups):
             in_group = self.group == number
@@ -149,10 +149,11 @@ class _Problem(Struct, array_like=True, gc=False):
 def read_problems(*paths: str | Path) -> Problems:
     """Read problem files, gzip-compressed or not.
 
-    The group of a file is in its name, like ``seen_obj_unseen_act``; otherwise its name is the name of the group.
+    The group of a file is the part of the file name like ``seen_obj_unseen_act``; without such a part, the group has
+    the name of the file.
 
     Returns:
-        All problems in the order of the files; groups in the order of :data:`GROUPS`, others last.
+        All problems in the order of the files; groups in the order of :data:`GROUPS`, then other groups.
 
     Raises:
         InputError: for a file given twice, or naming file, problem, side and picture of an invalid problem: not seven
@@ -184,8 +185,8 @@ def read_problems(*paths: str | Path) -> Problems:
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
     """Write one file per group with problems, ``FOLDER/NAME_GROUP.json``, and return the paths.
 
-    Boxes are rounded outwards to whole pixels, as in the published files. Files of this name and a group without
-    problems are deleted. The folder is created if needed; ``images`` is put before the names of images.
+    Boxes are rounded outwards to whole pixels, as in the published files. Existing files of groups without
+    problems are deleted. The folder is created if needed; ``images`` is a prefix of the image paths.
 
     Raises:
         InputError: if a file cannot be written.
@@ -214,7 +215,7 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
         contents[target / f"{name}_{group}.json"] = msgspec.json.encode(content)
     # All contents are ready before the first file changes, so that an interrupted call leaves old problems in place.
     for path, data in contents.items():
-        with replacing(path) as stream:
+        with atomic_write(path) as stream:
             stream.write(data)
     for group in {*GROUPS, *problems.groups}:
         if (path := target / f"{name}_{group}.json") not in contents:
@@ -262,20 +263,20 @@ def _parsed(path: str | Path) -> list[_Problem]:
         return msgspec.json.decode(data, type=list[_Problem])
     document = parse_json(path, data)
     if not isinstance(document, list):
-        raise InputError(path, found=shown(document), expected="a list of Bongard problems")
+        raise InputError(path, found=describe_value(document), expected="a list of Bongard problems")
     for number, problem in enumerate(document):
         if not isinstance(problem, list) or len(problem) < 2:
-            raise InputError(path, record=f"problem {number}", found=shown(problem), expected=_EXPECTED)
+            raise InputError(path, record=f"problem {number}", found=describe_value(problem), expected=_EXPECTED)
         for side, pictures in zip(("positives", "negatives"), problem, strict=False):
             try:
                 msgspec.convert(pictures, _Side)
             except msgspec.ValidationError as error:
-                raise explained(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
-    raise InputError(path, found="a damaged structure", expected=f"a list of {_EXPECTED}")
+                raise explain_error(path, error, pictures, _Side, record=f"problem {number}: {side}") from None
+    raise InputError(path, found="an unexpected structure", expected=f"a list of {_EXPECTED}")
 
 
 def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
-    """Raise InputError for a problem without seven pictures per side, or of several concepts, or a false negative."""
+    """Raise InputError for a problem with wrong pictures: not seven per side, several concepts, or false negatives."""
     if not problems:
         raise InputError(path, found="no problems", expected=f"a list of {_EXPECTED}")
     for number, problem in enumerate(problems):
@@ -283,7 +284,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
         for side in ("positives", "negatives"):
             pictures = getattr(problem, side)
             if len(pictures) != SIDE:
-                expected = f"{SIDE}: {SIDE - 1} and a query"
+                expected = f"{SIDE}: {SIDE - 1} pictures and a query"
                 raise InputError(path, record=where, field=side, found=f"{len(pictures)} pictures", expected=expected)
         concepts = Counter((picture.act_class, picture.obj_class) for picture in problem.positives)
         concept = concepts.most_common(1)[0][0]
@@ -297,7 +298,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                     record=f"{where}: negatives",
                     field=f"picture {place}",
                     found=quote(_JOIN.join((picture.act_class, picture.obj_class))),
-                    expected=f"{quote(concept[1])} with another action than {quote(concept[0])}",
+                    expected=f"{quote(concept[1])} with an action other than {quote(concept[0])}",
                 )
         boxes = product(("positives", "negatives"), range(SIDE), ("crop_bbox", "sub_bbox", "obj_bbox"))
         for side, place, field in boxes:
@@ -308,7 +309,7 @@ def _check(path: str | Path, problems: Sequence[_Problem]) -> None:
                     record=f"{where}: {side}",
                     field=f"picture {place}: {field}",
                     found=quote([x1, y1, x2, y2]),
-                    expected=f"[x1, y1, x2, y2] with x1 < x2 and y1 < y2, at most {_FARTHEST:,} pixels away",
+                    expected=f"[x1, y1, x2, y2] with x1 < x2, y1 < y2 and no coordinate beyond {_FARTHEST:,} pixels",
                 )
 
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.protocol_options import SemanticOptions
 from shoe.benchmarks.protocols import Signature, sign
-from shoe.core.arrays import Floats, Indices, Mask, expand, falling_order, index_in_group, random_numbers, runs
-from shoe.core.boxes import CommonCoordinates, converted
+from shoe.core.arrays import Floats, Indices, Mask, descending_order, expand, index_in_group, random_numbers, runs
+from shoe.core.boxes import CommonCoordinates, convert_boxes
 from shoe.core.documents import Count, Document, Fraction, Span
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.public import checked
+from shoe.core.public import check_argument_types
 from shoe.core.statistics import percentiles
-from shoe.lexicon.resolve import lexicon_facts
+from shoe.lexicon.resolve import lexicon_metadata
 from shoe.scoring.bongard.problems import SHOTS, Problems, Regions
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import coordinate_names
@@ -32,16 +32,16 @@ from shoe.similarity.table import Similarity
 Region = Literal["crop", "image"]
 REGIONS: tuple[Region, ...] = get_args(Region)
 _INSIDE = 0.5
-"""Fraction of both boxes that has to lie in a crop for a prediction to count there."""
+"""Fraction of the area of each of the two boxes that must lie in a crop for a prediction to count in the crop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """Which predictions count in a picture, which is a crop of an image.
+    """Options that decide which predictions count in a picture (a crop of an image).
 
     Attributes:
         region: "crop" for predictions that lie in the crop, "image" for all predictions of the image.
-        top: number of predictions per picture, the best ones, with all that tie with the last of them.
+        top: number of predictions with the highest scores that count per picture, plus ties with the last of them.
         min_score: lowest score of a prediction that counts.
     """
 
@@ -59,7 +59,8 @@ class Detections:
     """Interactions detected in n regions (D in the paper).
 
     Attributes:
-        region, interaction: (d,) region of each detection, ascending, and index of its pair of words.
+        region: (d,) region of each detection, ascending.
+        interaction: (d,) index of each detection's (verb, object) pair among u distinct pairs.
         verb, object: (u,) words of each distinct pair, as indices into ``verbs`` and ``objects``.
         verbs, objects: predicted words.
         named: (n,) whether the predictions list the region's image.
@@ -82,7 +83,7 @@ class Detections:
 
 
 def detections(predictions: Interactions, problems: Problems, how: Counting) -> Detections:
-    """Return the predictions that count in the pictures of problems.
+    """Return the predictions that count in the pictures of problems, under the options ``how``.
 
     Images are matched by name, exactly or without folder and extension.
     """
@@ -109,7 +110,7 @@ def _inside(predictions: Interactions, regions: Regions, region: Indices, row: I
     crops = regions.crops[region]
     good = np.ones(len(row), bool)
     for boxes in (predictions.human_boxes, predictions.object_boxes):
-        edges = converted(boxes[row], coordinates, CommonCoordinates.EDGES)
+        edges = convert_boxes(boxes[row], coordinates, CommonCoordinates.EDGES)
         low, high = np.maximum(edges[:, :2], crops[:, :2]), np.minimum(edges[:, 2:], crops[:, 2:])
         good &= _area(low, high) >= _INSIDE * _area(edges[:, :2], edges[:, 2:])
     return good
@@ -120,10 +121,10 @@ def _area(low: Floats, high: Floats) -> Floats:
 
 
 def _best(region: Indices, score: Floats, top: int) -> Indices:
-    """Return the ascending rows of the best predictions per region, and of those that tie with the last of them."""
+    """Return the ascending indices of the ``top`` best predictions per region, and of ties with the last of them."""
     if not len(region):
         return region
-    order = falling_order(score)
+    order = descending_order(score)
     order = order[np.argsort(region[order], kind="stable")]
     sizes = np.bincount(region)
     sizes = sizes[sizes > 0]
@@ -173,8 +174,14 @@ class Answers:
         return np.asarray(self.outcome == Outcome.RIGHT)
 
     @classmethod
-    def of(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
-        """Return answers; (P,) whether positives have detections, and whether any are left after the subtraction."""
+    def from_masks(cls, yes: Mask, detected: Mask, left: Mask) -> Answers:
+        """Return answers with their outcomes.
+
+        Args:
+            yes: (P, 2) whether the answer is yes for the positive and for the negative query.
+            detected: (P,) whether anything was detected in the positives.
+            left: (P,) whether any interaction remains after subtracting the detections in the negatives.
+        """
         outcome = np.where(yes, [Outcome.RIGHT, Outcome.FALSELY_FOUND], [Outcome.MISSED, Outcome.RIGHT])
         outcome = np.where(left[:, None], outcome, Outcome.NOTHING_LEFT)
         outcome = np.where(detected[:, None], outcome, Outcome.NOTHING_DETECTED)
@@ -182,11 +189,12 @@ class Answers:
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:
-    """Answer problems as the paper's oracle: ``c_P = majority_vote(D^P - D^N)``, and a query with c_P is positive.
+    """Return the answers of the paper's oracle: ``c_P = majority_vote(D^P - D^N)``; a query with c_P is positive.
 
-    An interaction has one vote per positive "image" that shows it, or one per "detection" in the positives; the paper
-    does not say which. If several interactions win, a query needs to show one of them. If nothing is detected in the
-    positives, both answers are wrong; here also if the subtraction leaves nothing, which the paper leaves open.
+    With ``votes="image"``, an interaction has one vote per positive image that shows it; with "detection", one vote per
+    detection in the positives. The paper does not specify this. If several interactions win, a query must show one of
+    them. If nothing is detected in the positives, both answers are wrong; here also if the subtraction leaves nothing,
+    a case that the paper leaves open.
     """
     counts = found.counts()
     present = (counts > 0).astype(np.int32)
@@ -201,21 +209,21 @@ def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Ans
         winners = (votes_for == most[:, None]) & (most > 0)[:, None]
         for query, rows in enumerate((problems.positives[part, SHOTS], problems.negatives[part, SHOTS])):
             yes[part, query] = (winners & (present[rows].toarray() > 0)).any(axis=1)
-    return Answers.of(yes, detected, left)
+    return Answers.from_masks(yes, detected, left)
 
 
 def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, similarity: Similarity) -> Answers:
-    """Answer problems by meaning: votes, subtraction and membership use a similarity in place of equality.
+    """Return answers by meaning: votes, subtraction and membership use a similarity in place of equality.
 
     The candidates are the dataset's classes c. sigma(c, u) is the similarity of an interaction u, as predicted, to c:
-    the smaller one of its verb's and its object's similarity (with the mean, everything done with the right object
-    would be half right, and these problems depend on just that difference). With D_i the detections in picture i:
+    the smaller of verb similarity and object similarity (with the mean, every action with the right object would be
+    half right, although these problems depend on the action). With D_i the detections in picture i:
 
     - for: v(c), the mean over the six positives of the best sigma(c, u) in D_i;
     - against: n(c), the best sigma(c, u) in all six negatives;
     - the concept: the classes with the highest v(c) (1 - n(c));
-    - a query is positive if, for one of them, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that it is nearer
-      to the positives than to the negatives.
+    - a query is positive if, for one of these classes, its best sigma(c, u) is at least (v(c) + n(c)) / 2, so that the
+      query is nearer to the positives than to the negatives.
 
     If nothing is detected in the positives, or no class has v(c) (1 - n(c)) > 0, both answers are wrong. With
     similarity 1 for the same words and 0 otherwise, this is :func:`oracle` with votes by image.
@@ -253,7 +261,7 @@ def soft_oracle(problems: Problems, found: Detections, classes: HoiClasses, simi
         winners = (value >= most[:, None] - _EQUAL) & (most > 0)[:, None]
         for query, shown in enumerate((positives[:, SHOTS], negatives[:, SHOTS])):
             yes[part, query] = (winners & (shown >= (votes + against) / 2)).any(axis=1)
-    return Answers.of(yes, detected, left)
+    return Answers.from_masks(yes, detected, left)
 
 
 def _total(counts: Any, rows: Indices) -> Any:
@@ -270,7 +278,7 @@ def _batches(total: int) -> Iterator[slice]:
 
 
 RESAMPLES = 2000
-"""Resamples of concepts, not questions: questions of a concept share pictures, so Wilson's interval is too narrow."""
+"""Number of resamples of concepts. Questions of a concept share pictures, so Wilson's interval is too narrow."""
 _STREAM = 1 << 27
 """First stream of random numbers, one per group."""
 
@@ -280,7 +288,7 @@ class GroupAccuracy:
     """Accuracy on one group of problems.
 
     Attributes:
-        concepts, problems: number of concepts and of problems; a problem asks two questions.
+        concepts, problems: number of concepts and of problems; a problem has two questions.
         accuracy: fraction of correct answers.
         interval: 95 % interval over resampled concepts; None for a single concept.
         outcomes: number of questions with each outcome.
@@ -309,7 +317,7 @@ class Accuracy:
 
 
 def accuracy(problems: Problems, answers: Answers) -> Accuracy:
-    """Return the accuracy of the answers to at least one problem.
+    """Return the accuracy of the answers to ``problems``, which must not be empty.
 
     >>> import numpy as np
     >>> from shoe.scoring.bongard.score import Answers
@@ -318,7 +326,7 @@ def accuracy(problems: Problems, answers: Answers) -> Accuracy:
     >>> verb, words = np.arange(2, dtype=np.int32), (("ride", "feed"), ("horse",))
     >>> regions = Regions(("a.jpg",), none, boxes, boxes, boxes, verb, none, *words)
     >>> one = Problems(regions, np.zeros((1, 7), int), np.ones((1, 7), int), ("seen_obj_seen_act",), none[:1])
-    >>> accuracy(one, Answers.of(np.array([[True, True]]), np.array([True]), np.array([True]))).average
+    >>> accuracy(one, Answers.from_masks(np.array([[True, True]]), np.array([True]), np.array([True]))).average
     0.5
     """
     groups, drawn = {}, []
@@ -387,7 +395,7 @@ class GroupScore(Document, frozen=True, kw_only=True):
 
 
 class OracleScore(Document, frozen=True, kw_only=True):
-    """Accuracy of one oracle: mean of the groups, and each group."""
+    """Accuracy of one oracle: mean over the groups, and accuracy on each group."""
 
     average: Fraction
     interval: Span | None = None
@@ -395,7 +403,7 @@ class OracleScore(Document, frozen=True, kw_only=True):
 
     @classmethod
     def from_accuracy(cls, found: Accuracy) -> OracleScore:
-        """Return an accuracy in the form of its JSON."""
+        """Return the JSON document of an accuracy."""
         groups = [
             GroupScore(
                 group=name,
@@ -424,7 +432,7 @@ class BongardScore(Document, frozen=True):
 
     @classmethod
     def from_report(cls, report: BongardReport) -> BongardScore:
-        """Return a report in the form of its JSON."""
+        """Return the JSON document of a report."""
         return cls(
             signature=str(report.signature),
             problems=report.problems,
@@ -437,7 +445,7 @@ class BongardScore(Document, frozen=True):
         )
 
 
-@checked
+@check_argument_types
 def score_problems(
     predictions: Interactions,
     problems: Problems,
@@ -449,9 +457,9 @@ def score_problems(
 ) -> BongardReport:
     """Score predictions on Bongard problems.
 
-    Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``, the paper's
-    oracle ``votes`` ("image" or "detection"). ``images_in_predictions`` leaves out problems if the predictions do not
-    list all of their fourteen images.
+    Predictions are for whole images, with any words. The soft oracle uses ``classes`` and ``similarity``; the paper's
+    oracle uses ``votes`` ("image" or "detection"). ``counting`` says which predictions count in a picture. With
+    ``images_in_predictions``, problems are left out unless the predictions list all of their fourteen images.
 
     Raises:
         InputError: if the predictions list no image, or with ``images_in_predictions`` not all images of any problem.
@@ -464,15 +472,17 @@ def score_problems(
     images = np.unique(regions.image[rows])
     named = np.unique(problems.regions.image[rows[found.named[rows]]])
     if not len(named):
-        known = f"as {quote(regions.images[0])}"
+        known = f"such as {quote(regions.images[0])}"
         if images_in_predictions:
-            raise InputError("predictions", field="image", found="none", expected=f"all images of a problem, {known}")
+            expected = f"predictions for all images of a problem, {known}"
+            raise InputError("predictions", field="image", found="none", expected=expected)
         named_first = quote(predictions.images[0]) if len(predictions.images) else "none"
-        raise InputError("predictions", field="image", found=named_first, expected=f"images of the problems, {known}")
+        expected = f"names of images of the problems, {known}"
+        raise InputError("predictions", field="image", found=named_first, expected=expected)
     notes = predictions.notes
     facts = {
         "coordinates": coordinate_names(predictions),
-        **({} if notes is None else notes.facts),
+        **({} if notes is None else notes.signature_fields),
         "bongard-problems": str(len(problems)),
         "problems-sha": digest(problems),
         "region": how.region,
@@ -482,7 +492,7 @@ def score_problems(
         "soft-classes": classes.digest,
         "map": similarity.name,
         "map-sha": similarity.digest,
-        **lexicon_facts(),
+        **lexicon_metadata(),
     }
     return BongardReport(
         problems=len(problems),
@@ -497,7 +507,7 @@ def score_problems(
 
 
 def digest(problems: Problems) -> str:
-    """Return 8 hex digits that identify everything in problems that can change a metric."""
+    """Return a hash (8 hex digits) of everything in problems that can change a metric."""
     regions, rows = problems.regions, problems.rows
     found = hashlib.sha256("\n".join(regions.images).encode())
     hashes = [int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little") for name in problems.groups]

@@ -1,4 +1,4 @@
-"""Attacks on a file's own predictions that add no information, scored under each protocol."""
+"""Audit of metrics: changes of predictions that add no information, scored under each protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 from shoe.benchmarks.protocols import SEMANTIC, choose
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import index_in_group
-from shoe.core.documents import Document, Fraction, Gain, narrowed
+from shoe.core.documents import Document, Fraction, Gain, as_base_class
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions, concatenate
 from shoe.scoring.entries import minus
@@ -25,7 +25,7 @@ from shoe.scoring.strict import strict_score
 from shoe.similarity import similarity_for
 
 AUDITED = ("shoe", "shoe-literal", "shoe-robust")
-"""The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
+"""Semantic protocols under which attacks are scored, besides the benchmark's default exact-label protocol."""
 
 _SURE = 0.6
 """Confidence of added predictions, above the published tau."""
@@ -36,7 +36,8 @@ class Attack(NamedTuple):
     """A change of predictions that adds no information about any image.
 
     Attributes:
-        change: function of the predictions and of the commonest verb of the ground truth.
+        name, about: name and description of the change.
+        change: function of the predictions and the most frequent verb of the ground truth; returns new predictions.
     """
 
     name: str
@@ -92,7 +93,7 @@ ATTACKS = (
     Attack("padding", f"{_AGAIN} as 'qwzx vbnm', score 0.0001", _added("qwzx", "vbnm", score=1e-4)),
     Attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
     Attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
-    Attack("two words", "every verb gets the commonest of the ground truth as an alternative", _hedged),
+    Attack("two words", "every verb gets the most frequent verb of the ground truth as an alternative", _hedged),
     Attack(
         "only a vague verb",
         "every verb becomes 'take', every score 0.6",
@@ -100,7 +101,7 @@ ATTACKS = (
     ),
     Attack(
         "common guess",
-        f"{_AGAIN} with the commonest verb of the ground truth and half the score",
+        f"{_AGAIN} with the most frequent verb of the ground truth and half the score",
         lambda p, verb: _with_copies(p, _renamed(p, verb)),
     ),
 )
@@ -116,7 +117,7 @@ class AuditFigures(Document, frozen=True):
 
 
 class AuditGains(Document, frozen=True):
-    """Change of each metric by an attack; a lower miss rate is negative."""
+    """Change of each metric by an attack, new value minus old value."""
 
     map: Gain | None = None
     mf1: Gain | None = None
@@ -125,7 +126,7 @@ class AuditGains(Document, frozen=True):
 
 
 class Attacked(Document, frozen=True):
-    """Result of one attack under one protocol."""
+    """Metrics after one attack under one protocol, and their changes."""
 
     figures: AuditFigures
     gains: AuditGains
@@ -158,19 +159,19 @@ def audit(
     similarity: str | Path = "dataset",
     watch: Callable[[Sequence[Attack | None]], Iterable[Attack | None]] = lambda steps: steps,
 ) -> Audit:
-    """Apply each attack of :data:`ATTACKS` to predictions, and score the results.
+    """Return the metrics of predictions before and after each attack of :data:`ATTACKS`.
 
     Args:
         predictions: predicted triplets with scores in 0..1.
         truth: ground truth to score against.
         similarity: name of a built-in map or baseline, folder of a map, or "dataset" for the benchmark's own map.
-        watch: wraps the list of steps to iterate over, like a progress bar.
+        watch: function that wraps the list of steps to iterate over, like a progress bar.
 
     Returns:
         Metrics under the benchmark's default exact-label protocol and the protocols of :data:`AUDITED`.
 
     Raises:
-        OptionError: for scores outside 0..1, which have no semantic metrics.
+        OptionError: for scores outside 0..1, because SHOE needs scores in this range.
         InputError: if predictions and ground truth have no image in common.
     """
     unfit = unfit_scores(predictions)
@@ -186,8 +187,8 @@ def audit(
         task = Task(attack.change(predictions, commonest) if attack else predictions, truth)
         figures = {options.protocol: AuditFigures(strict_score(task, options).map) for options in strict}
         for name in AUDITED:
-            scored = semantic_score(task, HoiSimilarity.of(task, source, SEMANTIC[name]), SEMANTIC[name])
-            figures[name] = narrowed(scored, AuditFigures)
+            scored = semantic_score(task, HoiSimilarity.from_task(task, source, SEMANTIC[name]), SEMANTIC[name])
+            figures[name] = as_base_class(scored, AuditFigures)
         found.append(figures)
     honest, *others = found
     return Audit(

@@ -1,8 +1,8 @@
-"""Bounds of SHOE-mAP if similarities are only known to lie between two bounds, independently of one another.
+"""Bounds of SHOE-mAP if each similarity is only known to lie between two bounds.
 
 Every match is among the ``possible`` pairs, every ``sure`` ground truth is matched with a sigma of at least ``least``,
 every unmatched prediction is in ``maybe_unmatched``, and all ``surely_unmatched`` are unmatched. The converse need not
-hold: what is possible for each pair may be impossible for several together.
+hold: matches that are possible one by one may be impossible together.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ class Outcomes:
     """Possible outcomes of matching c candidate pairs of t ground truths and n predictions.
 
     Attributes:
-        possible: (c,) pairs that may be matched.
-        sure: (t,) ground truths that are always matched.
-        least: (t,) lowest sigma of their match; 0 for the others.
-        maybe_unmatched, surely_unmatched: (n,) predictions that may be unmatched, and that always are.
+        possible: (c,) whether each pair may be matched.
+        sure: (t,) whether each ground truth is always matched.
+        least: (t,) lowest possible sigma of the match; 0 if not ``sure``.
+        maybe_unmatched: (n,) whether each prediction may be unmatched.
+        surely_unmatched: (n,) whether each prediction is always unmatched.
     """
 
     possible: Mask
@@ -52,7 +53,7 @@ class PossibleMatches:
         first, last: (t,) highest and lowest score of possible matches.
         most: (t,) highest sigma of possible matches; 0 without a possible match.
         unmatched: (u,) predictions that may be unmatched, ascending.
-        surely: (u,) predictions of these that are always unmatched.
+        surely: (u,) whether each of these predictions is always unmatched.
     """
 
     pairs: Overlaps
@@ -66,12 +67,12 @@ class PossibleMatches:
 
     @property
     def settled(self) -> Mask:
-        """(t,) ground truths that are always matched, at one score."""
+        """(t,) whether each ground truth is always matched, with the same score in every outcome."""
         return np.asarray(self.outcomes.sure & (self.first == self.last))
 
     @classmethod
-    def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
-        """Return the possible matches of the predictions of some rows."""
+    def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> PossibleMatches:
+        """Return the possible matches of the predictions in ``rows``."""
         predictions = scorer.task.predictions
         takes_part = np.zeros(len(predictions), bool)
         takes_part[rows] = True
@@ -109,11 +110,16 @@ class PossibleMatches:
 
 
 def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outcomes:
-    """Return the outcomes of any matching to which no pair could be added, which covers every method.
+    """Return the possible outcomes if matching may be any maximal matching; this covers every assignment rule.
 
-    A ground truth is sure if one of its candidates has no other candidate, because only it could take that one.
-    ``pairs`` exclude those that are never similar enough to match. (c,) ``low`` is the lowest sigma of a pair, and (c,)
-    ``certain`` says whether it is always similar enough.
+    A matching is maximal if no pair can be added. A ground truth is sure to be matched if one of its
+    ``certain`` pairs has a prediction with no other candidate ground truth.
+
+    Args:
+        pairs: candidates, without pairs that are never similar enough to match.
+        low: (c,) lowest sigma of each pair.
+        certain: (c,) whether each pair is always similar enough.
+        truths, predictions: number of ground truths, t, and of predictions, n.
     """
     wanted_by = np.bincount(pairs.prediction, minlength=predictions)
     wants = np.bincount(pairs.truth, minlength=truths)
@@ -143,18 +149,18 @@ def best_pairs_first(
 ) -> Outcomes:
     """Return the possible outcomes of the assignment ``best-first``.
 
-    A pair is always better than another pair if its lowest sigma is above the other's highest. It also is if the two
-    are equal and its rank is higher, or if the pairs are of one kind, so that their sigmas are equal, and its rank is
-    higher. A pair that is always better than all others of its prediction can only be passed over for a better pair of
-    its ground truth. That ground truth is therefore always matched, and none of its worse pairs is. The same holds with
-    the sides exchanged. Pairs excluded in this way are no longer rivals of other pairs.
+    Pair a is always better than pair b in three cases: the lowest sigma of a is above the highest sigma of b; the two
+    are equal and a has the higher rank; or both pairs have the same ``kind``, so that their sigmas are equal, and a has
+    the higher rank. A pair that is always better than all other pairs of its prediction can only lose its place to a
+    better pair of its ground truth. The ground truth is therefore always matched, and never in a worse pair. The same
+    holds with ground truths and predictions exchanged. Pairs excluded in this way are not compared again.
 
     Args:
-        pairs: candidates, without those that are never similar enough to match.
-        low, high: (c,) lowest and highest sigma.
-        certain: (c,) pairs that are always similar enough.
-        rank: (c,) decides between equal sigma, the higher first; no two pairs share a rank.
-        kind: (c,) equal for pairs of one class and the same words.
+        pairs: candidates, without pairs that are never similar enough to match.
+        low, high: (c,) lowest and highest sigma of each pair.
+        certain: (c,) whether each pair is always similar enough.
+        rank: (c,) distinct numbers that decide between pairs of equal sigma, the higher rank first.
+        kind: (c,) number that is the same for pairs of one class and the same words.
         truths, predictions: number of ground truths, t, and of predictions, n.
     """
     every = _CandidatePairs(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
@@ -196,7 +202,7 @@ class _CandidatePairs(NamedTuple):
         return _CandidatePairs._make(column[rows] for column in self)
 
     def unrivalled(self, owner: Indices) -> Mask:
-        """Return which pairs are always better than all others of their owner; pairs are sorted by owner."""
+        """Return (c,) whether each pair is always better than all other pairs of its owner; sorted by ``owner``."""
         if not len(owner):
             return np.zeros(0, bool)
         start, size = runs(owner)
@@ -207,7 +213,7 @@ class _CandidatePairs(NamedTuple):
         return np.asarray((self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size))
 
     def beaten(self, owner: Indices, strong: Mask) -> Mask:
-        """Return which pairs are always worse than a strong pair of their owner; pairs are sorted by owner."""
+        """Return (c,) whether each pair is always worse than a ``strong`` pair of its owner; sorted by ``owner``."""
         if not strong.any():
             return np.zeros(len(owner), bool)
         bar, best = self._best(strong, *runs(owner))
@@ -219,7 +225,7 @@ class _CandidatePairs(NamedTuple):
         return beaten
 
     def _best(self, among: Mask, start: Indices, size: Indices) -> tuple[Floats, Indices]:
-        """Return, per owner of each (c,) pair, the highest ``lowest`` of some pairs, and the highest rank with it."""
+        """Return, for each pair's owner, the highest ``lowest`` of the pairs ``among``, and the highest rank there."""
         lowest = np.where(among, self.lowest, -np.inf)
         bar = np.repeat(np.maximum.reduceat(lowest, start), size)
         rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
@@ -261,11 +267,11 @@ Bounds = tuple[float, float]
 
 
 class FalsePositives(NamedTuple):
-    """Class of which each of u unmatched predictions would be a false positive.
+    """Class in which each of u unmatched predictions may count as a false positive.
 
     Attributes:
-        nearest, sigma: (u,) most similar class, -1 for none, and its similarity.
-        counts: (u,) whether the similarity is high enough to be a false positive.
+        nearest, sigma: (u,) most similar class, -1 without a class, and the similarity to it.
+        counts: (u,) whether the similarity is high enough for a false positive.
     """
 
     nearest: Indices
@@ -274,21 +280,21 @@ class FalsePositives(NamedTuple):
 
     @property
     def category(self) -> Indices:
-        """(u,) class of which each prediction is a false positive, -1 for none."""
+        """(u,) class in which each prediction counts as a false positive, -1 for no class."""
         return np.where(self.counts, self.nearest, -1)
 
 
 def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indices) -> FalsePositives:
-    """Return the class of which each unmatched prediction is a false positive, by some similarities."""
+    """Return the class in which each unmatched prediction counts as a false positive under ``similarities``."""
     nearest, sigma = scorer.nearest(unmatched, similarities)
     return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma) & (nearest >= 0))
 
 
 def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
-    """Return the class that may replace today's nearest class, by guessed values for unrated pairs.
+    """Return the false positives if unrated pairs have the values of ``guess``.
 
-    Today's nearest class keeps its similarity; otherwise a guess that raises all classes would hide that another class
-    may win. If only the classes of the image count, the result is the nearest class by the guess.
+    The nearest class of ``today`` keeps its similarity; otherwise a guess that raises all classes would hide that
+    another class may become the nearest. With ``fp-scope=image``, all similarities are those of the guess.
     """
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
@@ -304,9 +310,9 @@ class OpenScore:
 
     Attributes:
         scorer: scorer in which unrated pairs are 0.
-        imputation: similarities with bounds.
+        imputation: similarities with lower and upper bounds.
         matches: possible matches.
-        today, other: false positives by today's map, and the alternatives.
+        today, other: false positives under today's map, and under the guess for unrated pairs.
     """
 
     scorer: Scorer
@@ -316,20 +322,20 @@ class OpenScore:
     other: FalsePositives
 
     @classmethod
-    def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Evaluate some rows; the scorer's similarities are ``imputation.low``, its ``near`` that of today's map."""
-        matches = PossibleMatches.of(scorer, imputation, rows)
+    def from_scorer(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
+        """Evaluate the predictions in ``rows``; the scorer must use ``imputation.low``, and ``near`` of today's map."""
+        matches = PossibleMatches.from_scorer(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)
         return cls(scorer, imputation, matches, today, other)
 
     def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
-        """Return SHOE-mAP of the lowest and of the highest average precisions."""
+        """Return SHOE-mAP from the (K,) lowest and from the (K,) highest average precisions."""
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 
-def hull(figures: Sequence[float | None]) -> Bounds | None:
-    """Return the lowest and highest known value; None if there is none."""
+def value_range(figures: Sequence[float | None]) -> Bounds | None:
+    """Return the lowest and the highest value, ignoring None; None without a value."""
     known = [figure for figure in figures if figure is not None]
     return (min(known), max(known)) if known else None
 
@@ -337,7 +343,7 @@ def hull(figures: Sequence[float | None]) -> Bounds | None:
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
     """Return the (K,) lowest and (K,) highest average precision of each class; proof above.
 
-    Each unmatched prediction may be a false positive of ``other`` in place of today's class.
+    Each unmatched prediction may be a false positive of its class in ``other`` instead of today's class.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least
@@ -364,14 +370,14 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
 
 
 def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
-    """Return the class of which each unmatched prediction always is, and the two of which it may be; -1 for none."""
+    """Return the class that always counts each unmatched prediction, and the two classes that may; -1 for none."""
     today, else_ = score.today.category, other.category
     surely = np.where((today == else_) & score.matches.surely, today, -1)
     return surely, (today, np.where(today == else_, -1, else_))
 
 
 def _false(score: OpenScore, *false_positive_of: Indices) -> tuple[Indices, Indices]:
-    """Return the false positives of classes with ground truth, and their classes."""
+    """Return the predictions that are false positives of classes with ground truth, and the class of each."""
     unmatched, counts = score.matches.unmatched, np.append(score.scorer.truths > 0, False)
     masks = [counts[category] for category in false_positive_of]
     return (
@@ -381,7 +387,7 @@ def _false(score: OpenScore, *false_positive_of: Indices) -> tuple[Indices, Indi
 
 
 def _missed(scorer: Scorer, matches: PossibleMatches) -> Indices:
-    """Return the ground truths that may be missed, if their entry (0, 0) may be above an entry with credit."""
+    """Return the ground truths that may be missed; empty if their entries (0, 0) cannot change the result."""
     if scorer.options.missed == "drop" or not (matches.last <= 0).any():
         return np.zeros(0, np.int64)
     return scorer.truth_rows[~matches.outcomes.sure[scorer.truth_rows]]

@@ -16,8 +16,8 @@ from shoe.scoring.evidence.facts import (
     Range,
     Resolution,
     Wording,
-    distance,
     figures_by_distance,
+    nearest_seen_of_report,
     profile,
     resolution,
     tau_readings,
@@ -40,7 +40,7 @@ class ScoreBin(Document, frozen=True):
     """Predictions whose scores lie between two bounds.
 
     Attributes:
-        low, high: bounds; the upper one belongs to the bin.
+        low, high: bounds; the upper bound belongs to the bin.
         predictions: number of predictions.
         score, right: mean score and mean credit; None without predictions.
     """
@@ -61,8 +61,9 @@ class Calibration(Document, frozen=True):
         map: mean average precision; None if it cannot be measured.
         ranked: number of ranked predictions; this and the following values are None without predictions, or if a score
             is outside 0..1.
-        error: expected calibration error: mean over predictions of the difference between score and credit of the bin.
-        tied_share: fraction of predictions whose score equals that of another prediction of the class.
+        error: expected calibration error: mean over predictions of the difference between mean score and mean credit of
+            the prediction's bin.
+        tied_share: fraction of predictions whose score equals the score of another prediction of the class.
         bins: bins of the reliability diagram, from 0 to 1.
     """
 
@@ -89,15 +90,15 @@ class CalibrationReport(Document, frozen=True):
 
 
 def calibration(entries: Entries, bins: int = BINS, protocol: str = "", signature: str = "") -> Calibration:
-    """Return the calibration of ranked entries.
+    """Return the calibration of ranked entries; ``protocol`` and ``signature`` are copied into the result.
 
     Example:
-        >>> from shoe.scoring.entries import Interpolation, Rule, Ties
+        >>> from shoe.scoring.entries import Interpolation, AveragingRule, Ties
         >>> all_ = np.ones(1, bool)
         >>> entries = Entries(
         ...     category=np.zeros(4, int), image=np.arange(4), score=np.array([0.9, 0.9, 0.8, 0.1]),
         ...     credit=np.array([1.0, 0.0, 1.0, 0.0]), truth_category=np.array([0]), truth_image=np.array([0]),
-        ...     counted=all_, rare=~all_, rule=Rule(Interpolation.ALL_POINTS, Ties.INPUT),
+        ...     counted=all_, rare=~all_, rule=AveragingRule(Interpolation.ALL_POINTS, Ties.INPUT),
         ... )
         >>> found = calibration(entries, bins=2)
         >>> round(found.error, 3), found.tied_share, [one.predictions for one in found.bins]
@@ -130,8 +131,8 @@ class Evidence:
 
     Attributes:
         resolution: resolution of predicted words; None without SHOE.
-        wordings: of the predicted words that are not labels of the dataset, the 10 that lost most credit and the 10
-            that gained most.
+        wordings: the 10 predicted words that lost most credit and the 10 that gained most, without labels of the
+            dataset.
         tau: SHOE-mF1 and the miss rates for each value of ``tau-by``; empty without SHOE.
         by_nearest_seen: mAP of unseen classes by similarity to the nearest seen class; empty without a class split or
             without a map.
@@ -149,15 +150,19 @@ class Evidence:
     spread: Spread | None
 
     @classmethod
-    def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect explanations; ``bounds`` adds orders, interval and spread, which take several scorings."""
+    def from_report(cls, report: Report, *, bounds: bool = False) -> Evidence:
+        """Collect the explanations of a score.
+
+        ``bounds`` adds the effect of the order of equal scores, the confidence interval and the spread, for which the
+        predictions are scored several times.
+        """
         orders: dict[str, tuple[float, float]] = {}
         interval = spread = None
         if bounds:
             from shoe.scoring import evidence
 
             interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
-        nearest = distance(report)
+        nearest = nearest_seen_of_report(report)
         ranges = [] if nearest is None else figures_by_distance(report, nearest)
         most, facts = wordings(report, _WORDINGS_SHOWN), (profile(report), resolution(report))
         return cls(*facts, most, tau_readings(report), ranges, orders, interval, spread)

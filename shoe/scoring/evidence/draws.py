@@ -1,9 +1,9 @@
 """Predictive intervals of SHOE scores: the range of a score if all pairs of the similarity map were rated.
 
 A map predicts a distribution over ratings for every unrated pair (:mod:`shoe.similarity.learned`). Each draw rates all
-of these pairs and scores again; boxes are compared once. Errors of predictions are correlated for a class, for a sense,
-for a word, and for a word with a class, so each of these shares part of its random deviates. The distributions are
-those of the pairs that the file looks up (see :class:`SensePairs`).
+of these pairs and scores again; boxes are compared once. Prediction errors of pairs with the same class,
+sense, word, or word and class are correlated, so these pairs share part of their random deviates. The distributions are
+fitted to the pairs that the prediction file uses (see :class:`SensePairs`).
 
 A normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies within
 m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Its coverage is not
@@ -31,8 +31,8 @@ from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
 from shoe.similarity.ensemble import HIGHEST
-from shoe.similarity.learned import Learned, LearnedPart, drawn_ratings
-from shoe.similarity.unrated import Filled, Imputed, Lookups
+from shoe.similarity.learned import Learned, LearnedPart, sample_ratings
+from shoe.similarity.unrated import ImputedBase, ImputedSimilarity, SenseLookups
 
 # Bounds of a similarity, by the options of the protocol:
 #
@@ -50,42 +50,45 @@ class Imputation:
     """A map's similarities to a task's words, as they are and with imputed values.
 
     Attributes:
-        today: similarities with unrated pairs as the options say.
-        low, high: lowest and highest possible value of every cell.
+        today: similarities with unrated pairs treated by the options.
+        low, high: similarities with the lowest and with the highest possible value of every pair of class and word.
         guess: similarities with unrated pairs predicted from WordNet and the rated pairs.
-        verbs, objects: pairs of senses behind the cells.
+        verbs, objects: pairs of senses behind the values.
     """
 
     today: HoiSimilarity
     low: HoiSimilarity
     high: HoiSimilarity
     guess: HoiSimilarity
-    verbs: Lookups
-    objects: Lookups
+    verbs: SenseLookups
+    objects: SenseLookups
 
     @property
     def decided(self) -> bool:
-        """Whether unrated pairs cannot change any value."""
+        """Whether unrated pairs cannot change any similarity."""
         tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
         return all(np.array_equal(low.values, high.values) for low, high in tables)
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
-    """Return the imputed similarities; None if no pair can be unrated, or if there are no bounds."""
+    """Return the imputed similarities of a task; None if no pair can be unrated, or if there are no bounds."""
     source = today.source
     if source is None or options.unrated == "drop":
         return None
     classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
-    verbs = Lookups.of(source, "verb", today.verb_senses, task.predictions.verbs, options)
-    objects = Lookups.of(source, "object", today.object_senses, task.predictions.objects, options)
+    words, labels = task.predictions, task.truth.classes
+    verbs = SenseLookups.from_vocabulary(source, "verb", today.verb_senses, words.verbs, options, labels.verbs)
+    objects = SenseLookups.from_vocabulary(
+        source, "object", today.object_senses, words.objects, options, labels.objects
+    )
     if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
         return None
 
     def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
-        return HoiSimilarity.of(task, Imputed(source, classes, value), chosen)
+        return HoiSimilarity.from_task(task, ImputedSimilarity(source, classes, value), chosen)
 
-    # With one sense for all classes, any sense may be the one, also one that counts in full.
-    highest = replace(options, sense="max", partial="full") if options.sense == "one" else options
+    # With one sense for all classes, any sense may be the one.
+    highest = replace(options, sense="max") if options.sense == "one" else options
     low, high = imputed(0.0), imputed(1.0, highest)
     if options.sense == "one":
         low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
@@ -96,7 +99,7 @@ def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) ->
 
 
 def _of_any_sense(
-    low: SimilarityTable, high: SimilarityTable, lookups: Lookups
+    low: SimilarityTable, high: SimilarityTable, lookups: SenseLookups
 ) -> tuple[SimilarityTable, SimilarityTable]:
     """Return bounds for ``sense=one``: for a word with an unrated pair, 0 to the value of its best sense."""
     unsure = np.zeros(len(lookups.count), bool)
@@ -104,9 +107,11 @@ def _of_any_sense(
     unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
     unsure[word[unrated[lookups.senses]]] = True
     by_rule: Mask = low.basis == np.uint8(Basis.SAME_WORD)
+    # The class's own sense may have been reduced for another spatial relation; the one sense may not be reduced.
+    highest = np.where((high.sense == lookups.class_senses[:, None]) & (high.sense >= 0), 1.0, high.values)
     return (
         replace(low, values=np.where(unsure & ~by_rule, 0.0, low.values)),
-        replace(high, values=np.where(unsure, high.values, low.values)),
+        replace(high, values=np.where(unsure, highest, low.values)),
     )
 
 
@@ -120,12 +125,12 @@ def _of_any_sense(
 # Bayesian bootstrap.
 
 _PLACES = 4
-"""Largest position of a sense: the fourth sense and all later ones count as one position."""
+"""Largest position of a sense: the fourth sense and all later senses share a position."""
 _OF_PAIR = np.array([[1, closest, 1 / place] for closest in (0, 1) for place in range(_PLACES, 0, -1)])
 _KINDS = np.kron(np.eye(2), _OF_PAIR)
 """(kinds, 6) factors of a, b, d: pairs behind no match, then pairs behind a match; the most likely sense comes last."""
 _STEPS = 12
-"""Iterations of Newton's method."""
+"""Number of iterations of Newton's method."""
 
 Shares = NDArray[np.floating]
 
@@ -138,10 +143,10 @@ class SensePairs:
         class_senses: (C,) sense IDs of classes.
         synsets: (S,) sense IDs of words, ascending.
         kind: (C, S) row of ``_KINDS`` of each pair.
-        unrated: (C, S) unrated pairs behind matches that could count.
+        unrated: (C, S) whether each pair is unrated, behind a match, and could count.
         rated: (n, 3) kind, level and word of each rated pair.
-        found: (n,) rating of these pairs, 0..4.
-        word: (S,) first word that has the sense.
+        found: (n,) rating of each rated pair, 0..4.
+        word: (S,) first word that has each sense.
     """
 
     class_senses: Ints
@@ -153,11 +158,13 @@ class SensePairs:
     word: Indices
 
     @classmethod
-    def of(cls, source: Similarity, learned: LearnedPart, lookups: Lookups, row: Indices, word: Indices) -> SensePairs:
-        """Collect all pairs; if a word has the class's own sense, its other senses are ignored.
+    def from_lookups(
+        cls, source: Similarity, learned: LearnedPart, lookups: SenseLookups, row: Indices, word: Indices
+    ) -> SensePairs:
+        """Collect all pairs; if a word has the class's own sense, the word's other senses are ignored.
 
-        ``learned`` predicts rated pairs without having seen them. ``row`` and ``word`` are the (n,) class sense and
-        word of each cell behind a match.
+        ``learned`` predicts each rated pair without using its rating. ``row`` and ``word`` are the (n,) class sense and
+        word of each combination behind a match.
         """
         level = learned.levels_of(lookups.class_senses, lookups.synsets)
         same = lookups.class_senses[:, None] == lookups.synsets
@@ -189,7 +196,7 @@ class SensePairs:
         )
 
     def looked_up(self, class_senses: Ints, senses: Ints) -> tuple[Indices, Indices]:
-        """Return the (n,) kind and (n,) word of some pairs of sense IDs; senses of no word are words of their own."""
+        """Return the (n,) kind and (n,) word of n pairs of sense IDs; a sense without a word counts as a new word."""
         row, column = np.full((2, len(lexicon())), -1)
         row[self.class_senses], column[self.synsets] = np.arange(len(self.class_senses)), np.arange(len(self.synsets))
         at = row[class_senses], column[senses]
@@ -199,7 +206,7 @@ class SensePairs:
         return kind, word
 
     def tilted(self, ratings: Shares, rng: np.random.Generator) -> Floats:
-        """Return (kinds, L, 5) rating probabilities, from those of L levels, after one random weighting of words."""
+        """Return (kinds, L, 5) rating probabilities, from (L, 5) by level, fitted to randomly weighted words."""
         kind, level, word = self.rated.T
         weight = rng.standard_exponential(int(word.max(initial=0)) + 1)[word]
         number = np.zeros((len(_KINDS), len(ratings)))
@@ -222,32 +229,32 @@ def _times(ratings: Shares, tilt: Floats) -> Floats:
     return np.asarray(shares / shares.sum(axis=2, keepdims=True))
 
 
-def in_play(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, SensePairs]:
-    """Return the pairs of senses that a scorer looks up."""
-    similarities, words = scorer.similarities, scorer.task.predictions
+def sense_pairs_in_use(scorer: Scorer, source: Similarity, learned: Learned) -> dict[Part, SensePairs]:
+    """Return the pairs of senses that a scorer looks up, by part of speech."""
+    similarities, words, labels = scorer.similarities, scorer.task.predictions, scorer.task.truth.classes
     matches = scorer.match(scorer.map_rows)
     matched = np.flatnonzero(matches.prediction >= 0)
     hoi, rows = scorer.hoi[matched], matches.prediction[matched]
     verb_row, object_row = similarities.verb_row[hoi], similarities.object_row[hoi]
-    sides: list[tuple[Part, Ints, Sequence[str], Indices, Ints]] = [
-        ("verb", similarities.verb_senses, words.verbs, verb_row, words.verb[rows]),
-        ("object", similarities.object_senses, words.objects, object_row, words.object[rows]),
+    sides: list[tuple[Part, Ints, Sequence[str], Sequence[str], Indices, Ints]] = [
+        ("verb", similarities.verb_senses, words.verbs, labels.verbs, verb_row, words.verb[rows]),
+        ("object", similarities.object_senses, words.objects, labels.objects, object_row, words.object[rows]),
     ]
     found = {}
-    for part, senses, vocabulary, row, word in sides:
+    for part, senses, vocabulary, known, row, word in sides:
         cells = np.divmod(distinct(row * np.int64(len(vocabulary)) + word), max(len(vocabulary), 1))
-        lookups = Lookups.of(source, part, senses, vocabulary, scorer.options)
-        found[part] = SensePairs.of(source, learned[part], lookups, *cells)
+        lookups = SenseLookups.from_vocabulary(source, part, senses, vocabulary, scorer.options, known)
+        found[part] = SensePairs.from_lookups(source, learned[part], lookups, *cells)
     return found
 
 
 DRAWS = 8
 _T = 1.8946
-"""Student's 95 % quantile for DRAWS - 1 degrees of freedom: both ends together leave 10 % out."""
+"""Student's 95 % quantile for DRAWS - 1 degrees of freedom, for a two-sided 90 % interval."""
 COVERAGE = 0.9
 _OF_WORD = 0.25
 """Fraction of the remaining error variance shared by all senses of a word, and again by those senses with one class:
-about that of rated pairs (docs/protocols.md 10.7)."""
+about the value for rated pairs (docs/protocols.md 10.7)."""
 
 _FINE = 32
 _QUANTILES = np.array([NormalDist().inv_cdf((n + 0.5) / (DRAWS * _FINE)) for n in range(DRAWS * _FINE)])
@@ -261,7 +268,7 @@ class Interval:
 
     Attributes:
         map, mf1: lower and upper end; None if the metric cannot be measured.
-        unrated_pairs: number of unrated pairs of a ground truth's class and a sense of its match.
+        unrated_pairs: number of unrated pairs of a class sense and a sense of a matched word.
     """
 
     map: Ends | None
@@ -270,12 +277,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn(Filled):
+class Drawn(ImputedBase):
     """A map whose unrated pairs have random ratings.
 
     Attributes:
+        source: map with unrated pairs.
         learned: predicted distributions of ratings.
         pairs: pairs that the file looks up.
+        seed: number of the draw.
     """
 
     source: Similarity
@@ -285,7 +294,7 @@ class Drawn(Filled):
     name: str = "drawn"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return the (C, S) similarities of class senses and senses; see :class:`~shoe.similarity.Similarity`."""
         classes, of_class = np.unique(class_senses, return_inverse=True)
         found = self.source.values(part, classes, senses)
         of_part, pairs = self.learned[part], self.pairs[part]
@@ -309,15 +318,15 @@ class Drawn(Filled):
             noise += sqrt(share) * deviates(int(group.max(initial=0)) + 1)[group]
         ratings = pairs.tilted(of_part.ratings, rng).reshape(-1, HIGHEST + 1)
         level_of_kind = kind * len(of_part.ratings) + level[row, column]
-        found[row, column] = drawn_ratings(ratings, level_of_kind, noise) / HIGHEST
+        found[row, column] = sample_ratings(ratings, level_of_kind, noise) / HIGHEST
         return found[of_class]
 
 
 def interval(report: Report) -> Interval | None:
-    """Return predictive intervals of a report's SHOE metrics if all pairs were rated; takes DRAWS times a scoring.
+    """Return the predictive intervals of the SHOE metrics if all pairs were rated.
 
-    Returns None if the map predicts nothing, if no pair that is looked up is unrated, or under ``unrated=drop``, where
-    the ratings decide which predictions take part.
+    Returns None if the map has no predicted ratings, if all pairs used are rated, or under ``unrated=drop``, because
+    this option makes the evaluated predictions depend on the ratings. Takes DRAWS times as long as scoring.
     """
     similarities, result = report.similarities, report.semantic
     if similarities is None or result is None or result.options.unrated == "drop":
@@ -326,7 +335,7 @@ def interval(report: Report) -> Interval | None:
     if not isinstance(source, SimilarityMap) or source.learned is None:
         return None
     scorer = Scorer(report.task, similarities, result.options)
-    pairs = in_play(scorer, source, source.learned)
+    pairs = sense_pairs_in_use(scorer, source, source.learned)
     number = sum(int(of_part.unrated.sum()) for of_part in pairs.values())
     if not number:
         return None
@@ -336,12 +345,12 @@ def interval(report: Report) -> Interval | None:
 
 
 def rescored(scorer: Scorer, similarity: Similarity) -> tuple[float | None, float | None]:
-    """Return SHOE-mAP and SHOE-mF1 under another similarity, without comparing boxes again."""
-    return figures_of(scorer.under(HoiSimilarity.of(scorer.task, similarity, scorer.options)))
+    """Return SHOE-mAP and SHOE-mF1 of a scorer's task under another similarity, without comparing boxes again."""
+    return figures_of(scorer.under(HoiSimilarity.from_task(scorer.task, similarity, scorer.options)))
 
 
 def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
-    """Return SHOE-mAP and SHOE-mF1 of a scorer."""
+    """Return SHOE-mAP and SHOE-mF1 (0..1, or None) computed by a scorer."""
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
     f1_matches = matches if np.array_equal(for_map, for_f1) else scorer.match(for_f1)
@@ -349,7 +358,7 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive(figures: Sequence[float | None]) -> Ends | None:
-    """Return the 90 % predictive interval (``COVERAGE``) of a metric from DRAWS draws; None if one has no value."""
+    """Return the 90 % predictive interval (``COVERAGE``) of a metric from its draws; None if any draw is None."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None

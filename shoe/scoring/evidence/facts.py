@@ -33,14 +33,14 @@ from shoe.similarity import Basis, Similarity, SimilarityMap, SimilarityTable
 from shoe.similarity.ensemble import MISSING
 
 _ORDERS = 10
-"""Random orders of lines, images and ground truths that :func:`order_spans` tries."""
+"""Number of random orders of lines, images and ground truths that :func:`order_spans` tries."""
 
 
 def order_spans(report: Report) -> dict[str, tuple[float, float]]:
-    """Return the lowest and highest mAP per protocol over the order of the file and ten random orders.
+    """Return the lowest and highest mAP (0..1) per protocol, over the order of the file and ten random orders.
 
-    Protocols whose mAP (strict mAP or SHOE-mAP, fractions 0..1) no order changes are left out. Each order takes as long
-    as scoring.
+    mAP is SHOE-mAP for the SHOE protocol. Protocols whose mAP is the same in all orders are left out. Each order takes
+    as long as scoring.
     """
     strict = [r.options for r in report.strict_results if r.tied_share and r.options.ties is not Ties.EXPECTED]
     semantic = report.semantic.options if report.semantic and not report.semantic.options.order_free else None
@@ -61,7 +61,7 @@ def order_spans(report: Report) -> dict[str, tuple[float, float]]:
 
 
 def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactions, Indices]:
-    """Return the table with images, and the rows of each image, in random order, and the order of the images."""
+    """Return the table with shuffled images and shuffled rows of each image, and the new order of the images."""
     images = rng.permutation(len(table.images))
     index = np.empty(len(images), np.int64)
     index[images] = np.arange(len(images))
@@ -79,18 +79,18 @@ def _shuffled(table: Interactions, rng: np.random.Generator) -> tuple[Interactio
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """SHOE-mAP under each rater of a map alone, fractions 0..1; at least two raters, in the order of the map."""
+    """SHOE-mAP (0..1) under the ratings of each single rater of a map, by rater name, in the order of the map."""
 
     raters: dict[str, float]
 
     @property
     def low(self) -> float:
-        """Lowest SHOE-mAP."""
+        """Lowest SHOE-mAP of the raters."""
         return min(self.raters.values())
 
     @property
     def high(self) -> float:
-        """Highest SHOE-mAP."""
+        """Highest SHOE-mAP of the raters."""
         return max(self.raters.values())
 
     @property
@@ -100,10 +100,10 @@ class Spread:
 
 
 def spread(report: Report) -> Spread | None:
-    """Return SHOE-mAP under each rater of the map alone; None without a map of several raters, or without a value.
+    """Return SHOE-mAP under each single rater of the map; None without a map of several raters, or without a value.
 
-    Raters who rated no pair that another rater rated are left out, because their score would be that of the ensemble.
-    Takes one to two times as long as scoring.
+    Raters who share no rated pair with another rater are left out, because their score would equal that of the
+    ensemble. Takes one to two times as long as scoring.
     """
     task, similarities = report.task, report.similarities
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
@@ -115,16 +115,16 @@ def spread(report: Report) -> Spread | None:
         return None
     found = {}
     for column in columns.tolist():
-        alone = HoiSimilarity.of(task, rated_by(source, column), options)
+        alone = HoiSimilarity.from_task(task, single_rater_map(source, column), options)
         found[source.raters[column].name] = Scorer(task, alone, options).map()
     known = {name: value for name, value in found.items() if value is not None}
     return Spread(known) if known else None
 
 
-def rated_by(similarity: SimilarityMap, column: int) -> SimilarityMap:
-    """Return a map with the ratings of one rater; pairs that the rater did not rate keep the value of all raters.
+def single_rater_map(similarity: SimilarityMap, column: int) -> SimilarityMap:
+    """Return a map with the ratings of the rater in ``column``; pairs that this rater did not rate keep all ratings.
 
-    All raters' scores therefore use the same pairs, and they differ by disagreement, not by coverage.
+    The scores of all raters therefore use the same pairs, and differ by disagreement, not by coverage.
     """
     tables = {}
     for part, table in similarity.tables.items():
@@ -148,17 +148,17 @@ def tau_readings(report: Report) -> dict[str, F1Figures]:
 
 
 class Profile(Document, frozen=True, kw_only=True):
-    """Facts about the predictions.
+    """Statistics of the predictions.
 
     Attributes:
         images: number of images with at least one prediction.
         covered: number of ground-truth images with at least one prediction.
         named: number of ground-truth images that the file lists, with or without predictions.
-        unknown_images: number of images that the ground truth does not have; their predictions are left out.
+        unknown_images: number of images missing from the ground truth; their predictions are left out.
         constant_scores: whether there are several predictions, all with the same score.
         repeats: number of predictions with the image, boxes and words of another prediction.
-        outside_share: fraction of predictions with a box that leaves its image by more than a pixel; None if no size is
-            known.
+        outside_share: fraction of predictions with a box that extends more than a pixel beyond the image; None if no
+            image size is known.
     """
 
     images: Count = msgspec.field(name="images_with_predictions")
@@ -175,8 +175,8 @@ class Words(Document, frozen=True):
 
     Attributes:
         words: number of distinct words.
-        labels: number of words that are a name of the dataset (up to case, separators and inflection).
-        unresolved: words without a sense in the lexicon, which match equal words only.
+        labels: number of words that equal a label of the dataset (up to case, separators and inflection).
+        unresolved: words without a sense in the lexicon, which match only equal words.
     """
 
     words: Count
@@ -185,7 +185,7 @@ class Words(Document, frozen=True):
 
 
 class Resolution(Document, frozen=True, kw_only=True):
-    """Basis of the similarities of matches, as fractions of all verb and object comparisons.
+    """Basis of the similarities of matches, as fractions of all comparisons of verbs and objects.
 
     Attributes:
         verbs, objects: resolution of the predicted words.
@@ -206,7 +206,7 @@ class Resolution(Document, frozen=True, kw_only=True):
 
 
 def profile(report: Report) -> Profile:
-    """Return facts about all predictions of a report."""
+    """Return statistics of all predictions of a report."""
     task, predictions = report.task, report.task.predictions
     sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.truth_image]
     known = np.flatnonzero(np.repeat((sizes > 0).all(axis=1), np.diff(predictions.offsets)))
@@ -231,7 +231,7 @@ def profile(report: Report) -> Profile:
 
 
 def box_check(report: Report) -> BoxReport:
-    """Check whether another box convention would fit the ground truth far better."""
+    """Return the result of checking whether another box convention fits the ground truth far better."""
     return report.box_check
 
 
@@ -266,16 +266,16 @@ def _words(label: Ints, table: SimilarityTable) -> Words:
 
 
 _LEAST = 0.05
-"""Credit, in ground truths, that a wording must lose or gain to be listed: less is shown as 0.0."""
+"""Smallest credit, in ground truths, that a listed wording loses or gains; less would be shown as 0.0."""
 
 
 class PartReading(Document, frozen=True):
-    """Comparison of the verb, or the object, of a wording with that of a class.
+    """Comparison of the verb (or the object) of a wording with the verb (or the object) of a class.
 
     Attributes:
         word: predicted word.
-        sense: WordNet 3.0 name of the sense that counts; "" if there is none.
-        found_by: how that sense was found; "" if there is none.
+        sense: WordNet 3.0 name of the sense that counts; "" without a sense.
+        found_by: how that sense was found; "" without a sense.
         similarity: similarity 0..1.
         basis: name of the ``Basis`` in lower case.
     """
@@ -288,18 +288,18 @@ class PartReading(Document, frozen=True):
 
 
 class Wording(Document, frozen=True):
-    """All predictions with the same verb and object words.
+    """Statistics of all predictions with the same verb and object words.
 
     Attributes:
         phrases: up to three phrases parsed into these words; empty if verb and object were given separately.
         verb, object: comparison with the verb and the object of ``compared_with``.
         count: number of predictions.
         matched: number of predictions matched with a ground truth for SHOE-mAP.
-        earned: credit of those matches beyond that of equal labels, in ground truths: the sum of their similarities.
-        lost: credit that these matches lack to full credit, in ground truths.
+        earned: sum of the similarities of these matches, except matches with equal labels, in ground truths.
+        lost: sum of 1 - similarity over these matches, in ground truths.
         nearest_class: most similar class, "verb object".
         similarity: similarity to ``nearest_class``, 0..1.
-        compared_with: class of most of the matched ground truths, or ``nearest_class``.
+        compared_with: most frequent class of the matched ground truths, or ``nearest_class`` without a match.
     """
 
     phrases: list[str]
@@ -317,7 +317,8 @@ class Wording(Document, frozen=True):
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """Return the distinct (verb, object) words of predictions, ordered by lost or gained credit; empty without SHOE.
 
-    With ``most``, only so many, without labels of classes: half of them lost most, the others gained most.
+    ``most`` limits the number and leaves out words that are labels of classes: half of the words returned lost most
+    credit, and the remaining words gained most.
 
     Example:
         >>> import shoe, shoe.demo
@@ -398,9 +399,9 @@ def _part_reading(
 
 EDGES = (0.0, 0.6, 0.7, 0.8, 1.0)
 """Bounds of the ranges of similarity; only the last range includes its upper bound. A class with the same object and
-another verb has a similarity of at least 0.5, by the mean of both."""
+another verb has a similarity of at least 0.5, if verb and object similarity are averaged."""
 _CELLS = 1 << 20
-"""Similarities computed at once: 8 MB."""
+"""Number of similarities computed at once (8 MB)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -409,7 +410,7 @@ class Nearest:
 
     Attributes:
         unseen, seen: (u,) unseen classes, and the most similar seen class of each, of equals the first.
-        similarity: (u,) similarity 0..1 of the two: credit that a prediction of one class gains as the other.
+        similarity: (u,) similarity 0..1 of the two classes; see :func:`~shoe.scoring.hoi_similarity.class_similarity`.
     """
 
     unseen: Indices
@@ -417,7 +418,7 @@ class Nearest:
     similarity: Floats
 
     def by_similarity(self, ap: Mapping[str, Floats]) -> list[Range]:
-        """Return mean (K,) class values per range of similarity; classes with NaN are in no mean."""
+        """Return the mean AP of unseen classes per range of similarity; ``ap`` is (K,) by protocol, NaN is ignored."""
         ranges = []
         for low, high in pairwise(EDGES):
             inside = (self.similarity >= low) & ((self.similarity < high) | (high == EDGES[-1]))
@@ -433,7 +434,7 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 
     Attributes:
         low, high: bounds of the similarity; only the last range includes the upper bound.
-        classes: number of classes in a mean.
+        classes: number of classes in the means, the largest of all protocols.
         map: mean average precision by protocol.
     """
 
@@ -446,9 +447,9 @@ class Range(Document, frozen=True, rename={"low": "from", "high": "to"}):
 def nearest_seen(
     split: ClassSplit, classes: HoiClasses, similarity: Similarity, options: SemanticOptions | None = None
 ) -> Nearest | None:
-    """Return the most similar seen class of each unseen class, among the classes that are scored.
+    """Return the most similar seen class of each unseen class, both among the scored classes.
 
-    Returns None for a split without seen and unseen classes, or if one of the two parts is empty.
+    Returns None for a split without seen and unseen classes, or if no seen or no unseen class is scored.
     """
     if not {SEEN, UNSEEN} <= split.parts.keys():
         return None
@@ -466,8 +467,8 @@ def nearest_seen(
     return Nearest(unseen, nearest, most)
 
 
-def distance(report: Report) -> Nearest | None:
-    """Return the nearest seen classes under a report's split and map; None without a split or without a map."""
+def nearest_seen_of_report(report: Report) -> Nearest | None:
+    """Return the nearest seen class of each unseen class, by split and map of a report; None without split or map."""
     split, semantic, tables = report.truth.class_split, report.semantic, report.similarities
     if split is None or semantic is None or tables is None or tables.source is None:
         return None
@@ -475,7 +476,7 @@ def distance(report: Report) -> Nearest | None:
 
 
 def figures_by_distance(report: Report, nearest: Nearest) -> list[Range]:
-    """Return mAP of unseen classes by nearness of seen classes, for the first exact-label protocol and for SHOE."""
+    """Return mAP of unseen classes by similarity to seen classes, for the first exact-label protocol and SHOE."""
     ap = {report.strict.options.protocol: report.strict.ap} if report.strict else {}
     return nearest.by_similarity(
         ap | ({report.semantic.options.protocol: report.semantic.ap} if report.semantic else {})

@@ -28,9 +28,10 @@ def assign(
     Args:
         truth, prediction: (c,) ground truth and prediction of each candidate pair, ascending in this order.
         sigma: (c,) similarity of each pair.
-        preference: (c,) decides between equal sigma: the higher first, then the lower row of the prediction.
+        preference: (c,) value that decides between pairs of equal sigma: the higher value first, then the lower row of
+            the prediction.
         image: (t,) image of each ground truth, ascending.
-        turn: (t,) index of each ground truth among those of its image.
+        turn: (t,) index of each ground truth among the ground truths of its image.
         score: (c,) confidence of each pair's prediction.
         method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``hungarian`` (most pairs, then
             the largest total sigma), or ``confidence`` (predictions choose, the most confident first). For
@@ -57,7 +58,10 @@ def assign(
 
 
 def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:
-    """Let the k-th choosers of all images choose at once, k = 0, 1, ..., because choices in images are independent."""
+    """Return the pairs chosen if each chooser in turn takes its best free partner.
+
+    Images are independent, so the k-th choosers of all images choose at once, for k = 0, 1, ...
+    """
     order = stable_order(turn)
     chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
     free = np.ones(chosen.max() + 1, bool)
@@ -105,17 +109,17 @@ def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices)
 
 Order = Callable[[Indices], Indices]
 _PASSES = 4
-"""Average number of times that each pair is compared in rounds, before the rest is matched pair by pair."""
+"""Average number of comparisons per pair in rounds; pairs that are open afterwards are matched one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class ByContent:
-    """Order of a table's triplets, of one image, that depends on their words and boxes alone."""
+    """Callable that ranks triplets of one image by their words and boxes alone."""
 
     table: Interactions
 
     def __call__(self, rows: Indices) -> Indices:
-        """Return the (r,) rank of each row among the given rows; lower comes first, and equal triplets by row."""
+        """Return the (r,) rank of each of the ``rows``, 0 for the first; equal triplets are ranked by row."""
         among = distinct(rows)
         table = self.table
         verbs, objects = self._word_ranks
@@ -143,15 +147,15 @@ def best_first(
     """Choose pairs so that each ground truth and each prediction is in at most one pair, the best pair first.
 
     In rounds, each ground truth requests its best prediction. A prediction requested several times keeps its best
-    ground truth, and the others request their next prediction. Because both sides compare pairs alike, the result is
-    that of taking the best remaining pair again and again. Equal triplets that request the same predictions would need
-    a round each, so the rest is then matched pair by pair.
+    ground truth, and the other ground truths request their next prediction. Because both sides rank pairs by the same
+    criteria, the result is the same as taking the best remaining pair again and again. Equal triplets that request the
+    same predictions would need a round each, so pairs that remain after some rounds are matched one by one.
 
     Args:
         truth, prediction: (c,) ground truth, ascending, and prediction of each candidate pair.
         criteria: (c,) values of each pair, higher is better; the first that differs decides.
-        truth_order: rank of ground truths of one image, for pairs of one prediction with equal criteria.
-        prediction_order: rank of predictions of one image, likewise.
+        truth_order: callable that ranks ground truths of one image; decides between equal pairs of one prediction.
+        prediction_order: callable that ranks predictions of one image; decides between equal pairs of one ground truth.
 
     Returns:
         Ascending indices of the chosen pairs.
@@ -200,7 +204,7 @@ def best_first(
 def in_order(
     criteria: Sequence[Floats], truth: Indices, prediction: Indices, truth_order: Order, prediction_order: Order
 ) -> Indices:
-    """Return the (c,) pairs, the best first; arguments as in :func:`best_first`."""
+    """Return the (c,) indices of the pairs from best to worst; arguments as in :func:`best_first`."""
     order = np.lexsort([-values for values in reversed(criteria)])
     new = np.logical_or.reduce([first_of_each(values[order]) for values in criteria])
     tied = order[~new | ~np.append(new[1:], True)]

@@ -13,10 +13,10 @@ from shoe.core.arrays import (
     blocks,
     expand,
     first_of_each,
+    group_equal_rows,
     maybe_equal,
     runs,
     stable_order,
-    together,
 )
 from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, iou
 from shoe.core.interactions import Interactions
@@ -27,15 +27,16 @@ _COMPARISONS_AT_ONCE = 1 << 17
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
-    """Return the (r,) rows, in their order, that pair-wise NMS keeps; see :class:`Suppression`."""
+    """Return those of the (r,) rows, in their order, that pair-wise NMS keeps; see :class:`Suppression`."""
     return rows[Suppression(table, rows, threshold).kept(threshold)]
 
 
 class Suppression:
-    """Pair-wise NMS of some rows of a table for any threshold from a lowest one on (CDN; docs/protocols.md 2.2).
+    """Pair-wise NMS of rows of a table, for any threshold of at least ``lowest`` (CDN; docs/protocols.md 2.2).
 
-    Pairs of one image, verb and object are ranked by score, of equals the first row first. A pair is kept if human IoU
-    times the square root of object IoU (of inclusive pixels) is at most the threshold for every better pair kept.
+    Pairs of one image, verb and object are ranked by score, of equals the first row first. A pair is kept if, with
+    every better pair that was kept, human IoU times the square root of object IoU (of inclusive pixels) is at most the
+    threshold.
     """
 
     def __init__(self, table: Interactions, rows: Indices, lowest: float) -> None:
@@ -63,7 +64,7 @@ class Suppression:
         self.later, self.earlier, self.overlap = later[by_index], earlier[by_index], overlap[by_index]
 
     def kept(self, threshold: float) -> Mask:
-        """Return (r,) which of the rows are kept."""
+        """Return (r,) whether each row is kept."""
         close = self.overlap > threshold
         kept = np.zeros(len(self.order), bool)
         kept[self.order[greedily_kept(self.later[close], self.earlier[close], self.index)]] = True
@@ -71,10 +72,10 @@ class Suppression:
 
 
 def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
-    """Return (n,) which elements are kept if each element close to an earlier kept element of its group is removed.
+    """Return (n,) whether each element is kept; elements close to an earlier kept element of a group are removed.
 
     Args:
-        later, earlier: (c,) the two elements of each pair of close elements of a group.
+        later, earlier: (c,) later and earlier element of each pair of close elements in a group.
         index: (n,) index of each element in its group, from 0.
     """
     later_index = index[later]
@@ -90,9 +91,9 @@ def greedily_kept(later: Indices, earlier: Indices, index: Indices) -> Mask:
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
-    """Return the ascending rows, of (r,) ascending ``rows``, that repeat another one of them.
+    """Return those of the (r,) ascending ``rows`` whose triplet repeats the triplet of another row.
 
-    Of equal triplets the one with the highest score is the original, then the first.
+    Of equal triplets, the triplet with the highest score (of equals the first row) is the original and not returned.
     """
     words = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
     # Two coordinates and the words distinguish most triplets; only the others are compared in full.
@@ -101,7 +102,7 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     if len(rows) == 0:
         return rows
     columns = (table.human_boxes, table.object_boxes, table.image, table.verb, table.object)
-    order, new = together([bits for column in columns for bits in as_bits(column[rows])])
+    order, new = group_equal_rows([bits for column in columns for bits in as_bits(column[rows])])
     run = np.cumsum(new) - 1
     best_first = np.lexsort((order, -table.score[rows[order]], run))
     repeats = np.ones(len(rows), bool)
@@ -118,10 +119,10 @@ def near_repeats(
     coordinates: CommonCoordinates,
     rule: OverlapRule,
 ) -> Indices:
-    """Return the ascending wanted rows that nearly repeat a better row, perhaps with some rows that are not wanted.
+    """Return the ascending rows that nearly repeat a better row: all such ``wanted`` rows, and perhaps some other rows.
 
     A near repeat has words of the same meaning, and both boxes overlap with the boxes of a better row that is no near
-    repeat itself. Better is a higher score, then an earlier row by words and boxes.
+    repeat itself. A row is better if its score is higher or, with equal scores, if its words and boxes sort earlier.
 
     Args:
         table: predictions.
@@ -151,9 +152,9 @@ def near_repeats(
         later = left[expand(start[tested] + 1, count)[1]]
 
         earlier = np.repeat(best, count)
-        close = rule.holds(iou(humans[later], humans[earlier], rule.overlap))
+        close = rule.is_reached(iou(humans[later], humans[earlier], rule.overlap))
         near = np.flatnonzero(close)
-        close[near] = rule.holds(iou(objects[later[near]], objects[earlier[near]], rule.overlap))
+        close[near] = rule.is_reached(iou(objects[later[near]], objects[earlier[near]], rule.overlap))
         repeats[later[close]] = True
         left = later[~close]
     return np.sort(rows[repeats])

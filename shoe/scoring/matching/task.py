@@ -11,7 +11,7 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Ints, Mask, blocks, expand, first_of_each
-from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, converted, iou
+from shoe.core.boxes import CommonCoordinates, Overlap, OverlapRule, area, convert_boxes, iou
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.lexicon.resolve import match_labels
@@ -22,27 +22,27 @@ _PAIRS_AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boxes:
-    """Human and object boxes of a table's triplets, converted to other coordinates."""
+    """Human and object boxes of a table's triplets, converted to the box convention ``coordinates``."""
 
     table: Interactions
     coordinates: CommonCoordinates
 
     def human(self, rows: Indices | slice) -> Floats:
-        """Return the (r, 4) human boxes of some rows; a slice is not copied if no conversion is needed."""
+        """Return the (r, 4) human boxes of the given rows; a slice is not copied if no conversion is needed."""
         return self._converted(self.table.human_boxes[rows], rows)
 
     def object(self, rows: Indices | slice) -> Floats:
-        """Return the (r, 4) object boxes of some rows."""
+        """Return the (r, 4) object boxes of the given rows."""
         return self._converted(self.table.object_boxes[rows], rows)
 
     def _converted(self, boxes: Floats, rows: Indices | slice) -> Floats:
         coordinates = self.table.triplet_coordinates
-        return converted(boxes, coordinates if len(coordinates) == 1 else coordinates[rows], self.coordinates)
+        return convert_boxes(boxes, coordinates if len(coordinates) == 1 else coordinates[rows], self.coordinates)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """c pairs of a ground truth and a prediction of one image, sorted by ground truth, then by prediction.
+    """c pairs of a ground truth and a prediction on the same image, sorted by ground truth, then by prediction.
 
     Attributes:
         truth, prediction: (c,) rows of the ground truth and of the prediction.
@@ -63,14 +63,14 @@ class Overlaps:
         return len(self.truth)
 
     def select(self, keep: Mask | Indices) -> Overlaps:
-        """Return the pairs of a mask or of ascending indices."""
+        """Return the pairs selected by a mask or by ascending indices."""
         if keep.dtype == bool and keep.all():
             return self
         return Overlaps(self.truth[keep], self.prediction[keep], self.human[keep], self.object[keep])
 
     def reaching(self, rule: OverlapRule) -> Overlaps:
-        """Return the pairs whose human and object boxes both reach a rule."""
-        return self.select(rule.holds(self.human) & rule.holds(self.object))
+        """Return the pairs whose human boxes and object boxes both pass an overlap rule."""
+        return self.select(rule.is_reached(self.human) & rule.is_reached(self.object))
 
 
 def overlaps(
@@ -81,15 +81,15 @@ def overlaps(
     rule: OverlapRule,
     labels: tuple[Ints, Ints] | None = None,
 ) -> Overlaps:
-    """Compare every ground truth with every prediction on its image, and return the pairs that reach a rule.
+    """Compare every ground truth with every prediction on its image, and return the pairs that pass an overlap rule.
 
     Args:
         truth: boxes of the ground truth, grouped by its m images.
         predictions: boxes of the predictions.
         first, count: (m,) first row and number of the predictions on each image of the ground truth.
-        rule: overlap that both boxes must reach.
-        labels: (t,) and (n,) objects. If given, one box is enough: human boxes that reach the rule, or object boxes
-            that reach it and have the same label.
+        rule: overlap that human and object boxes must reach.
+        labels: (t,) and (n,) object labels of ground truths and predictions. If given, one box is enough: human boxes
+            that reach the overlap, or object boxes that reach it and have the same label.
     """
     # Room for all pairs: unwritten memory costs nothing, and no array has to be copied.
     most = int((np.diff(truth.table.offsets) * count).sum())
@@ -99,10 +99,12 @@ def overlaps(
         humans = _Pairs(truth.human(rows), predictions.human(block), rule.overlap)
         objects = _Pairs(truth.object(rows), predictions.object(block), rule.overlap)
         human = humans.iou(t, p)
-        reached = rule.holds(human)
+        reached = rule.is_reached(human)
         near = np.flatnonzero(reached if labels is None else reached | (labels[0][rows][t] == labels[1][block][p]))
         object_ = objects.iou(t[near], p[near])
-        enough = np.flatnonzero(rule.holds(object_) if labels is None else reached[near] | rule.holds(object_))
+        enough = np.flatnonzero(
+            rule.is_reached(object_) if labels is None else reached[near] | rule.is_reached(object_)
+        )
         near = near[enough]
         part = slice(size, size := size + len(near))
         indices[0, part] = t[near] + rows.start
@@ -112,19 +114,19 @@ def overlaps(
 
 
 def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: Indices, rule: OverlapRule) -> Overlaps:
-    """Compare some pairs of a ground truth and a prediction, and return those whose two boxes reach a rule."""
+    """Return the pairs (``truths[i]``, ``rows[i]``) of a ground truth and a prediction that pass an overlap rule."""
     human = iou(truth.human(truths), predictions.human(rows), rule.overlap)
-    near = np.flatnonzero(rule.holds(human))
+    near = np.flatnonzero(rule.is_reached(human))
     truths, rows = truths[near], rows[near]
     object_ = iou(truth.object(truths), predictions.object(rows), rule.overlap)
-    both = np.flatnonzero(rule.holds(object_))
+    both = np.flatnonzero(rule.is_reached(object_))
     return Overlaps(truths[both], rows[both], human[near[both]], object_[both])
 
 
 def _blocks(
     offsets: Indices, first: Indices, count: Indices
 ) -> Iterator[tuple[slice, Indices | slice, Indices, Indices]]:
-    """Yield, for a few images at a time, rows of the ground truth, of the predictions, and all pairs per image."""
+    """Yield, for a few images at a time, truth rows, prediction rows, and positions in these rows of all pairs."""
     for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         sizes = count[start:end]
         starts = first[start:end][sizes > 0]
@@ -138,7 +140,7 @@ def _blocks(
 
 
 class _Pairs:
-    """Two sets of boxes, by column so that the arithmetic runs over contiguous memory."""
+    """Two sets of boxes, stored by column so that arithmetic runs over contiguous memory."""
 
     def __init__(self, a: Floats, b: Floats, overlap: Overlap) -> None:
         self.columns = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
@@ -146,13 +148,13 @@ class _Pairs:
         self.overlap = overlap
 
     def iou(self, i: Indices, j: Indices) -> Floats:
-        """Return the (c,) IoU of some boxes of the first set with some of the second."""
+        """Return the (c,) IoU of boxes ``i`` of the first set with boxes ``j`` of the second set."""
         a, b = np.take(self.columns[0], i, axis=1), np.take(self.columns[1], j, axis=1)
         return iou(a.T, b.T, self.overlap, (self.areas[0][i], self.areas[1][j]))
 
 
 class _Compared(NamedTuple):
-    """Cached pairs that reach a threshold with one box (``either``) or with both."""
+    """Cached pairs that reach a threshold with human or object box (``either``), or with both boxes."""
 
     threshold: float
     either: bool
@@ -160,12 +162,12 @@ class _Compared(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Task that another task was derived from, whose overlaps need not be computed again.
+    """Task from which another task was derived, so that overlaps are taken over and not computed again.
 
     Attributes:
         task: original task, with the same images.
-        prediction: (n,) its row of each prediction; -1 for a prediction with other boxes, or that is not in it.
-        truth: (t,) its row of each ground truth.
+        prediction: (n,) row in the original task of each prediction; -1 if the prediction is new or has other boxes.
+        truth: (t,) row in the original task of each ground truth.
         coordinates: box convention in which the boxes of both tasks are equal.
     """
 
@@ -182,7 +184,7 @@ class Task:
     All derived values are computed once and cached.
 
     Attributes:
-        origin: task that this one is a part or a change of, or None.
+        origin: task from which this task was derived, or None.
     """
 
     predictions: Interactions
@@ -224,19 +226,19 @@ class Task:
 
     @property
     def unknown_images(self) -> tuple[str, ...]:
-        """Names of images of the predictions that the ground truth does not have."""
+        """Names of images in the predictions that are missing from the ground truth."""
         return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
 
     def check_images(self) -> None:
         """Raise an error if predictions and ground truth have no image in common.
 
         Raises:
-            InputError: naming an image of each.
+            InputError: with an example of an image name from both sides.
         """
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
-            expected = f"names of the ground truth's images, as {quote(known[0])}"
-            hint = None if "." in unknown[0] else "a key 'image' with the file's name in each record says which it is"
+            expected = f"names of the ground truth's images, such as {quote(known[0])}"
+            hint = None if "." in unknown[0] else "add a key 'image' with the name of the image file to each record"
             raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected, hint=hint)
 
     @cached_property
@@ -263,6 +265,16 @@ class Task:
         """(object words,) the dataset's object that equals each predicted word, -1 for none."""
         return match_labels(self.predictions.objects, self.truth.classes.objects, "object")
 
+    @property
+    def labelled_words(self) -> tuple[int, int]:
+        """Number of different predicted words that are labels of the dataset, and number of all, verbs and objects."""
+        table, benchmark = self.predictions, self.truth.benchmark
+        verb, target = np.unique(table.verb), np.unique(table.object)
+        is_label = self.verb_label[verb] >= 0
+        if len(benchmark.actions):  # some actions have no class, because they have no object
+            is_label |= match_labels([table.verbs[i] for i in verb], benchmark.actions.names, "verb") >= 0
+        return int(is_label.sum() + (self.object_label[target] >= 0).sum()), len(verb) + len(target)
+
     @cached_property
     def hoi(self) -> Ints:
         """(n,) class that each prediction names exactly, -1 for none."""
@@ -270,27 +282,30 @@ class Task:
         return class_of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.
+        """Return the pairs of a ground truth and a prediction of one image whose boxes both overlap, with any words.
 
         Results are cached per box convention and way of computing areas. Boxes are compared again only for a lower
-        threshold, or for pairs with one overlapping box.
+        threshold.
         """
         return self._cached(coordinates, rule).reaching(rule)
 
     def either_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> tuple[Overlaps, Mask, Mask]:
-        """Return pairs of one image with an overlapping box, and (c,) whether human and (c,) object boxes overlap.
+        """Return the pairs of one image whose human boxes or object boxes overlap, and two (c,) masks of the pairs.
 
-        Object boxes must also have the same label. There may be further pairs without overlap.
+        The masks say whether the human boxes overlap, and whether the object boxes overlap and have the same label. The
+        pairs may include some without any overlap.
         """
         pairs = self._cached(coordinates, rule, either=True)
         truth, predictions = self._objects
-        object_ = rule.holds(pairs.object) & (truth[pairs.truth] == predictions[pairs.prediction])
-        return pairs, rule.holds(pairs.human), object_
+        object_ = rule.is_reached(pairs.object) & (truth[pairs.truth] == predictions[pairs.prediction])
+        return pairs, rule.is_reached(pairs.human), object_
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-        """Return pairs of one image and one class whose boxes both overlap, by prediction, then by ground truth.
+        """Return the overlapping pairs of a prediction and a ground truth with equal image and class.
 
-        Faster than :meth:`overlaps`, and cached in the same way.
+        The pairs are sorted by prediction, then by ground truth.
+
+        This is faster than :meth:`overlaps`, and cached in the same way.
         """
         return self._cached(coordinates, rule, exact=True).reaching(rule)
 
@@ -312,7 +327,7 @@ class Task:
 
     @cached_property
     def _exact_pairs(self) -> tuple[Indices, Indices]:
-        """Ground truth and prediction of all pairs of one image and one class, by prediction, then by ground truth."""
+        """Ground truths and predictions of all pairs of the same image and class, sorted by prediction, then truth."""
         classes = np.int64(len(self.truth.classes))
         truth_key = self.truth.interactions.image * classes + self.truth.hoi
         by_key = np.argsort(truth_key, kind="stable")
@@ -336,7 +351,7 @@ class Task:
 
     @cached_property
     def _objects(self) -> tuple[Ints, Ints]:
-        """(t,) and (n,) object of each row in the dataset, -1 for unknown words."""
+        """(t,) object of each ground truth and (n,) object of each prediction in the dataset, -1 for unknown words."""
         return self.truth.interactions.object, self.object_label[self.predictions.object]
 
     def _overlaps_by_origin(self, origin: Origin, rule: OverlapRule, either: bool) -> Overlaps:

@@ -1,1 +1,1 @@
-"""The interface, version 1: JSON in and out, the same as the command line's."""
+"""HTTP API, version 1, with the same JSON as the command line."""

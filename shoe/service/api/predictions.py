@@ -1,4 +1,4 @@
-"""Prediction files on their way in, whole or in parts."""
+"""API routes for uploading prediction files, in one request or in parts."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from starlette.responses import Response
 from shoe.service import runs, types
 from shoe.service.callers import App, AppState, Reader, Submitter, Uploader
 from shoe.service.contract import ConflictError, NotFoundError, Refused, TooLargeError, body, contract, json_response
-from shoe.service.folder import Encoding, Receiver, Stored
+from shoe.service.folder import Encoding, Receiver, StoreEntry
 from shoe.service.tokens import Identity
 from shoe.service.uploads import Upload
 
 router = APIRouter(tags=["predictions"])
 _BINARY = ("application/octet-stream",)
 _GATHERED = 1 << 20
-Name = Annotated[str, Query(min_length=1, max_length=200, description="What the file is called; kept as text only.")]
+Name = Annotated[str, Query(min_length=1, max_length=200, description="Name of the file, for display only.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of a file.")]
-UploadId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of an upload.")]
+UploadId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="ID of the upload.")]
 Expected = Annotated[
-    str | None, Header(alias="X-Content-SHA256", pattern="^[0-9a-f]{64}$", description="Refuses any other content.")
+    str | None, Header(alias="X-Content-SHA256", pattern="^[0-9a-f]{64}$", description="Expected SHA-256 of the file.")
 ]
-Packed = Annotated[str | None, Header(alias="Content-Encoding", description="gzip or zstd; the file is kept unpacked.")]
+Packed = Annotated[
+    str | None, Header(alias="Content-Encoding", description="gzip or zstd; the file is stored decompressed.")
+]
 
 
 @router.put("/v1/predictions", **contract(types.StoredFile, raw=_BINARY))
@@ -39,7 +41,7 @@ async def put_predictions(
     expected: Expected = None,
     packed: Packed = None,
 ) -> Response:
-    """Send a prediction file: the body is the file."""
+    """Upload a prediction file as the body of one request; the response contains size and SHA-256 of the file."""
     team, counted = _team(identity), 0
     room = await run_in_threadpool(_room, app, team)
     room -= await run_in_threadpool(app.uploads.announced, team)
@@ -71,53 +73,53 @@ async def put_predictions(
 
 @router.get("/v1/predictions/{sha256}", **contract(types.StoredFile))
 def get_predictions(sha256: Digest, identity: Reader, app: App) -> Response:
-    """Ask whether your team has sent a file, so that it need not be sent again."""
+    """Return size and SHA-256 of a file if your team has uploaded the file; otherwise, the status is 404."""
     with app.folder.database.read() as db:
         row = db.execute(
             "SELECT size FROM given JOIN predictions USING (sha256) WHERE sha256 = ? AND team = ?",
             (sha256, identity.team),
         ).fetchone()
     if row is None:
-        raise NotFoundError(f"no predictions {sha256}")
+        raise NotFoundError(f"no prediction file {sha256}")
     return json_response(types.StoredFile(sha256=sha256, size=row["size"]))
 
 
 @router.delete("/v1/predictions/{sha256}", **contract(status=204))
 def delete_predictions(sha256: Digest, identity: Submitter, app: App) -> Response:
-    """Take a file back that no run of your team has: it counts to the team's disk space no more."""
+    """Delete a prediction file of your team to free disk quota; refused if a run of your team uses the file."""
     with app.folder.database.write() as db:
         used = db.execute(
             "SELECT id FROM runs WHERE prediction_sha256 = ? AND team = ? AND deleted = 0", (sha256, identity.team)
         ).fetchone()
         if used is not None:
-            raise ConflictError(
-                f"predictions {sha256}: found the run {used['id']} of them, expected none: delete it first"
-            )
+            raise ConflictError(f"prediction file {sha256} is used by run {used['id']}: delete the run first")
         gone = db.execute("DELETE FROM given WHERE sha256 = ? AND team = ?", (sha256, identity.team)).rowcount
     if not gone:
-        raise NotFoundError(f"no predictions {sha256}")
+        raise NotFoundError(f"no prediction file {sha256}")
     return Response(status_code=204)
 
 
 @router.post("/v1/uploads", **contract(types.Upload, types.NewUpload, status=201))
-def begin_upload(asked: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App) -> Response:
-    """Announce a file that comes in parts; the same file again goes on where it ended, or is there already."""
-    if asked.sha256 is not None and runs.file_name(app.folder, _team(identity), asked.sha256) is not None:
-        size = app.folder.files.path(asked.sha256).stat().st_size
-        there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=asked.sha256)
+def begin_upload(
+    document: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App
+) -> Response:
+    """Start an upload in parts, or return the interrupted or complete upload of the same file."""
+    if document.sha256 is not None and runs.file_name(app.folder, _team(identity), document.sha256) is not None:
+        size = app.folder.files.path(document.sha256).stat().st_size
+        there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=document.sha256)
         return json_response(there, 201, {"Upload-Offset": str(size)})
-    if asked.size > app.settings.largest_upload:
-        raise TooLargeError(f"size: found {asked.size:,}, expected at most {app.settings.largest_upload:,} bytes")
+    if document.size > app.settings.largest_upload:
+        raise TooLargeError(f"size: found {document.size:,} bytes, expected at most {app.settings.largest_upload:,}")
     team = _team(identity)
     room = _room(app, team) - app.coming[team]
-    upload = app.uploads.begin(team, asked.name, asked.size, asked.sha256, room)
+    upload = app.uploads.begin(team, document.name, document.size, document.sha256, room)
     return _state(app, upload, 201)
 
 
 @router.head("/v1/uploads/{id}", **contract())
 @router.get("/v1/uploads/{id}", **contract(types.Upload))
 def get_upload(id: UploadId, identity: Reader, app: App) -> Response:  # noqa: A002 - of the path
-    """How much of a file has come: in the header Upload-Offset, too."""
+    """Return the number of received bytes of an upload, also in the header Upload-Offset."""
     return _state(app, app.uploads.find(_team(identity), id))
 
 
@@ -127,44 +129,43 @@ async def send_part(
     request: Request,
     identity: Uploader,
     app: App,
-    offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Where the part begins.")],
+    offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Offset of the part in bytes.")],
     packed: Packed = None,
 ) -> Response:
-    """Send the next part; a part may be packed by itself. With the last one, the file has its hash."""
+    """Send the next part of a file, which may be compressed. The last response contains the SHA-256 of the file."""
     upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
     if offset != app.uploads.offset(upload):
         offset = app.uploads.offset(upload)
         headers = {"Upload-Offset": str(offset)}
-        raise Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
+        raise Refused(409, f"Upload-Offset: expected {offset:,}, the end of the previous part", headers=headers)
     with app.uploads.receiving(upload, offset, _encoding(packed)) as receiver:
         await _receive(request, receiver)
     if app.uploads.offset(upload) < upload.size:
         return _state(app, upload)
-    stored = await run_in_threadpool(_finished, app, upload)
-    return _state(app, upload, stored=stored)
+
+    def finish() -> StoreEntry:
+        stored = app.uploads.finish(upload)
+        runs.add_file(app.folder, upload.team, upload.name, stored, app.settings.disk_per_team)
+        return stored
+
+    return _state(app, upload, stored=await run_in_threadpool(finish))
 
 
 @router.delete("/v1/uploads/{id}", **contract(status=204))
 def end_upload(id: UploadId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
-    """Give an upload up."""
+    """Cancel an upload, and delete its received bytes."""
     app.uploads.end(app.uploads.find(_team(identity), id))
     return Response(status_code=204)
 
 
-def _finished(app: AppState, upload: Upload) -> Stored:
-    stored = app.uploads.finish(upload)
-    runs.add_file(app.folder, upload.team, upload.name, stored, app.settings.disk_per_team)
-    return stored
-
-
-def _state(app: AppState, upload: Upload, status: int = 200, stored: Stored | None = None) -> Response:
+def _state(app: AppState, upload: Upload, status: int = 200, stored: StoreEntry | None = None) -> Response:
     offset = upload.size if stored else app.uploads.offset(upload)
-    said = types.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
-    return json_response(said, status, {"Upload-Offset": str(offset)})
+    state = types.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
+    return json_response(state, status, {"Upload-Offset": str(offset)})
 
 
 async def _receive(request: Request, receiver: Receiver, count: Callable[[int], None] = lambda size: None) -> None:
-    """Bring a body to a file, in pieces that are worth a thread; the sizes that it has reached are told."""
+    """Write a body to a receiver in pieces of about 1 MiB; `count` is called with the total size after each piece."""
     held, size = [], 0
     async for piece in request.stream():
         held.append(piece)
@@ -188,7 +189,7 @@ def _encoding(named: str | None) -> Encoding | None:
 
 
 def _room(app: AppState, team: str) -> int:
-    """Bytes that a team may send beside what it gave."""
+    """Return the rest of a team's disk quota, in bytes."""
     with app.folder.database.read() as db:
         return app.settings.disk_per_team - runs.disk_used(db, team)
 

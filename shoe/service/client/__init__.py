@@ -1,1 +1,1 @@
-"""Clients of a metric service: send predictions, receive results; work that was done is not repeated."""
+"""Python clients for a shoe server: submit predictions and receive results."""

@@ -1,4 +1,4 @@
-"""Calls to a service, each as a generator of requests, for both kinds of client."""
+"""API calls as generators that yield HTTP requests and pauses, for both the blocking and the asynchronous client."""
 
 from __future__ import annotations
 
@@ -17,35 +17,28 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, ServiceError, printable
-from shoe.core.io.files import unreadable
+from shoe.core.io.files import unreadable_error
 from shoe.service.types import ENDED, Change, Error, NewComparison, NewRun, NewUpload, Run, RunList, Upload, Version
 from shoe.version import __version__
-
-# What a client does, apart from how it is sent: a flow yields calls and waits, and is given the answers.
-#
-# The same flow is run by :class:`~shoe.service.client.client.Client` and by
-# :class:`~shoe.service.client.client.AsyncClient`, so that
-# each exchange is written once.
 
 T = TypeVar("T")
 
 PATIENCE = 120.0
-"""Seconds that are waited in all for a service that cannot be reached or is busy, for each thing asked of it."""
+"""Total seconds to wait, per request, for a server that cannot be reached or is busy."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 15.0
 _BUSY = (408, 425, 429, 502, 503, 504)
-"""Answers after which the same may be asked again: not yet, too many, or nobody behind a proxy."""
+"""HTTP statuses after which the request is repeated: too slow, too many requests, or no server behind a proxy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request.
+    """An HTTP request.
 
     Attributes:
-        method: of HTTP.
-        path: below the server's address, from "/" on.
-        query: what stands behind "?".
-        content: the body.
-        headers: beside those that each request has.
+        path: path below the server's address, beginning with "/".
+        query: query parameters by name.
+        content: body of the request; None for no body.
+        headers: additional headers; the client adds its general headers.
     """
 
     method: str
@@ -57,19 +50,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait for some seconds."""
+    """A pause between two requests."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back.
+    """An HTTP response.
 
     Attributes:
-        status: of HTTP; None where no whole answer came.
-        headers: by lower-case name.
-        content: the body; why nothing came, where nothing did.
+        status: HTTP status; None if no complete response arrived.
+        headers: headers by lower-case name.
+        content: body of the response; a description of the failure if no complete response arrived.
     """
 
     status: int | None
@@ -77,120 +70,119 @@ class Answer:
     content: bytes
 
     def read(self, kind: type[T]) -> T:
-        """The body as a kind of object.
+        """Parse the JSON body as an instance of the type `kind`.
 
         Raises:
-            ServiceError: if it is something else, as the page of another program.
+            ServiceError: if the body has another structure, for example if another program runs at this address.
         """
         try:
             return msgspec.json.decode(self.content, type=kind)
         except msgspec.MsgspecError as error:
             raise ServiceError(
-                f"the server answers with something else than a shoe service does ({printable(str(error))})",
+                f"unexpected response: is this the address of a shoe server? ({printable(str(error))})",
                 self.status,
             ) from None
 
 
 Flow = Generator[Call | Wait, Answer, T]
+"""API call: a generator that yields requests and pauses, receives responses, and returns a result."""
 
 
 def get(path: str, **query: str | int) -> Flow[Answer]:
-    """Request a path until there is an answer."""
-    return asked(Call("GET", path, query))
+    """Send a GET request with query parameters, with retries, and return the response."""
+    return send_with_retries(Call("GET", path, query))
 
 
 def post(path: str, content: msgspec.Struct, method: str = "POST") -> Flow[Answer]:
-    """Send JSON until there is an answer."""
+    """Send a struct as JSON with the HTTP method `method`, with retries, and return the response."""
     body = msgspec.json.encode(content)
-    return asked(Call(method, path, content=body, headers={"content-type": "application/json"}))
+    return send_with_retries(Call(method, path, content=body, headers={"content-type": "application/json"}))
 
 
-def asked(call: Call, *expected: int, patience: float = PATIENCE) -> Flow[Answer]:
-    """Send a request again until a server that can be reached and is not busy has answered.
+def send_with_retries(call: Call, *expected: int, patience: float = PATIENCE) -> Flow[Answer]:
+    """Send a request, with retries while the server is busy or cannot be reached, and return the response.
 
-    Only what may be done twice is sent by this: all that the interface has is, since equal work is one run there.
+    A retry is safe for every request of the API, because equal submissions are the same run.
 
     Args:
-        call: the request.
-        expected: statuses that are no errors, beside those below 300.
-        patience: seconds to wait in all.
+        expected: accepted HTTP statuses besides 200 to 299.
+        patience: total seconds to wait between retries.
 
     Raises:
-        ServiceError: for a refusal, in the server's words, or after too long a wait.
+        ServiceError: for any other status, with the server's message, or if the server stays busy or unreachable.
     """
     wait, left = _FIRST_WAIT, patience
     while True:
         answer = yield call
         if answer.status is not None and answer.status not in _BUSY:
             break
-        told = answer.headers.get("retry-after", "")
-        pause = max(wait * random.uniform(0.5, 1.0), float(told) if told.isdecimal() else 0.0)  # noqa: S311 - spreads clients
+        delay = answer.headers.get("retry-after", "")
+        pause = max(wait * random.uniform(0.5, 1.0), float(delay) if delay.isdecimal() else 0.0)  # noqa: S311 - spreads clients
         if pause > left:
             break
         yield Wait(pause)
         left -= pause
         wait = min(2 * wait, _LONGEST_WAIT)
     if answer.status is None or not (200 <= answer.status < 300 or answer.status in expected):
-        raise _refusal(answer)
+        raise _service_error(answer)
     return answer
 
 
-def _refusal(answer: Answer) -> ServiceError:
+def _service_error(answer: Answer) -> ServiceError:
     if answer.status is None:
         return ServiceError(f"the server cannot be reached ({answer.content.decode('utf-8', 'replace')})")
     if 300 <= answer.status < 400:
-        return ServiceError(f"the server sends elsewhere: use {answer.headers.get('location')}", answer.status)
+        location = answer.headers.get("location")
+        return ServiceError(f"the server redirects to {location}: use this address", answer.status)
     try:
-        said = msgspec.json.decode(answer.content, type=Error)
+        refusal = msgspec.json.decode(answer.content, type=Error)
     except msgspec.MsgspecError:
-        return ServiceError(f"the server answers {answer.status}, and does not say why", answer.status)
-    return ServiceError(said.error + (f" ({said.hint})" if said.hint else ""), answer.status)
+        return ServiceError(f"the server responded with HTTP status {answer.status} without a message", answer.status)
+    return ServiceError(refusal.error + (f" ({refusal.hint})" if refusal.hint else ""), answer.status)
 
-
-# Prediction files on their way to a service: not at all where it has them, else in parts that can be sent again.
 
 PART = 8 << 20
-"""Bytes of a file that are sent at once: what a lost connection costs at most."""
+"""Size in bytes of each part of an upload; after a lost connection, at most one part is sent again."""
 _LONGEST_NAME = 200
 _TRIES, _PAUSE = 6, 1.0
-Told = Callable[[str, float], None]
-"""Called with what is being done, and how much of it is done, 0 to 1."""
+Progress = Callable[[str, float], None]
+"""Progress callback: called with the name of the stage, and the completed fraction of the stage (0 to 1)."""
 
 
 @contextmanager
-def opened(path: str | Path) -> Iterator[File]:
-    """Open a file that the server may have.
+def open_hashed(path: str | Path) -> Iterator[File]:
+    """Open a file, compute its SHA-256, and yield the open file with name, SHA-256 and size.
 
     Raises:
-        InputError: for a file that cannot be read.
+        InputError: if the file cannot be read.
     """
     path = Path(path)
     try:
         stream = path.open("rb")
     except OSError as error:
-        raise unreadable(path, error) from None
+        raise unreadable_error(path, error) from None
     with stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         yield File(stream, path.name, digest, stream.tell())
 
 
-def upload(file: File, tell: Told, *, packed: bool) -> Flow[None]:
-    """Send a file to the server, compressed if `packed`.
+def upload(file: File, progress: Progress, *, packed: bool) -> Flow[None]:
+    """Send a file to the server, compressed if `packed`, and in parts if the file is larger than PART bytes.
 
     Raises:
-        ServiceError: for a server that cannot be reached, or refuses it.
+        ServiceError: if the server cannot be reached, or refuses the file.
     """
     if file.size > PART:
-        yield from _in_parts(file, tell, packed)
+        yield from _upload_parts(file, progress, packed)
         return
     part, headers = file.part(0, packed)
     headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
-    yield from asked(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
+    yield from send_with_retries(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file: its name, size in bytes, and SHA-256, by which the server identifies it."""
+    """An open file to upload: name, size in bytes, and SHA-256, by which the server identifies it."""
 
     stream: BinaryIO
     name: str
@@ -198,7 +190,7 @@ class File:
     size: int
 
     def part(self, offset: int, packed: bool) -> tuple[bytes, dict[str, str]]:
-        """Return the part that begins at an offset, and the header that names its compression, if any."""
+        """Return the part that begins at an offset, compressed if `packed`, and its HTTP headers."""
         self.stream.seek(offset)
         part = self.stream.read(PART)
         if not packed:
@@ -210,158 +202,156 @@ class File:
         return ZstdCompressor(3).compress(part), {"content-encoding": "zstd"}
 
 
-def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
-    """Send the parts that the server lacks; where it disagrees, ask it for the offset again."""
+def _upload_parts(file: File, progress: Progress, packed: bool) -> Flow[None]:
+    """Send the missing parts of a file; if the server rejects the offset of a part, request the current offset."""
     announced = NewUpload(size=file.size, sha256=file.digest, name=file.name[:_LONGEST_NAME])
     best, left = -1, _TRIES
     while left:
         state = (yield from post("/v1/uploads", announced)).read(Upload)
         offset = state.offset
         while offset < file.size:
-            tell("uploading", offset / file.size)
+            progress("uploading", offset / file.size)
             part, headers = file.part(offset, packed)
             headers |= {"upload-offset": str(offset), "content-type": "application/offset+octet-stream"}
-            # 404, 409: it has arrived though its answer was lost, wholly or in part, or is still arriving.
-            answer = yield from asked(Call("PATCH", f"/v1/uploads/{state.id}", content=part, headers=headers), 404, 409)
+            # 404, 409: an earlier copy of this part has arrived, or is arriving, but its response was lost.
+            answer = yield from send_with_retries(
+                Call("PATCH", f"/v1/uploads/{state.id}", content=part, headers=headers), 404, 409
+            )
             if answer.status in (404, 409):
                 break
             offset = answer.read(Upload).offset
-        if (yield from asked(Call("GET", f"/v1/predictions/{file.digest}"), 404)).status != 404:
-            tell("uploading", 1.0)
+        if (yield from send_with_retries(Call("GET", f"/v1/predictions/{file.digest}"), 404)).status != 404:
+            progress("uploading", 1.0)
             return
         left = _TRIES if offset > best else left - 1
         best = max(best, offset)
         yield Wait(_PAUSE)
-    raise ServiceError(f"{file.name}: the server does not take more than {best:,} of its {file.size:,} bytes")
+    raise ServiceError(f"{file.name}: the upload stopped at {best:,} of {file.size:,} bytes: submit the file again")
 
 
 API = 1
 _FIRST_PATIENCE = 10.0
-"""Seconds to wait for a server that nothing was heard of yet: it may start again, and its address may be wrong."""
-_FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0
-Seen = Callable[[Run], None]
-"""Called with each state of a run that is waited for."""
+"""Total seconds of retries for the first request; short, so that a wrong address is reported soon."""
+_FIRST_POLL, _LONGEST_POLL = 0.1, 2.0
+RunCallback = Callable[[Run], None]
+"""Progress callback: called with the current state of a run after each query."""
 
 
 def version() -> Flow[Version]:
-    """Ask for the server's version, and check that it is compatible."""
+    """Return the server's version; raise ServiceError if its API is not compatible."""
     try:
-        found = (yield from asked(Call("GET", "/v1/version"), patience=_FIRST_PATIENCE)).read(Version)
+        found = (yield from send_with_retries(Call("GET", "/v1/version"), patience=_FIRST_PATIENCE)).read(Version)
     except ServiceError as error:
         if error.status in (404, 410):
             raise ServiceError(
-                f"no shoe service with API v{API} is there (it may be of another version: this is shoe {__version__})",
+                f"no shoe server with API v{API} at this address (this is shoe {__version__})",
                 error.status,
             ) from None
         raise
     if API not in found.api:
         spoken = ", ".join(f"v{number}" for number in found.api)
         raise ServiceError(
-            f"the server runs shoe {found.shoe} and speaks API {spoken}, this is shoe {__version__}, which speaks "
-            f"v{API}: pip install 'shoe-eval[client]=={found.shoe}'"
+            f"shoe {__version__} needs API v{API}, but the server (shoe {found.shoe}) has API {spoken}: "
+            f"run `pip install 'shoe-eval[client]=={found.shoe}'`"
         )
     return found
 
 
-def submit(path: str | Path, wanted: NewRun, *, tell: Told, packed: bool) -> Flow[Run]:
-    """Upload the file if needed and create a run.
+def submit(path: str | Path, wanted: NewRun, *, progress: Progress, packed: bool) -> Flow[Run]:
+    """Upload a prediction file if needed, create a run, and return the run.
 
     Args:
-        path: of the prediction file.
-        wanted: the run; its prediction is filled in, and its truth and name unless given.
-        tell: progress callback.
+        wanted: request for the run; `prediction` is filled in here, and `truth` and `name` if they are None.
         packed: whether the file is compressed for the transfer.
     """
     if wanted.truth is None and wanted.board is None:
         names = [str(each["name"]) for each in (yield from truths())]
         if len(names) != 1:
             known = ", ".join(names) or "none"
-            raise OptionError(
-                f"truth: found none named, expected one of the ground truths that the server has: {known}"
-            )
+            raise OptionError(f"truth: found none, expected the name of one of the server's ground truths: {known}")
         wanted = replace(wanted, truth=names[0])
-    with opened(path) as file:
+    with open_hashed(path) as file:
         wanted = replace(wanted, prediction=file.digest, name=wanted.name or Path(path).stem)
         try:  # the file is only sent if the server does not have it and accepts the request
             return (yield from post("/v1/runs", wanted)).read(Run)
         except ServiceError as error:
             if error.status != 404 or file.digest not in str(error):
                 raise
-        yield from upload(file, tell, packed=packed)
+        yield from upload(file, progress, packed=packed)
     return (yield from post("/v1/runs", wanted)).read(Run)
 
 
-def run(of: str) -> Flow[Run]:
-    """Ask for a run's state."""
-    return (yield from get(_place(of))).read(Run)
+def run(id_: str) -> Flow[Run]:
+    """Return the current state of a run."""
+    return (yield from get(_path(id_))).read(Run)
 
 
-def wait(of: str, seen: Seen, timeout: float | None) -> Flow[Run]:
-    """Poll a run until it has ended, at growing intervals."""
-    began, pause = time.monotonic(), _FIRST_LOOK
+def wait(id_: str, seen: RunCallback, timeout: float | None) -> Flow[Run]:
+    """Query a run at growing intervals until the run has ended, and return its final state; see ``Client.wait``."""
+    began, pause = time.monotonic(), _FIRST_POLL
     while True:
-        state = yield from run(of)
+        state = yield from run(id_)
         seen(state)
         if state.state in ENDED:
             return state
         if timeout is not None and time.monotonic() - began + pause > timeout:
-            raise ServiceError(f"{state.id}: found {state.state} after {timeout:g} s, expected it to have ended")
+            raise ServiceError(f"{state.id}: still {state.state} after {timeout:g} s")
         yield Wait(pause)
-        pause = min(1.5 * pause, _LONGEST_LOOK)
+        pause = min(1.5 * pause, _LONGEST_POLL)
 
 
 def runs(state: str | None, after: str | None, limit: int) -> Flow[list[Run]]:
-    """List runs, the latest first."""
+    """Return at most `limit` runs, the latest first; arguments as for ``Client.runs``."""
     query: dict[str, str | int] = {"limit": limit}
     query |= {name: value for name, value in (("state", state), ("after", after)) if value is not None}
     return (yield from get("/v1/runs", **query)).read(RunList).runs
 
 
-def act(of: str, what: str) -> Flow[Run]:
-    """Cancel, retry or diagnose a run; a run in the wanted state, as after a lost answer, stays so."""
-    answer = yield from asked(Call("POST", f"{_place(of)}/{what}"), 409)
-    return answer.read(Run) if answer.status != 409 else (yield from run(of))
+def act(id_: str, action: str) -> Flow[Run]:
+    """Cancel, retry or diagnose a run, and return the run, which is unchanged if its state forbids the action."""
+    answer = yield from send_with_retries(Call("POST", f"{_path(id_)}/{action}"), 409)
+    return answer.read(Run) if answer.status != 409 else (yield from run(id_))
 
 
-def change(of: str, what: Change) -> Flow[Run]:
-    """Change the name or the visibility of a run."""
-    return (yield from post(_place(of), what, "PATCH")).read(Run)
+def change(id_: str, fields: Change) -> Flow[Run]:
+    """Change fields of a run (name or visibility), and return the run."""
+    return (yield from post(_path(id_), fields, "PATCH")).read(Run)
 
 
-def delete(of: str) -> Flow[None]:
-    """Delete a run; one that is gone already is no error."""
-    yield from asked(Call("DELETE", _place(of)), 404)
+def delete(id_: str) -> Flow[None]:
+    """Delete a run; do nothing if there is no such run."""
+    yield from send_with_retries(Call("DELETE", _path(id_)), 404)
 
 
-def result(of: str) -> Flow[dict[str, Any]]:
-    """Return the JSON of ``shoe score``, or of another kind of run."""
-    return (yield from get(f"{_place(of)}/result")).read(dict[str, Any])
+def result(id_: str) -> Flow[dict[str, Any]]:
+    """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
+    return (yield from get(f"{_path(id_)}/result")).read(dict[str, Any])
 
 
-def file(of: str, name: str) -> Flow[bytes]:
-    """Return a file that a run has made."""
-    return (yield from get(f"{_place(of)}/files/{escaped(name, safe='')}")).content
+def file(id_: str, name: str) -> Flow[bytes]:
+    """Return the content of the output file `name` of a run."""
+    return (yield from get(f"{_path(id_)}/files/{escaped(name, safe='')}")).content
 
 
 def compare(wanted: NewComparison) -> Flow[Run]:
-    """Submit a comparison of runs."""
+    """Submit a comparison of runs, and return the run of the comparison."""
     return (yield from post("/v1/compare", wanted)).read(Run)
 
 
 def truths() -> Flow[list[dict[str, Any]]]:
-    """Return registered ground truths."""
+    """Return the registered ground truths, as dicts; see :class:`shoe.service.types.Truth`."""
     return (yield from get("/v1/truths")).read(dict[str, list[dict[str, Any]]])["truths"]
 
 
 def boards() -> Flow[list[dict[str, Any]]]:
-    """Return leaderboards."""
+    """Return the leaderboards, as dicts without tables; see :class:`shoe.service.types.Board`."""
     return (yield from get("/v1/boards")).read(dict[str, list[dict[str, Any]]])["boards"]
 
 
 def board(name: str) -> Flow[dict[str, Any]]:
-    """Return a leaderboard's table."""
+    """Return a leaderboard with its table, as a dict; see :class:`shoe.service.types.Standing`."""
     return (yield from get(f"/v1/boards/{escaped(name, safe='')}")).read(dict[str, Any])
 
 
-def _place(of: str) -> str:
-    return f"/v1/runs/{escaped(of, safe='')}"
+def _path(id_: str) -> str:
+    return f"/v1/runs/{escaped(id_, safe='')}"

@@ -1,4 +1,4 @@
-"""Clients of a metric service: a blocking one, and one for an event loop."""
+"""Python clients for a shoe server: a blocking client, and an asynchronous client."""
 
 from __future__ import annotations
 
@@ -11,53 +11,49 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, ca
 from urllib.parse import urlsplit
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
-from shoe.core.io.files import replacing
+from shoe.core.io.files import atomic_write
 from shoe.service.client import calls
-from shoe.service.client.calls import Answer, Call, Flow, Seen, Told, Wait
+from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback, Wait
 from shoe.service.types import Change, NewComparison, NewRun, Run, Version
 from shoe.version import __version__
 
 if TYPE_CHECKING:
     import httpx2
 
-# The one place that knows the HTTP library: it sends the calls of a flow, and waits where the flow waits.
-
 T = TypeVar("T")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _CONNECT = 10.0
 _NUMBER = re.compile(r"^\[Errno -?\d+\] ")
-"""What the system puts before its words."""
+"""Error number at the beginning of a message of the operating system."""
 
 
 def address(server: str) -> str:
-    """The address of a server, without what calls add to it.
+    """Return the address of a server without a trailing slash.
 
     Raises:
-        OptionError: for what is no http or https address, or holds a password or a query.
+        OptionError: if `server` is not an http or https address, or contains a password, a query or a fragment.
     """
     parts = urlsplit(server)
     if "@" in parts.netloc:
-        raise OptionError(
-            "server: found an address with a password in it, expected one without (tokens are given apart)"
-        )
+        raise OptionError("server: the address must not contain a user name or password: use a token instead")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise OptionError(f"server: found {quote(server)}, expected an address like https://shoe.example.org")
     return server.rstrip("/")
 
 
 def is_local(server: str) -> bool:
-    """Return whether a server is on this machine, so that compression costs more than it saves."""
+    """Return whether a server is on this machine; files are sent to such a server without compression."""
     return urlsplit(server).hostname in LOOPBACK
 
 
 class Session:
-    """Connections to one server, for one thread."""
+    """HTTP connections to one server, for use in one thread."""
 
     def __init__(self, server: str, token: str | None, timeout: float) -> None:
         self._http = _library().Client(**_settings(server, token, timeout))
 
     def run(self, flow: Flow[T]) -> T:
-        """Run a call, and return its result."""
+        """Send the requests that an API call (a generator) yields, and return the result of the call."""
         try:
             step = next(flow)
             while True:
@@ -85,17 +81,17 @@ class Session:
 
 
 class AsyncSession:
-    """Connections to one server, for one event loop; files are read and hashed in threads."""
+    """HTTP connections to one server, for use in one event loop; files are read and hashed in threads."""
 
     def __init__(self, server: str, token: str | None, timeout: float) -> None:
         self._http = _library().AsyncClient(**_settings(server, token, timeout))
 
     async def run(self, flow: Flow[T]) -> T:
-        """Run a call, and return its result."""
+        """Send the requests that an API call (a generator) yields, and return the result of the call."""
         answer: Answer | None = None
         try:
             while True:
-                # A thread cannot be left by StopIteration.
+                # `_next` turns StopIteration into a value, because a future cannot raise StopIteration.
                 step, found = await asyncio.to_thread(_next, flow, answer)
                 if step is None:
                     return found  # type: ignore[return-value]  # a flow that has ended has its value
@@ -130,7 +126,7 @@ def _library() -> Any:
     try:
         import httpx2
     except ImportError:
-        raise MissingExtraError("the client of a metric service", "client") from None
+        raise MissingExtraError("the client of a shoe server", "client") from None
     return httpx2
 
 
@@ -138,24 +134,18 @@ def _settings(server: str, token: str | None, timeout: float) -> dict[str, objec
     headers = {"user-agent": f"shoe/{__version__}", "accept": "application/json, */*"}
     if token is not None:
         headers["authorization"] = f"Bearer {token}"
-    # Not through a proxy that variables name where the server is on this machine, and never to where it redirects.
     return {
         "base_url": address(server),
         "headers": headers,
         "timeout": _library().Timeout(timeout, connect=min(timeout, _CONNECT)),
-        "follow_redirects": False,
-        "trust_env": not is_local(server),
+        "follow_redirects": False,  # another host must not receive the token
+        "trust_env": not is_local(server),  # a proxy of the environment cannot reach a server on this machine
     }
 
 
 def _request(call: Call) -> dict[str, object]:
-    return {
-        "method": call.method,
-        "url": call.path,
-        "params": dict(call.query) or None,
-        "content": call.content,
-        "headers": dict(call.headers),
-    }
+    query, headers = dict(call.query) or None, dict(call.headers)
+    return {"method": call.method, "url": call.path, "params": query, "content": call.content, "headers": headers}
 
 
 def _answer(response: httpx2.Response) -> Answer:
@@ -181,11 +171,11 @@ def _id(run: Run | str) -> str:
 
 
 class Client:
-    """A connection to a metric service.
+    """Blocking client for a shoe server.
 
-    Everything may be interrupted and done again: a file that the server has is not sent a second time, an upload goes
-    on where it was, and equal work is one run. What is asked of a busy or unreachable server is asked again for up to
-    two minutes.
+    Every call can be interrupted and repeated: a file that the server has is not sent again, an interrupted upload
+    continues, and an equal submission returns the same run. While the server is busy or cannot be reached, requests
+    are repeated for up to two minutes.
 
     >>> with Client("http://127.0.0.1:8017") as client:                          # doctest: +SKIP
     ...     run = client.wait(client.submit("predictions.json", "hico-det"))
@@ -193,16 +183,16 @@ class Client:
     """
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
-        """Open one; nothing is sent yet.
+        """Create a client; nothing is sent yet.
 
         Args:
-            server: its address, as "https://shoe.example.org".
-            token: that it gave, where it asks for one.
-            timeout: seconds for each step of a request.
+            server: address of the server, for example "https://shoe.example.org".
+            token: access token, if the server requires one.
+            timeout: time limit in seconds for each step of a request: to connect (at most 10 s), to send, to receive.
 
         Raises:
-            OptionError: for what is no address.
-            MissingExtraError: where the extra is not installed.
+            OptionError: if the address is not valid.
+            MissingExtraError: if the extra `client` is not installed.
         """
         self._packed = not is_local(server)
         self._session = Session(server, token, timeout)
@@ -220,10 +210,10 @@ class Client:
 
     @property
     def version(self) -> Version:
-        """What the server runs.
+        """Version of shoe and of the API on the server, requested once.
 
         Raises:
-            ServiceError: for one that speaks another API, or is no shoe service.
+            ServiceError: if the API is not compatible, or no shoe server is at the address.
         """
         if self._version is None:
             self._version = self._session.run(calls.version())
@@ -246,33 +236,35 @@ class Client:
         scores: str | None = None,
         format: str | None = None,  # noqa: A002 - as read_predictions has it
         subset: str | None = None,
+        bad_boxes: str = "refuse",
         visibility: str = "team",
         board: str | None = None,
-        tell: Told = _silent,
+        progress: Progress = _silent,
     ) -> Run:
-        """Have a prediction file scored.
+        """Submit a prediction file for scoring, and return the run.
 
         Args:
-            path: of the file, in any format that shoe reads.
-            truth: name of the ground truth at the server; None where it has one, or a board says which.
-            name: what the predictions are called; the file's name, without its ending.
-            protocols: names, as ``shoe score`` has them; none for the usual ones.
-            options: as "tau=0.4".
-            similarity: name of a similarity map at the server.
-            boxes: box convention, where it is not the format's own.
-            scores: how to bring scores to 0..1.
-            format: of the predictions, if content is not to decide.
-            subset: a named part of the images.
-            visibility: "team", or "public" for a run that all may see.
-            board: a leaderboard to stand in; it then says truth, protocols and options.
-            tell: is told what is being done, and how far it has come.
+            path: prediction file in any supported format.
+            truth: name of a ground truth on the server; None if the server has only one, or if `board` is given.
+            name: name of the run (default: file name without extension).
+            protocols: protocols as for ``shoe score``; empty for the default protocols.
+            options: scoring options, for example "tau=0.4".
+            similarity: name of a similarity map on the server.
+            boxes: box convention of the predictions (default: that of the file format).
+            scores: score scale of the predictions (default: confidences from 0 to 1).
+            format: file format of the predictions (default: detected from the content).
+            subset: name of a subset of the images.
+            bad_boxes: rule for predictions with an invalid box or score: "refuse", "drop" or "count".
+            visibility: "team" (only your team sees the run) or "public".
+            board: leaderboard to submit to, which determines ground truth, protocols and options.
+            progress: progress callback, called with the name of the stage and its completed fraction (0 to 1).
 
         Returns:
-            The run, which may be an earlier one: the same file and request are the same run.
+            The run. If your team has submitted the same file with the same request before, this is the earlier run.
 
         Raises:
-            InputError: for a file that cannot be read.
-            ServiceError: for a refusal, or a server that cannot be reached.
+            InputError: if the file cannot be read.
+            ServiceError: if the server refuses the request, or cannot be reached.
         """
         wanted = NewRun(
             prediction="",
@@ -287,88 +279,101 @@ class Client:
             scores=scores,
             format=format,
             subset=subset,
+            bad_boxes=bad_boxes,  # type: ignore[arg-type]  # the server checks it
         )
-        return self._do(calls.submit(path, wanted, tell=tell, packed=self._packed))
+        return self._do(calls.submit(path, wanted, progress=progress, packed=self._packed))
 
-    def wait(self, run: Run | str, *, seen: Seen = _silent, timeout: float | None = None) -> Run:
-        """Wait until a run has ended.
+    def wait(self, run: Run | str, *, seen: RunCallback = _silent, timeout: float | None = None) -> Run:
+        """Wait until a run has ended, and return its final state.
 
         Args:
-            run: or its id.
-            seen: is given each state on the way.
-            timeout: seconds, after which it is an error; None for no end.
+            run: run, or its ID.
+            seen: progress callback, called with the current state of the run after each query.
+            timeout: seconds until ServiceError is raised; None for no limit.
         """
         return self._do(calls.wait(_id(run), seen, timeout))
 
     def run(self, run: Run | str) -> Run:
-        """Ask for a run's present state."""
+        """Return the current state of a run."""
         return self._do(calls.run(_id(run)))
 
     def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
-        """List runs, the latest first: those of a state, and those that come after the one of an id."""
+        """Return a page of runs, the latest first.
+
+        Args:
+            state: return only runs in this state, for example "done" (default: all states).
+            after: ID of the last run of the previous page (default: return the first page).
+            limit: maximum number of runs.
+        """
         return self._do(calls.runs(state, after, limit))
 
     def result(self, run: Run | str) -> dict[str, Any]:
-        """The results of a finished run: the JSON of ``shoe score``, ``compare`` or ``diagnose``."""
+        """Return the result of a finished run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
         return self._do(calls.result(_id(run)))
 
     def file(self, run: Run | str, name: str) -> bytes:
-        """A file that a finished run has made, as ``run.shoe``; their names are in its ``outputs``."""
+        """Return the content of an output file of a finished run, for example ``run.shoe``; see ``Run.outputs``."""
         return self._do(calls.file(_id(run), name))
 
     def save(self, run: Run | str, name: str, path: str | Path) -> None:
-        """Write such a file to a path, where it appears whole."""
+        """Download the output file `name` of a finished run, and write the file `path` atomically."""
         content = self.file(run, name)
-        with replacing(path) as stream:
+        with atomic_write(path) as stream:
             stream.write(content)
 
     def compare(self, runs: Sequence[Run | str], *, resamples: int | None = None, seed: int = 0) -> Run:
-        """Have 2 to 20 finished runs compared, as ``shoe compare`` does."""
+        """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison.
+
+        Args:
+            runs: runs, or their IDs.
+            resamples: number of bootstrap samples of images (default: as for ``shoe compare``).
+            seed: random seed for bootstrap and randomisation test.
+        """
         return self._do(calls.compare(NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Have a finished run diagnosed, as ``shoe diagnose`` does."""
+        """Return a scored run; ``further["diagnose"]`` of the run is the state of its diagnosis."""
         return self._do(calls.act(_id(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:
-        """Stop a run; one that has ended stays as it is."""
+        """Cancel a queued or running run, and return the run; a run that has ended is returned unchanged."""
         return self._do(calls.act(_id(run), "cancel"))
 
     def retry(self, run: Run | str) -> Run:
-        """Begin a failed or cancelled run anew; others stay as they are."""
+        """Repeat a failed or cancelled run, and return the run; any other run is returned unchanged."""
         return self._do(calls.act(_id(run), "retry"))
 
     def change(self, run: Run | str, *, name: str | None = None, visibility: str | None = None) -> Run:
-        """Give a run another name, or have it seen by its team or by all ("team", "public")."""
+        """Change the name or the visibility ("team" or "public") of a run, and return the run; None: no change."""
         return self._do(calls.change(_id(run), Change(name=name, visibility=visibility)))  # type: ignore[arg-type]
 
     def delete(self, run: Run | str) -> None:
-        """Take a run away."""
+        """Delete a run; do nothing if there is no such run."""
         return self._do(calls.delete(_id(run)))
 
     def truths(self) -> list[dict[str, Any]]:
-        """Ground truths that the server has."""
+        """Return the ground truths on the server, as dicts with "name", "dataset", and metadata in "facts"."""
         return self._do(calls.truths())
 
     def boards(self) -> list[dict[str, Any]]:
-        """Its leaderboards."""
+        """Return the leaderboards on the server, as dicts with "name", "title" and other settings, without tables."""
         return self._do(calls.boards())
 
     def board(self, name: str) -> dict[str, Any]:
-        """The standing of a leaderboard."""
+        """Return a leaderboard as a dict: settings in "board", ranked runs in "rows", other runs in "left_out"."""
         return self._do(calls.board(name))
 
 
-def _awaited(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
-    """Return the awaitable version of a method of :class:`Client` that ends in ``_do``."""
+def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """Return `method` unchanged; its result is that of ``self._do``, which is awaitable in :class:`AsyncClient`."""
     return cast(Any, method)  # type: ignore[no-any-return]
 
 
 class AsyncClient:
-    """Client for an event loop: each method is :class:`Client`'s, awaited."""
+    """Asynchronous version of :class:`Client`: the same methods, as coroutines."""
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
-        """Open one; arguments and errors are those of :class:`Client`."""
+        """Create a client; arguments and errors as for :class:`Client`."""
         self._packed = not is_local(server)
         self._session = AsyncSession(server, token, timeout)
         self._version: Version | None = None
@@ -384,7 +389,7 @@ class AsyncClient:
         await self._session.close()
 
     async def version(self) -> Version:
-        """As :attr:`Client.version`."""
+        """Return the version of shoe and of the API on the server; see :attr:`Client.version`."""
         if self._version is None:
             self._version = await self._session.run(calls.version())
         return self._version
@@ -394,23 +399,23 @@ class AsyncClient:
         return await self._session.run(flow)
 
     async def save(self, run: Run | str, name: str, path: str | Path) -> None:
-        """Write a file that a run has made to a path, where it appears whole."""
+        """Download the output file `name` of a finished run, and write the file `path` atomically."""
         content = await self.file(run, name)
-        with replacing(path) as stream:
+        with atomic_write(path) as stream:
             stream.write(content)
 
-    submit = _awaited(Client.submit)
-    wait = _awaited(Client.wait)
-    run = _awaited(Client.run)
-    runs = _awaited(Client.runs)
-    result = _awaited(Client.result)
-    file = _awaited(Client.file)
-    compare = _awaited(Client.compare)
-    diagnose = _awaited(Client.diagnose)
-    cancel = _awaited(Client.cancel)
-    retry = _awaited(Client.retry)
-    change = _awaited(Client.change)
-    delete = _awaited(Client.delete)
-    truths = _awaited(Client.truths)
-    boards = _awaited(Client.boards)
-    board = _awaited(Client.board)
+    submit = _as_coroutine(Client.submit)
+    wait = _as_coroutine(Client.wait)
+    run = _as_coroutine(Client.run)
+    runs = _as_coroutine(Client.runs)
+    result = _as_coroutine(Client.result)
+    file = _as_coroutine(Client.file)
+    compare = _as_coroutine(Client.compare)
+    diagnose = _as_coroutine(Client.diagnose)
+    cancel = _as_coroutine(Client.cancel)
+    retry = _as_coroutine(Client.retry)
+    change = _as_coroutine(Client.change)
+    delete = _as_coroutine(Client.delete)
+    truths = _as_coroutine(Client.truths)
+    boards = _as_coroutine(Client.boards)
+    board = _as_coroutine(Client.board)

@@ -1,1 +1,1 @@
-"""Web pages of the service: views that make HTML from plain values, templates, styles and scripts."""
+"""Web pages of the server: routes, views, templates, style sheets and scripts."""

@@ -1,4 +1,4 @@
-"""Routes of pages with forms; all of them work without scripts."""
+"""Routes of pages with forms, which work without JavaScript."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from shoe.core.errors import ShoeError
 from shoe.service import runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.api.service import set_session
-from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verified
+from shoe.service.callers import Admin, App, Reader, Submitter, state_of, verify_token
 from shoe.service.contract import NotFoundError, Refused
-from shoe.service.pages.rendering import Form, Page, answer, field, onward, viewer_of
+from shoe.service.pages.rendering import Form, Page, answer, field, redirect, viewer_of
 from shoe.service.pages.views import rows
 from shoe.service.runs import own_run, with_results
 from shoe.service.security import COOKIE
@@ -25,13 +25,13 @@ _LISTED = 200
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show a list of finished runs to choose from."""
+    """Show the finished runs that can be compared; the runs with the IDs `run` are selected."""
     return _choose(request, run)
 
 
 @router.post("/compare")
 def compare(request: Request, form: Form, identity: Submitter, app: App) -> Response:
-    """Submit a comparison."""
+    """Submit a comparison of the selected runs, and redirect to its page."""
     ids = form.get("run", [])
     try:
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
@@ -45,7 +45,7 @@ def compare(request: Request, form: Form, identity: Submitter, app: App) -> Resp
         )
     except (ShoeError, ValueError) as error:
         return _choose(request, ids, str(error))
-    return onward(request, f"/runs/{run.id}")
+    return redirect(request, f"/runs/{run.id}")
 
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
@@ -69,7 +69,7 @@ def act(
     run = own_run(app.folder, identity, id)
     if action == "delete":
         runs.delete(app.folder, run.id)
-        return onward(request, "/runs")
+        return redirect(request, "/runs")
     if action == "change":
         visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
         runs.change(app.folder, run.id, field(form, "name") or None, visibility)
@@ -79,24 +79,24 @@ def act(
         submissions.retry(app.folder, run.id, app.settings.queue_per_team)
     else:
         raise NotFoundError("no such page")
-    return onward(request, f"/runs/{run.id}")
+    return redirect(request, f"/runs/{run.id}")
 
 
 @router.get("/login")
 def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Response:  # noqa: A002 - of the address
-    """Show the log-in form."""
+    """Show the login form."""
     return answer(request, ("login.html", {"wanted": next, "problem": None}))
 
 
 @router.post("/login")
 def login(request: Request, form: Form, app: App) -> Response:
-    """Begin a session with a token."""
+    """Start a session with a token."""
     token, wanted = field(form, "token").strip(), field(form, "next")
     try:
-        verified(request, token)
+        verify_token(request, token)
     except Refused as refused:
         return answer(request, ("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
-    response = onward(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
+    response = redirect(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
     set_session(app, request, response, token)
     return response
 
@@ -105,36 +105,36 @@ def login(request: Request, form: Form, app: App) -> Response:
 def logout(request: Request, app: App) -> Response:
     """End a session."""
     tokens.log_out(app.folder, request.cookies.get(COOKIE, ""))
-    response = onward(request, "/")
+    response = redirect(request, "/")
     response.delete_cookie(COOKIE)
     return response
 
 
 @router.get("/tokens")
 def token_list(request: Request, _: Admin) -> Response:
-    """List all tokens without their secrets."""
+    """Show all tokens, without their secrets."""
     return _tokens(request)
 
 
 @router.post("/tokens")
 def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
-    """Make a token, and show it once."""
+    """Create a token, and show it once."""
     name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
     try:
         days = float(field(form, "days")) if field(form, "days") else None
         made = tokens.new_token(app.folder, name, team, scopes.split(","), days)
     except (ShoeError, ValueError) as error:
         return _tokens(request, problem=str(error), status=422)
-    return _tokens(request, made=made)
+    return _tokens(request, new_token=made)
 
 
 @router.post("/tokens/revoke")
 def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
     """Revoke a token."""
     tokens.revoke(app.folder, field(form, "prefix"))
-    return onward(request, "/tokens")
+    return redirect(request, "/tokens")
 
 
-def _tokens(request: Request, made: str | None = None, problem: str | None = None, status: int = 200) -> Response:
-    values = {"tokens": tokens.tokens(state_of(request).folder), "made": made, "problem": problem}
+def _tokens(request: Request, new_token: str | None = None, problem: str | None = None, status: int = 200) -> Response:
+    values = {"tokens": tokens.tokens(state_of(request).folder), "made": new_token, "problem": problem}
     return answer(request, ("tokens.html", values), status)

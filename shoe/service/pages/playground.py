@@ -1,4 +1,4 @@
-"""Interpretation of a phrase, as by ``shoe resolve --phrase`` and ``shoe similarity``, and its nearest classes."""
+"""Values of the playground: interpretation of a phrase, similarity to a class, and most similar classes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from shoe.service.truths import maps
 if TYPE_CHECKING:
     from shoe.similarity import Similarity
 
-LONGEST = 300
-"""Characters of a phrase."""
 EXAMPLES = (
     ("a woman sitting astride her bike", "ride bicycle"),
     ("guy eating a hot dog", "eat hot_dog"),
@@ -26,25 +24,30 @@ _PARTS = ("verb", "object")
 
 @lru_cache(maxsize=8)
 def loaded(place: str) -> Similarity:
-    """Load a map by its name or its folder."""
+    """Load a similarity map; `place` is the name of a built-in map, or the folder of a registered map."""
     from shoe.similarity import load_similarity
 
     return load_similarity(place)
 
 
 def places(folder: Folder) -> dict[str, str]:
-    """Return the folders of maps by name, shipped ones first."""
+    """Return the location of each similarity map by name: the name again for a built-in map, else the folder."""
     from shoe.similarity.maps import shipped_maps
 
     own = {name: name for name in shipped_maps()}
     return own | {each.name: str(folder.maps / f"{each.name}-{each.digest}") for each in maps(folder)}
 
 
-def answer(place: str, said: str, truth: str) -> dict[str, Any]:
-    """Return what a phrase means to the metric, compared with a class, as "ride bicycle", or a word, unless empty.
+def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
+    """Return the values of ``playground.html``: interpretation, senses, and most similar classes of a phrase.
+
+    Args:
+        place: name or folder of a similarity map, as returned by :func:`places`.
+        phrase: predicted phrase.
+        truth: class (for example "ride bicycle") or class word to compare the phrase with; "" for no comparison.
 
     Raises:
-        OptionError: for a class that the dataset has not.
+        OptionError: if `truth` is not a class of the dataset.
     """
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.lexicon.text import ALTERNATIVES
@@ -52,7 +55,7 @@ def answer(place: str, said: str, truth: str) -> dict[str, Any]:
 
     source = loaded(place)
     classes = benchmark(getattr(source, "dataset", DEFAULT)).classes
-    lines, readings = split_of(said)
+    lines, readings = split_of(phrase)
     pairs = [pair for reading in readings for pair in product(*(word.split(ALTERNATIVES) for word in reading))]
     words = [
         (word, part) for part, of in zip(_PARTS, zip(*pairs, strict=True), strict=False) for word in dict.fromkeys(of)
@@ -61,12 +64,12 @@ def answer(place: str, said: str, truth: str) -> dict[str, Any]:
         "reading": [re.split(r" {2,}", line.strip(), maxsplit=1) for line in lines],
         "senses": [_senses(word, part) for word, part in words if word],
         "counted": _counted(source, classes, *readings[0]) if readings else None,
-        **(_compared(source, classes, truth, said) if truth else {"compared": None, "whole": None}),
+        **(_compared(source, classes, truth, phrase) if truth else {"compared": None, "whole": None}),
     }
 
 
 def labels_of(place: str) -> list[str]:
-    """Return the classes of a map's dataset."""
+    """Return the class labels of the dataset of a similarity map; `place` as for :func:`answer`."""
     from shoe.benchmarks import DEFAULT, benchmark
 
     source = loaded(place)
@@ -80,36 +83,26 @@ def _senses(word: str, part: Any) -> dict[str, Any]:
     return {"word": word, "part": part, "senses": [{"name": of.name, "reason": of.reason} for of in found]}
 
 
-def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[str, Any]:
+def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict[str, Any]:
     import numpy as np
 
     from shoe.benchmarks.protocol_options import SemanticOptions
     from shoe.similarity import combine
     from shoe.similarity.explain import explanations
 
-    found, interaction = explanations(source, classes, truth, said)
+    found, interaction = explanations(source, classes, truth, phrase)
     options, whole = SemanticOptions(), None
     if interaction:
         verb, object_ = (np.array(part.value) for part in found)
         whole = float(combine(verb, object_, options.combine, options.weight))
+    fields = ("part", "class_word", "class_synset", "word", "value", "basis", "sense")
+    sense_fields = ("synset", "value", "predicted", "reason")
     compared = [
-        {
-            "part": part.part,
-            "class_word": part.class_word,
-            "class_synset": part.class_synset,
-            "word": part.word,
-            "value": part.value,
-            "basis": part.basis,
-            "sense": part.sense,
+        {name: getattr(part, name) for name in fields}
+        | {
             "raters": list(dict.fromkeys(rater for sense in part.candidates for rater in sense.ratings or {})),
             "candidates": [
-                {
-                    "synset": sense.synset,
-                    "value": sense.value,
-                    "predicted": sense.predicted,
-                    "ratings": sense.ratings or {},
-                    "reason": sense.reason,
-                }
+                {name: getattr(sense, name) for name in sense_fields} | {"ratings": sense.ratings or {}}
                 for sense in part.candidates
             ],
         }
@@ -119,7 +112,7 @@ def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[s
 
 
 def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[str, Any]:
-    """Return the classes most similar to a predicted interaction, and the class of its own labels."""
+    """Return the 12 classes most similar to a predicted interaction, and the class with exactly its labels, if any."""
     import numpy as np
 
     from shoe.benchmarks.protocol_options import SemanticOptions

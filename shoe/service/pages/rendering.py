@@ -1,11 +1,11 @@
-"""Rendering of the service's pages from templates, and common parts of their routes."""
+"""Rendering of web pages from templates, and functions for all page routes: errors, forms, viewer."""
 
 from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
 from fastapi import Depends
@@ -23,47 +23,35 @@ from shoe.service.pages.views import View, Viewer
 from shoe.service.security import COOKIE
 from shoe.version import __version__
 
-# Where pages lie: by address on a server, by relative path in a folder of files.
 
-
-class Places(Protocol):
-    """Links between pages."""
-
-    @property
-    def live(self) -> bool:
-        """Whether a server answers."""
-        ...
-
-    def link(self, path: str) -> str:
-        """Return the link to the page that a server has at ``path``; empty where there is no such page."""
-        ...
-
-
-class Served:
-    """Links between pages of a server."""
+class ServerLinks:
+    """Links between pages of a server; `base` is the path prefix that a proxy adds, if any."""
 
     live = True
 
     def __init__(self, base: str = "") -> None:
-        """Take the path below which a proxy serves; empty for none."""
         self.base = base.rstrip("/")
 
     def link(self, path: str) -> str:
-        """See :class:`Places`."""
+        """Return the link to the page with a path on the server."""
         return quote(self.base + path, safe="/?=&#:")
 
 
-class Stored:
-    """Links between pages in a folder, opened from disk or from any file server."""
+class SiteLinks:
+    """Relative links from one page of an exported site to other pages and files.
+
+    Args:
+        here: path on the server of the page that contains the links.
+        there: paths on the server of all pages and files of the site.
+    """
 
     live = False
 
     def __init__(self, here: str, there: Collection[str]) -> None:
-        """Take the path of the linking page, and the paths of all pages."""
         self.here, self.there = file_of(here), there
 
     def link(self, path: str) -> str:
-        """See :class:`Places`."""
+        """Return the link to the page with a path on the server; "" if the site has no such page."""
         path, mark, part = path.partition("#")
         if path not in self.there:
             return ""
@@ -71,7 +59,7 @@ class Stored:
 
 
 def file_of(path: str) -> str:
-    """The file, below the folder, that holds the page of a path.
+    """Return the relative path in an exported site of the page or file with a path on the server.
 
     >>> [file_of(path) for path in ("/", "/runs/r_1", "/v1/runs/r_1/files/run.shoe", "/static/page.css")]
     ['index.html', 'runs/r_1.html', 'files/r_1/run.shoe', 'static/page.css']
@@ -84,56 +72,50 @@ def file_of(path: str) -> str:
     return f"{path.strip('/') or 'index'}.html"
 
 
-# Styles, scripts and pictures of the pages, which lie in the package.
-
-_OF_REPORTS = Path(shoe.report.page.__file__).parent / "static" / "page.css"
-STATIC = {_OF_REPORTS.name: _OF_REPORTS} | {
-    path.name: path for path in (Path(__file__).parent / "static").iterdir() if path.is_file()
+STATIC = {
+    path.name: path
+    for path in (
+        Path(shoe.report.page.__file__).parent / "static" / "page.css",
+        *filter(Path.is_file, (Path(__file__).parent / "static").iterdir()),
+    )
 }
-"""Where each lies, by its name; reports and pages share a style sheet."""
+"""Paths of style sheets, scripts and images by file name; ``page.css`` is shared with reports."""
 
 
-def render(template: str, places: Places, values: Mapping[str, Any]) -> str:
-    """Render a page.
-
-    Args:
-        template: file name below ``templates``.
-        places: how it leads to other pages.
-    """
+def render(template: str, links: ServerLinks | SiteLinks, values: Mapping[str, Any]) -> str:
+    """Return the HTML of a page, rendered from a template and values; `links` creates the links to other pages."""
     found = environment(Path(__file__).parent / "templates").get_template(template)
-    return found.render(values, link=places.link, live=places.live, version=__version__)
+    return found.render(values, link=links.link, live=links.live, version=__version__)
 
 
-# What pages' routes share: who looks, pages as answers, refusals as pages, and forms.
-
-_TITLES = {403: "Not allowed", 404: "There is no such page", 409: "Not now", 429: "Too many requests"}
-NO_PAGE = "Nothing is at this address, or nothing that you may see."
+_TITLES = {403: "Not allowed", 404: "Page not found", 409: "Not possible", 429: "Too many requests"}
+NO_PAGE = "There is no page at this address, or you may not see it."
 
 
 class Page(APIRoute):
-    """Route that answers refusals with pages, and offers the log-in form."""
+    """Route of a page: errors are shown as pages, and a missing token redirects to the login form."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Handle a request and its errors."""
+        """Return the handler of requests, which shows errors as pages."""
         handle = super().get_route_handler()
 
-        async def shown(request: Request) -> Response:
+        async def page(request: Request) -> Response:
             try:
                 return await handle(request)
             except Refused as refused:
                 if refused.status == 401:
-                    return onward(request, f"/login?next={quote(request.url.path)}")
+                    return redirect(request, f"/login?next={quote(request.url.path)}")
                 return problem(request, refused.status, refused.message, refused.hint, refused.headers)
             except (NotFoundError, RequestValidationError):
                 return problem(request, 404, NO_PAGE)
             except ShoeError as error:
                 return problem(request, 409, str(error))
 
-        return shown
+        return page
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Return the viewer of a request."""
+    """Return the user who views a page, from the token or session of the request."""
     try:
         who = identify(request)
     except Refused:
@@ -143,28 +125,28 @@ def viewer_of(request: Request) -> Viewer:
 
 
 def answer(request: Request, view: View, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Render a page as an answer."""
+    """Return the response with the page of a view (name of the template, values)."""
     template, values = view
     about = {"here": request.url.path, "who": viewer_of(request), "address": address_of(request)}
-    page = render(template, Served(request.scope.get("root_path", "")), about | values)
+    page = render(template, ServerLinks(request.scope.get("root_path", "")), about | values)
     return HTMLResponse(page.encode("utf-8", "replace"), status, headers)
 
 
 def problem(
-    request: Request, status: int, said: str, hint: str | None = None, headers: Mapping[str, str] | None = None
+    request: Request, status: int, message: str, hint: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Render a page that explains why there is no other."""
-    values = {"title": _TITLES.get(status, "That did not work"), "problem": said, "hint": hint}
+    """Return the response with a page that shows an error."""
+    values = {"title": _TITLES.get(status, "Error"), "problem": message, "hint": hint}
     return answer(request, ("problem.html", values), status, headers)
 
 
 def address_of(request: Request) -> str:
-    """Return the server's address, as the client reached it."""
+    """Return the address of the server that the client used."""
     return str(request.base_url).rstrip("/")
 
 
-def onward(request: Request, path: str) -> RedirectResponse:
-    """Redirect to another page."""
+def redirect(request: Request, path: str) -> RedirectResponse:
+    """Return the response that redirects to the page with a path on the server."""
     return RedirectResponse(request.scope.get("root_path", "") + path, 303)
 
 
@@ -173,9 +155,9 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 
 Form = Annotated[dict[str, list[str]], Depends(_form)]
-"""Fields of a form, by their names."""
+"""Values of a submitted form, by field name."""
 
 
 def field(form: Mapping[str, list[str]], name: str) -> str:
-    """Return the first value of a field; empty where there is none."""
+    """Return the first value of a form field; "" if the field is absent."""
     return form.get(name, [""])[0]

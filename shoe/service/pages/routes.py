@@ -1,10 +1,11 @@
-"""Routes of pages that only show."""
+"""Routes of read-only pages."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,14 +16,12 @@ from starlette.responses import HTMLResponse, Response
 from shoe.core.errors import ShoeError
 from shoe.service import boards
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, App, Reader, demand
+from shoe.service.callers import Anybody, App, Reader, require_scope
 from shoe.service.contract import NotFoundError, describe
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, Page, address_of, answer, viewer_of
 from shoe.service.runs import visible_run
 from shoe.service.truths import truths
-
-# The page of the API, made from its own schema.
 
 _GROUPS = {
     "predictions": "Predictions",
@@ -33,8 +32,8 @@ _GROUPS = {
     "resolve": "Words",
     "similarity": "Words",
     "study": "Studies",
-    "truths": "What there is",
-    "maps": "What there is",
+    "truths": "Ground truths and maps",
+    "maps": "Ground truths and maps",
 }
 _REST = "The server"
 
@@ -49,7 +48,7 @@ curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 
 
 def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Collect the calls of an OpenAPI schema, in groups."""
+    """Return groups of API calls, each with "name" and "calls", of an OpenAPI schema, as values of ``api.html``."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema["paths"].items():
         about = path.split("/")[2] if path.startswith("/v1/") else ""
@@ -70,8 +69,8 @@ def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, 
         }
         for each in call.get("parameters", ())
     ]
-    for media, of in call.get("requestBody", {}).get("content", {}).items():
-        body = _resolved(of.get("schema", {}), schema)
+    for media, content in call.get("requestBody", {}).get("content", {}).items():
+        body = _resolved(content.get("schema", {}), schema)
         for name, each in body.get("properties", {}).items():
             required = name in body.get("required", ())
             about = each.get("description", "")
@@ -87,29 +86,28 @@ def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, 
         "summary": first,
         "description": rest,
         "takes": takes,
-        "answers": [(code, of.get("description", "")) for code, of in call["responses"].items()],
+        "answers": [(code, response.get("description", "")) for code, response in call["responses"].items()],
     }
 
 
-def _resolved(of: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    while "$ref" in of:
-        found: Mapping[str, Any] = schema
-        for step in of["$ref"].removeprefix("#/").split("/"):
-            found = found[step]
-        of = found
-    return of
+def _resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the node to which a node of the schema refers; a node without a reference is returned itself."""
+    while "$ref" in node:
+        node = reduce(getitem, node["$ref"].removeprefix("#/").split("/"), schema)
+    return node
 
 
-def _kind(of: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    of = _resolved(of, schema)
-    if "enum" in of:
-        return " or ".join(str(each) for each in of["enum"])
-    kinds = of.get("anyOf") or of.get("oneOf")
+def _kind(node: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Return a description in words of the type of a node of the schema."""
+    node = _resolved(node, schema)
+    if "enum" in node:
+        return " or ".join(str(each) for each in node["enum"])
+    kinds = node.get("anyOf") or node.get("oneOf")
     if kinds:
         return " or ".join(_kind(each, schema) for each in kinds if each.get("type") != "null")
-    if of.get("type") == "array":
-        return f"list of {_kind(of.get('items', {}), schema) or 'values'}"
-    return str(of.get("type", "object" if "properties" in of else "any"))
+    if node.get("type") == "array":
+        return f"list of {_kind(node.get('items', {}), schema) or 'values'}"
+    return str(node.get("type", "object" if "properties" in node else "any"))
 
 
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -120,7 +118,7 @@ router = APIRouter(route_class=Page, include_in_schema=False)
 
 @router.get("/static/{name}")
 async def static(name: str, request: Request) -> Response:
-    """Return a style, script or picture."""
+    """Return a style sheet, script or image."""
     path = STATIC.get(name)
     if path is None:
         raise NotFoundError("no file of this name")
@@ -139,21 +137,15 @@ def _content(path: Path) -> tuple[bytes, str]:
 
 @router.get("/")
 async def front(request: Request, _: Anybody, app: App) -> Response:
-    """The front page."""
+    """Show the front page."""
     return answer(request, views.front(app.folder, viewer_of(request)))
 
 
 @router.get("/runs")
 async def run_list(
-    request: Request,
-    identity: Reader,
-    app: App,
-    name: Text = "",
-    state: Text = "",
-    truth: Text = "",
-    after: Text = "",
+    request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
-    """List the runs that a filter selects."""
+    """Show the runs that match a filter: part of the name, state, and ground truth."""
     if after:
         visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
@@ -162,34 +154,34 @@ async def run_list(
 
 @router.get("/runs/{id}")
 def run_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
-    """A run."""
+    """Show a run."""
     return answer(request, views.run_page(app.folder, viewer_of(request), visible_run(app.folder, identity, id)))
 
 
 @router.get("/runs/{id}/classes")
 def classes_page(request: Request, id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002
-    """A run's figures of each class."""
+    """Show the metrics of a run by class."""
     view = views.classes_page(app.folder, visible_run(app.folder, identity, id))
     if view is None:
-        raise NotFoundError(f"run {id} has no figures of classes")
+        raise NotFoundError(f"run {id} has no metrics by class")
     return answer(request, view)
 
 
 @router.get("/submit")
 def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Response:
-    """Show the form for submitting predictions."""
+    """Show the form for submitting predictions; the leaderboard `board` is selected."""
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.benchmarks.protocol_options import describe
     from shoe.core.boxes import CommonCoordinates
     from shoe.predictions.table import SCORES
     from shoe.service.truths import own_similarities
 
-    of = benchmark(DEFAULT)
+    dataset = benchmark(DEFAULT)
     values = {
         "truths": truths(app.folder),
         "maps": list(dict.fromkeys([*playground.places(app.folder), *own_similarities()])),
-        "protocols": [(name, "") for name in (*of.protocols, "shoe")],
-        "usual": of.default_protocols,
+        "protocols": [*dataset.protocols, "shoe"],
+        "usual": dataset.default_protocols,
         "box_conventions": list(CommonCoordinates),
         "score_kinds": list(SCORES),
         "options": describe(),
@@ -203,29 +195,30 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
-    """List all leaderboards."""
+    """Show all leaderboards."""
     return answer(request, views.board_list(app.folder, viewer_of(request)))
 
 
 @router.get("/boards/{name}")
 def board_page(request: Request, name: str, identity: Anybody, app: App) -> Response:
-    """Show a leaderboard; a hidden one needs a token."""
+    """Show a leaderboard; a hidden leaderboard requires a token."""
     if boards.board(app.folder, name).hidden:
-        demand(identity, "read")
+        require_scope(identity, "read")
     return answer(request, views.board_page(app.folder, viewer_of(request), name))
 
 
 @router.get("/playground")
 def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = "", similarity: Text = "") -> Response:
-    """Show the interpretation of a phrase."""
+    """Show how the phrase `said` is interpreted and scored, and its similarity to the class `truth`."""
     places = playground.places(app.folder)
     name = similarity if similarity in places else next(iter(places))
     values: dict[str, Any] = {
         "asked": {"said": said, "truth": truth, "map": name},
         "maps": list(places),
         "problem": None,
+        "examples": playground.EXAMPLES,
+        "labels": playground.labels_of(places[name]),
     }
-    values |= {"examples": playground.EXAMPLES, "labels": playground.labels_of(places[name])}
     nothing = {"compared": None, "whole": None, "reading": None, "senses": None, "counted": None}
     try:
         found = playground.answer(places[name], said, truth) if said.strip() else nothing
@@ -237,28 +230,28 @@ def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = ""
 
 @router.get("/maps")
 def map_list(request: Request, _: Reader, app: App) -> Response:
-    """List all similarity maps."""
+    """Show all similarity maps."""
     return answer(request, views.map_list(app.folder))
 
 
 @router.get("/maps/{name}")
 def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
-    """A similarity map."""
+    """Show a similarity map."""
     view = views.map_page(app.folder, name)
     if view is None:
-        raise NotFoundError("no map of this name")
+        raise NotFoundError("no similarity map of this name")
     return answer(request, view)
 
 
 @router.get("/truths")
 async def truth_list(request: Request, _: Reader, app: App) -> Response:
-    """List all ground truths."""
+    """Show all ground truths."""
     return answer(request, views.truth_list(app.folder))
 
 
 @router.get("/api")
 def interface(request: Request, identity: Anybody, app: App) -> Response:
-    """Show the API, from its schema."""
+    """Show the documentation of the API, made from its OpenAPI schema."""
     known = truths(app.folder) if identity.allows("read") else []
     curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
     return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
@@ -266,7 +259,7 @@ def interface(request: Request, identity: Anybody, app: App) -> Response:
 
 @router.get("/rate")
 async def rate(_: Anybody) -> Response:
-    """A rater's page: the link's token stands behind #, so no server, log or other site is told it."""
+    """Show the rating page. The token follows # in the link, because browsers send no part after # to a server."""
     page, allowed = _rater_page()
     return HTMLResponse(page, headers={"Content-Security-Policy": f"{allowed}; frame-ancestors 'none'"})
 

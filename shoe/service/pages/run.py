@@ -1,4 +1,4 @@
-"""Content of the page of a run, from the files that the run made."""
+"""Values of the page of a run or a comparison, from the output files of the run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from shoe.comparison.compare import FULL, marked
-from shoe.core.errors import many
+from shoe.comparison.compare import FULL, heading_with_arrow
+from shoe.core.errors import pluralize
 from shoe.report.page import svg
 from shoe.report.page.svg import Interval, intervals
 from shoe.service.folder import Folder
@@ -18,16 +18,14 @@ from shoe.service.runs import AGGREGATES, command_of
 from shoe.service.truths import Truth
 from shoe.service.types import Run
 
-# What the page of a comparison says, from the JSON of ``shoe compare``.
-
 COLOURS = ("m0", "m2")
 
 
 def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str, Any]:
-    """Collect the values of ``comparison.html`` from the JSON of ``shoe compare`` and the runs' IDs in its order."""
+    """Return the values of ``comparison.html``; `found` is the JSON of ``shoe compare``, `ids` has its run IDs."""
     models = found["models"]
     keys = list(dict.fromkeys(key for model in models for key in model["figures"]))
-    columns = [{"group": _group(key), "heading": marked(key), "key": key} for key in keys]
+    columns = [{"group": _group(key), "heading": heading_with_arrow(key), "key": key} for key in keys]
     rows = [
         {
             "name": model["name"],
@@ -40,7 +38,7 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
     return {
         "result": found,
         "columns": columns,
-        "groups": [(name, len(list(of))) for name, of in groupby(columns, key=lambda column: column["group"])],
+        "groups": [(name, len(list(group))) for name, group in groupby(columns, key=lambda column: column["group"])],
         "models": rows,
         "intervals": any(cell and cell["low"] is not None for model in rows for cell in model["cells"]),
         "plot": plot([(model["name"], model["figures"]) for model in models]),
@@ -49,27 +47,30 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
 
 
 def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
-    """Draw strict and semantic mAP of each model, with their intervals."""
-    strict = first_exact(*(of for _, of in rows))
-    drawn = [(name, [_interval(of.get(key)) for key in (strict, "semantic:map")]) for name, of in rows]
+    """Return an SVG plot of strict and semantic mAP of each model; `rows` has name and metrics (by key) per model."""
+    strict = first_exact(*(metrics for _, metrics in rows))
+    drawn = [(name, [_interval(metrics.get(key)) for key in (strict, "semantic:map")]) for name, metrics in rows]
     return intervals(drawn, COLOURS, "strict mAP and SHOE-mAP in percent, with 95 % intervals")
 
 
 def first_exact(*figures: Mapping[str, Any]) -> str:
-    """Return the key of the first exact-label mean of any model, triplets before persons; "" for none."""
-    keys = [key for of in figures for key in of if key.endswith(f":{FULL}")]
+    """Return the key of the first exact-label mAP in any of the mappings of metrics; "" if there is none.
+
+    Keys of triplet protocols ("strict:...") come before keys of role protocols ("roles:...").
+    """
+    keys = [key for metrics in figures for key in metrics if key.endswith(f":{FULL}")]
     return next((key for kind in ("strict:", "roles:") for key in keys if key.startswith(kind)), "")
 
 
-def _interval(of: Mapping[str, Any] | None) -> Interval | None:
-    return Interval(of["value"], *of.get("interval", (None, None))) if of else None
+def _interval(metric: Mapping[str, Any] | None) -> Interval | None:
+    return Interval(metric["value"], *metric.get("interval", (None, None))) if metric else None
 
 
-def _cell(of: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if of is None:
+def _cell(metric: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if metric is None:
         return None
-    low, high = of.get("interval", (None, None))
-    return {"value": of["value"], "best": of.get("rank") == 1, "low": low, "high": high}
+    low, high = metric.get("interval", (None, None))
+    return {"value": metric["value"], "best": metric.get("rank") == 1, "low": low, "high": high}
 
 
 def _group(key: str) -> str:
@@ -78,31 +79,32 @@ def _group(key: str) -> str:
 
 
 ABOUT = {
-    "result.json": "every figure, as shoe score --json writes",
-    "run.shoe": "what was measured, for shoe compare and shoe verify",
-    "classes.csv": "figures of each class",
-    "words.csv": "every wording, and what it was taken for",
-    "table.tex": "for a paper",
-    "table.md": "for a page",
-    "report.html": "interactive, in one file",
-    "report.txt": "as the terminal shows it",
-    "diagnosis.json": "errors, as shoe diagnose --json writes",
-    "comparison.json": "every figure, as shoe compare --json writes",
-    "comparison.csv": "for a spreadsheet",
-    "comparison.tex": "for a paper",
-    "comparison.md": "for a page",
-    "comparison.html": "interactive, in one file",
-    "draws.npz": "figures under draws of images, which the leaderboard ranks by",
+    "result.json": "all results, as written by shoe score --json",
+    "run.shoe": "saved run, for shoe compare and shoe verify",
+    "classes.csv": "metrics by class",
+    "words.csv": "predicted phrases, and the classes that they matched",
+    "table.tex": "LaTeX table",
+    "table.md": "Markdown table",
+    "report.html": "interactive report",
+    "report.txt": "report as printed by the command line",
+    "diagnosis.json": "errors, as written by shoe diagnose --json",
+    "comparison.json": "all results, as written by shoe compare --json",
+    "comparison.csv": "table for spreadsheets",
+    "comparison.tex": "LaTeX table",
+    "comparison.md": "Markdown table",
+    "comparison.html": "interactive report",
+    "draws.npz": "metrics on bootstrap samples of images, for the ranks of the leaderboard",
 }
 _SHOWN_CLASSES = ("m0", "m2", "m3")
+_WITHHELD = "Files with details of single images are withheld, because the ground truth is not shown."
 
 
 def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool) -> dict[str, Any]:
-    """Collect what ``run.html`` shows.
+    """Return the values of ``run.html``.
 
     Args:
-        truth: that it is held against; None where that is gone.
-        all_files: whether files may be had that tell what a hidden ground truth holds.
+        truth: ground truth of the run; None if it is no longer registered.
+        all_files: whether to list all output files, even if they reveal a ground truth that must not be shown.
     """
     result, diagnosis = (read_output(folder, run, name) for name in ("result.json", "diagnosis.json"))
     held = not all_files and truth is not None and not truth.shown
@@ -123,7 +125,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
 
 
 def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
-    """Read a JSON file that a run made; None if it made none of this name."""
+    """Read a JSON output file of a run; return None if the run has no such file."""
     output = run.outputs.get(name)
     return _decoded(folder, output.sha256) if output else None
 
@@ -136,45 +138,46 @@ def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
 
 
 def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
-    """Collect what ``figures.html`` shows: strict, semantic, and why.
+    """Return the values of ``figures.html``: strict metrics, semantic metrics, and errors.
 
     Args:
-        result: of ``shoe score --json``.
-        diagnosis: of ``shoe diagnose --json``; None where there is none.
-        state: of the job that makes one; None where none was asked for.
+        result: JSON of ``shoe score``.
+        diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
+        state: state of the diagnosis job; None if there is no such job.
     """
     strict = result.get("protocols") or [result[key] for key in ("strict",) if key in result]
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
     semantic = result.get("semantic")
-    why_not = {"queued": "follows", "running": "is being measured", "failed": "could not be measured"}
+    why_not = {"queued": "pending", "running": "being computed", "failed": "could not be computed"}
     found: dict[str, Any] = {
         "result": result,
         "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in (*strict, *by_person)],
         "semantic": _full(semantic, "map_without_no_interaction") if semantic else None,
-        "no_meaning": "could not be measured" if result.get("absent") else "was not asked for",
+        "no_meaning": "could not be computed" if result.get("absent") else "not requested",
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
         "words": [_word(each) for each in result.get("wordings", ())],
         "notes": result.get("notes", ()),
         "worst": None,
-        "why_not": why_not.get(state or "", "was not measured"),
+        "why_not": why_not.get(state or "", "not computed"),
     }
     return found | _why(diagnosis) if diagnosis else found
 
 
-def _full(of: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return dict.fromkeys(names) | dict(of)
+def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a copy of `metrics` with the value None for each of `names` that is absent."""
+    return dict.fromkeys(names) | dict(metrics)
 
 
-def _word(of: Mapping[str, Any]) -> dict[str, Any]:
-    said = of["phrases"][0] if of.get("phrases") else f"{of['verb']['word']} {of['object']['word']}"
+def _word(wording: Mapping[str, Any]) -> dict[str, Any]:
+    verb, object_, phrases = wording["verb"], wording["object"], wording.get("phrases")
     return {
-        "said": said,
-        "compared_with": of.get("compared_with") or of.get("nearest_class"),
-        "verb": of["verb"].get("similarity"),
-        "object": of["object"].get("similarity"),
-        "times": of["count"],
-        "earned": of.get("earned"),
-        "lost": of.get("lost"),
+        "said": phrases[0] if phrases else f"{verb['word']} {object_['word']}",
+        "compared_with": wording.get("compared_with") or wording.get("nearest_class"),
+        "verb": verb.get("similarity"),
+        "object": object_.get("similarity"),
+        "times": wording["count"],
+        "earned": wording.get("earned"),
+        "lost": wording.get("lost"),
     }
 
 
@@ -205,11 +208,11 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     }
     gap = semantic.get("vocabulary_gap")
     if gap:
-        labels = ("exact matches of words", "verbs of like meaning", "objects of like meaning")
+        labels = ("exact matches", "credit for similar verbs", "credit for similar objects")
         values = (gap["exact_map"], gap["verb_credit"], gap["object_credit"])
         parts = list(zip(labels, values, _SHOWN_CLASSES, strict=True))
         found["meaning"] = [{"label": label, "value": value, "colour": colour} for label, value, colour in parts]
-        found["meaning_bar"] = svg.stack(parts, "SHOE-mAP, and what of it is credit for meaning")
+        found["meaning_bar"] = svg.stack(parts, "SHOE-mAP, and its part from credit for similar meaning")
     return found
 
 
@@ -217,7 +220,7 @@ def _facts(run: Run, result: Mapping[str, Any] | None) -> list[str]:
     where = [f"ground truth {run.truth}", f"team {run.team}"]
     if result is None:
         return where
-    counts = [many(result[f"{name}s"], name.replace("_", " ")) for name in ("image", "ground_truth", "prediction")]
+    counts = [pluralize(result[f"{name}s"], name.replace("_", " ")) for name in ("image", "ground_truth", "prediction")]
     return [f"{result['dataset']} {result.get('split', '')}".strip(), *counts, *where]
 
 
@@ -232,12 +235,12 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
         "report": next((path(name) for name in ("report.html", "comparison.html") if name in kept), None),
         "classes": "classes.csv" in kept,
         "words": path("words.csv") if "words.csv" in kept else None,
-        "held": "The ground truth is not shown: what tells of single images stays on the server." if held else None,
+        "held": _WITHHELD if held else None,
     }
 
 
 def short_signature(signature: str | None, truth: Truth | None) -> str | None:
-    """Shorten a signature for captions, without protocols that the ground truth implies."""
+    """Return the short form of a signature for captions, without protocols that the dataset implies; None for None."""
     if signature is None:
         return None
     from shoe.benchmarks import benchmark
@@ -247,20 +250,8 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
 
 
 def row(run: Run) -> dict[str, Any]:
-    """Return the row of a run in lists."""
-    strict = run.figures.get(first_exact(run.figures))
-    return {
-        "id": run.id,
-        "kind": run.kind,
-        "name": run.name,
-        "team": run.team,
-        "truth": run.truth,
-        "state": run.state,
-        "visibility": run.visibility,
-        "created": run.created,
-        "figures": {
-            "strict": strict,
-            "semantic": run.figures.get("semantic:map"),
-            "mf1": run.figures.get("semantic:mf1"),
-        },
-    }
+    """Return the values of the row of a run in a table of runs."""
+    keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
+    names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
+    metrics = {name: run.figures.get(key) for name, key in keys.items()}
+    return {name: getattr(run, name) for name in names} | {"figures": metrics}

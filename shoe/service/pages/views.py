@@ -1,8 +1,8 @@
-"""Views: the template and plain values of each page, the same on a server and on disk."""
+"""Template and values of each page, for the server and for the exported site."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
@@ -14,21 +14,19 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.playground import loaded
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
-from shoe.service.runs import for_all
+from shoe.service.runs import public_view
 from shoe.service.truths import Truth, truths
 from shoe.service.types import Run, State
-
-# What the pages of similarity maps say: coverage, raters, and how far they agree.
 
 
 @lru_cache(maxsize=8)
 def map_values(name: str, place: str) -> dict[str, Any]:
-    """Collect the values of ``map.html``; `place` is a shipped name or a folder."""
+    """Return the values of ``map.html``; `place` is the name of a built-in map, or the folder of a registered map."""
     from shoe.maps.info import describe
     from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
-    assert isinstance(similarity, SimilarityMap)  # noqa: S101 - of the names of maps
+    assert isinstance(similarity, SimilarityMap)  # noqa: S101 - for the type checker
     info = describe(similarity)
     names = [rater.name for rater in similarity.raters]
     return {
@@ -78,45 +76,40 @@ def map_values(name: str, place: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def map_row(name: str, place: str) -> dict[str, Any]:
-    """Return the row of a map in the list of maps."""
+    """Return the row of a similarity map in the list of maps; `place` as for :func:`map_values`."""
     from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
-    assert isinstance(similarity, SimilarityMap)  # noqa: S101 - of the names of maps
+    assert isinstance(similarity, SimilarityMap)  # noqa: S101 - for the type checker
     pairs = {part: len(table) for part, table in similarity.tables.items()}
-    return {
-        "name": name,
-        "digest": similarity.digest,
-        "dataset": similarity.dataset,
-        "raters": len(similarity.raters),
-        "verbs": pairs.get("verb", 0),
-        "objects": pairs.get("object", 0),
-    }
+    counts = {"raters": len(similarity.raters), "verbs": pairs.get("verb", 0), "objects": pairs.get("object", 0)}
+    return {"name": name, "digest": similarity.digest, "dataset": similarity.dataset} | counts
 
 
-def _coverage(part: str, of: Any) -> dict[str, Any]:
+def _coverage(part: str, info: Any) -> dict[str, Any]:
     spread = ["–"] * 4
-    if of.coverage:
-        rated = list(of.coverage.values())
+    if info.coverage:
+        rated = list(info.coverage.values())
         with_any = f"{sum(number > 0 for number in rated)} of {len(rated)}"
-        spread = [with_any, *(f"{int(figure(rated)):,}" for figure in (min, median, max))]
-    return {"name": f"{part}s", "pairs": of.pairs, "rated": of.rated_pairs, "senses": of.class_senses, "spread": spread}
+        spread = [with_any, *(f"{int(statistic(rated)):,}" for statistic in (min, median, max))]
+    row = {"name": f"{part}s", "pairs": info.pairs, "rated": info.rated_pairs, "senses": info.class_senses}
+    return row | {"spread": spread}
 
 
 PAGE = 50
-"""Runs of a list."""
+"""Number of runs on a page of the list."""
 View = tuple[str, dict[str, Any]]
-"""A template's name, and what it says."""
+"""Page: (name of the template, values for the template)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks.
+    """User who views a page.
 
     Attributes:
-        team: whose runs they see beside public ones; None for nobody in particular.
-        admin: whether they run the service.
-        session: whether they have logged in.
+        team: team whose runs the user sees in addition to public runs; None without a token.
+        admin, reader, submitter: whether the user has the permission `admin`, `read` and `submit`.
+        session: whether the user has logged in.
     """
 
     team: str | None = None
@@ -127,17 +120,17 @@ class Viewer:
 
     @property
     def seen(self) -> str | None:
-        """The team whose runs lists show beside public ones; None for all, "" for no team's."""
+        """Argument `team` of :func:`shoe.service.runs.runs`: team, None for all runs, or "" for public runs only."""
         return None if self.admin else self.team or ""
 
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
-    """Return the rows of runs in lists."""
-    return [row(run if viewer.admin else for_all(folder, run)) for run in found]
+    """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
+    return [row(run if viewer.admin else public_view(folder, run)) for run in found]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """The front page."""
+    """Return the front page: recent runs and leaderboards."""
     recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
     return "front.html", {
         "runs": rows(viewer, folder, recent),
@@ -145,20 +138,18 @@ def front(folder: Folder, viewer: Viewer) -> View:
     }
 
 
-def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: str | None) -> View:
-    """Return the list of runs that a filter selects."""
-    found = runs.runs(
-        folder,
-        viewer.seen,
-        after,
-        PAGE,
-        asked["state"] or None,
-        name=asked["name"] or None,
-        truth=asked["truth"] or None,
-    )
+def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
+    """Return a page of the list of runs.
+
+    Args:
+        filters: "name", "state" and "truth" of the listed runs; "" for no restriction.
+        after: ID of the last run of the previous page; None for the first page.
+    """
+    name, state, truth = (filters[key] or None for key in ("name", "state", "truth"))
+    found = runs.runs(folder, viewer.seen, after, PAGE, state, name=name, truth=truth)
     return "runs.html", {
         "runs": rows(viewer, folder, found),
-        "asked": asked,
+        "asked": filters,
         "states": get_args(State),
         "truths": [each.name for each in truths(folder)],
         "last": found[-1].id if len(found) == PAGE else None,
@@ -167,11 +158,12 @@ def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: st
 
 
 def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
-    """The page of a run."""
+    """Return the page of a run, or of a comparison."""
     values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
+    actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values |= {
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
-        "actions": _actions(run),
+        "actions": actions.get(run.state, ()),
         "log": [line.line for line in runs.log(folder, run.id)],
     }
     if run.kind != "compare":
@@ -181,7 +173,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
 
 
 def classes_page(folder: Folder, run: Run) -> View | None:
-    """Return the page of figures by class; None for a run without any."""
+    """Return the page of metrics by class; None if the run has no file ``classes.csv``."""
     output = run.outputs.get("classes.csv")
     if output is None:
         return None
@@ -189,12 +181,14 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
     with folder.files.open(output.sha256) as stream:
         headings, *rows = reader(stream.read().decode().splitlines())
-    kept = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
-    shares = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
+    columns = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
+    is_percentage = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
     return "classes.html", {
         "run": run,
-        "headings": [headings[number].replace("_", " ") for number in kept],
-        "rows": [[f"{100 * float(of[n]):.2f}" if shares[n] and of[n] else of[n] for n in kept] for of in rows],
+        "headings": [headings[number].replace("_", " ") for number in columns],
+        "rows": [
+            [f"{100 * float(row[n]):.2f}" if is_percentage[n] and row[n] else row[n] for n in columns] for row in rows
+        ],
     }
 
 
@@ -205,7 +199,7 @@ def board_list(folder: Folder, viewer: Viewer) -> View:
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
-    """A leaderboard."""
+    """Return the page of a leaderboard."""
     found = boards.standing(folder, name)
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
@@ -214,18 +208,19 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
         {
             "low": each.lowest,
             "high": each.highest,
-            "run": each.run,
-            "name": each.name,
-            "team": each.team,
+            **{name: getattr(each, name) for name in ("run", "name", "team")},
             "cells": [{"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys],
             "gain": _gain(each.figures, strict),
-            "why": _costs_most(each.why),
+            "why": _largest_loss(each.why),
         }
         for each in found.rows
     ]
-    drawn = [
-        (each.name, {key: _with_interval(each, key) for key in keys if key in each.figures}) for each in found.rows
-    ]
+    drawn = []
+    for each in found.rows:
+        metrics: dict[str, Any] = {key: {"value": each.figures[key]} for key in keys if key in each.figures}
+        for key in metrics.keys() & each.intervals.keys():
+            metrics[key]["interval"] = each.intervals[key]
+        drawn.append((each.name, metrics))
     return "board.html", {
         "board": found.board,
         "hidden": found.board.hidden and not viewer.admin,
@@ -243,21 +238,19 @@ def map_list(folder: Folder) -> View:
 
 
 def map_page(folder: Folder, name: str) -> View | None:
-    """Return the page of a similarity map; None for an unknown one."""
+    """Return the page of a similarity map; None for an unknown name."""
     place = playground.places(folder).get(name)
     return None if place is None else ("map.html", map_values(name, place))
 
 
 def truth_list(folder: Folder) -> View:
-    """Return the list of ground truths, without their content."""
+    """Return the list of ground truths: their metadata, without boxes and labels."""
     found = [
-        {
-            "name": each.name,
+        {name: getattr(each, name) for name in ("name", "sha256", "shown")}
+        | {
             "dataset": " ".join(filter(None, (each.dataset, each.facts.get("split")))),
             "images": int(each.facts["images"]),
             "triplets": int(each.facts["truths"]),
-            "sha256": each.sha256,
-            "shown": each.shown,
         }
         for each in truths(folder)
     ]
@@ -268,23 +261,13 @@ def _truth(folder: Folder, name: str) -> Truth | None:
     return next((each for each in truths(folder) if each.name == name), None)
 
 
-def _actions(run: Run) -> Sequence[str]:
-    if run.state in ("queued", "running"):
-        return ("cancel",)
-    return ("retry",) if run.state in ("failed", "cancelled") else ()
-
-
 def _gain(figures: Mapping[str, float], strict: str) -> float | None:
-    ends = (figures.get("semantic:map"), figures.get(strict))
-    return None if ends[0] is None or ends[1] is None else ends[0] - ends[1]
+    semantic_map, strict_map = figures.get("semantic:map"), figures.get(strict)
+    return None if semantic_map is None or strict_map is None else semantic_map - strict_map
 
 
-def _costs_most(why: Mapping[str, float]) -> str | None:
+def _largest_loss(why: Mapping[str, float]) -> str | None:
     from shoe.diagnosis.error_types import ERRORS
 
     labels = {error.name: error.label for error in ERRORS}
     return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)
-
-
-def _with_interval(of: Any, key: str) -> dict[str, Any]:
-    return {"value": of.figures[key], **({"interval": of.intervals[key]} if key in of.intervals else {})}

@@ -1,1 +1,1 @@
-"""Ways to score predictions, held against what people say of the predictions: who ranks them as people do."""
+"""Comparison of measures, which are ways to score predictions, with ratings of the predictions by people."""

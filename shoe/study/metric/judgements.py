@@ -1,4 +1,4 @@
-"""What people said of whole predictions, and which rows of prediction files they spoke of."""
+"""Ratings of whole predictions by people, and the rows of prediction files that people rated."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ BOXES = ("human_box", "object_box")
 _WORDS = ("verb", "object")
 _COLUMNS = ("model", "image", "prediction", *_WORDS, *BOXES)
 _BETWEEN = "\t"  # which no field holds
-_ROUNDED = 0.51
-"""Pixels by which a box in a table may differ from the file's: tables often hold whole pixels."""
+_ROUNDED = 0.51  # pixels by which a box may differ from the file's: tables often hold whole pixels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +27,8 @@ class Judgements:
     """Ratings 0..4 of N predictions by R raters.
 
     Attributes:
-        ratings: what they said; items are predictions.
-        columns: of each, by the name of the column that says it: model, image, prediction, verb, object, both boxes.
+        ratings: ratings by people; items are predictions.
+        columns: (N,) values of each column that identifies a prediction: model, image, prediction, verb, object, boxes.
     """
 
     source: Path
@@ -37,42 +36,41 @@ class Judgements:
     columns: dict[str, tuple[str, ...]]
 
     def name(self, item: int) -> str:
-        """A prediction as the table names it."""
+        """Return the columns that identify a prediction as text, for error messages."""
         return ", ".join(f"{column} {quote(told[item])}" for column, told in self.columns.items())
 
     def images(self, known: Sequence[str]) -> Indices:
-        """(N,) index of each prediction's image among the known ones.
+        """Return the (N,) index of each prediction's image in ``known``, the image names of the ground truth.
 
         Raises:
-            InputError: for an image that is none of them.
+            InputError: for an image that is not in ``known``.
         """
         names = tuple(dict.fromkeys(self.columns["image"]))
         found = image_index(names, known)
         if (found < 0).any():
             wrong = names[int(np.argmin(found))]
-            expected = f"an image of the ground truth, as {quote(known[0])}" if known else "an image of a ground truth"
+            expected = "an image of the ground truth" + (f", such as {quote(known[0])}" if known else "")
             raise InputError(self.source, field="image", found=quote(wrong), expected=expected)
         number = dict(zip(names, found.tolist(), strict=True))
         return np.array([number[image] for image in self.columns["image"]], np.int64)
 
     def rows_of(self, model: str, task: Task) -> Indices:
-        """(N,) row of each prediction among a model's; -1 where it is another model's.
+        """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
         Raises:
-            InputError: for a prediction that the model has not, or words that several of its predictions have.
+            InputError: if a judged prediction is not in the file, or several predictions match it.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
         theirs = np.array([told == model for told in self.columns.get("model", [model] * len(rows))], bool)
-        find = self._numbered if "prediction" in self.columns else self._described
-        find(task, images, theirs, rows)
+        (self._numbered if "prediction" in self.columns else self._described)(task, images, theirs, rows)
         items = np.flatnonzero(rows >= 0)
-        found, first = np.unique(rows[items], return_index=True)
-        if len(found) < len(items):
+        first = np.unique(rows[items], return_index=True)[1]
+        if len(first) < len(items):
             again = int(np.setdiff1d(items, items[first])[0])
             before = int(items[np.argmax(rows[items] == rows[again])])
-            expected = "one name for one prediction"
-            raise InputError(self.source, record=self.name(again), found=f"also {self.name(before)}", expected=expected)
+            found = f"the same prediction as {self.name(before)}"
+            raise InputError(self.source, record=self.name(again), found=found, expected="each prediction only once")
         return rows
 
     def _numbered(self, task: Task, images: Indices, theirs: Mask, rows: Indices) -> None:
@@ -101,11 +99,11 @@ class Judgements:
                     found = found[(np.abs(boxes[found] - self._box(item, name)) <= _ROUNDED).all(axis=1)]
             boxes = np.concatenate([table.human_boxes, table.object_boxes], axis=1)[found]
             if len(found) and (np.ptp(boxes, axis=0) > 2 * _ROUNDED).any():
-                raise self._error(item, "boxes", f"{len(found)} such predictions", "one: name its boxes or its number")
+                raise self._error(item, "boxes", f"{len(found)} such predictions", "one: give its boxes or its number")
             if len(found):
                 rows[item] = found[np.argmax(table.score[found])]
             elif "model" in self.columns:
-                raise self._error(item, "words", "no such prediction", "one that the model's file has")
+                raise self._error(item, "words", "no such prediction", "a prediction in the model's file")
 
     def _box(self, item: int, name: str) -> Floats:
         told = self.columns[name][item]
@@ -114,7 +112,7 @@ class Judgements:
         except ValueError:
             numbers = np.zeros(0)
         if numbers.shape != (4,) or not np.isfinite(numbers).all():
-            raise self._error(item, name, told, "four numbers, as the prediction file has them: x1 y1 x2 y2")
+            raise self._error(item, name, told, "four numbers x1 y1 x2 y2, as in the prediction file")
         return numbers
 
     def _error(self, item: int, field: str, found: str, expected: str) -> InputError:
@@ -122,14 +120,15 @@ class Judgements:
 
 
 def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
-    """Read a table of judgements, with a line for each: image, rater, rating, and which prediction.
+    """Read a table of judgements: one line per judgement, with image, rater, rating, and a prediction.
 
-    That is said by ``prediction``, its number among the file's predictions on the image, from 0; or by ``verb`` and
-    ``object``, and ``human_box`` and ``object_box`` (four numbers each) where several have these words. ``model`` names
-    the file; without it, words speak of every model that says them. More columns: :func:`read_study`.
+    A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
+    by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
+    these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. For
+    optional columns see :func:`read_study`.
 
     Raises:
-        InputError: for what is no such table, or a model that is none of these.
+        InputError: for an invalid table, or a model that is not in ``models``.
     """
     columns: list[str] = []
 
@@ -141,11 +140,11 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
         return tuple(columns)
 
     several = len(models) > 1
-    expected = "image, prediction (and model, where there are several) or image, verb, object (human_box, object_box)"
+    expected = "image, prediction (and model, if there are several) or image, verb, object (human_box, object_box)"
     ratings = read_study(path, named, expected, _BETWEEN)
     ratings = ratings.of_items(ratings.measured)
     if not len(ratings.items):
-        raise InputError(path, found="gold items alone", expected="predictions whose rating is not known")
+        raise InputError(path, found="only gold items", expected="ratings of predictions other than gold items")
     told = dict(zip(columns, zip(*(item.split(_BETWEEN) for item in ratings.items), strict=True), strict=True))
     unknown = next((model for model in told.get("model", ()) if model not in models), None)
     if unknown is not None:
@@ -162,32 +161,31 @@ def _word(text: str) -> str:
 
 HEADER = ("image", "verb", "object", *BOXES, "rater", "rating")
 _STREAM, _STREAMS = 13 << 28, 1 << 11
-"""First stream of random numbers, and how many a seed has: the images', and one for each rater."""
+"""First stream of random numbers, and number of streams per seed: one for images, and one per rater."""
 
 
 def sheet(tasks: Sequence[Task], images: int, most: int, raters: int, seed: int) -> tuple[list[list[object]], int]:
-    """Draw images, and ask each rater about the most confident predictions of all models on them.
+    """Return an empty rating table for the most confident predictions of all models on random images.
 
-    What several models predicted in the same words and boxes stands there once. Every rater has an order of their own,
-    and everything drawn follows from the seed.
+    A prediction that several models made with the same words and boxes is listed once. Each rater has a different
+    random order, and all random choices depend only on the seed.
 
     Args:
-        tasks: of each model, with one ground truth.
-        images: how many, of those on which a model predicts something.
-        most: predictions of each model on an image.
-        raters: how many people, at most 1,000.
-        seed: below 65536.
+        tasks: predictions of each model.
+        images: number of images, drawn from the images with predictions.
+        most: maximum number of predictions of each model on an image.
+        raters: number of raters, at most 1,000.
+        seed: random seed, below 65536.
 
     Returns:
         Rows of the table, header first, and the number of predictions.
 
     Raises:
-        OptionError: if there are not so many images.
+        OptionError: if fewer images have predictions.
     """
-    counts = np.sum([task.image_rows[1] for task in tasks], axis=0)
-    some = np.flatnonzero(counts > 0)
+    some = np.flatnonzero(np.sum([task.image_rows[1] for task in tasks], axis=0))
     if len(some) < images:
-        raise OptionError(f"--images: found {images}, expected at most {len(some)}, on which models predict something")
+        raise OptionError(f"--images: found {images}, expected at most {len(some)}, the images with predictions")
     first = _STREAM + seed * _STREAMS
     chosen = np.sort(shuffled(some, first, 0)[:images])
     lines = list(dict.fromkeys(line for task in tasks for line in _lines(task, chosen, most)))
@@ -202,12 +200,9 @@ def _lines(task: Task, images: Indices, most: int) -> list[tuple[str, ...]]:
     table, names = task.predictions, task.truth.interactions.images
     rows = np.flatnonzero(np.isin(task.image, images))
     rows = rows[best_of_each(task.image[rows], table.score[rows], most)]
-    return [
-        (
-            names[task.image[row]],
-            table.verbs[table.verb[row]],
-            table.objects[table.object[row]],
-            *(" ".join(f"{x:.1f}" for x in boxes[row]) for boxes in (table.human_boxes, table.object_boxes)),
-        )
-        for row in rows.tolist()
-    ]
+    lines = []
+    for row in rows.tolist():
+        words = table.verbs[table.verb[row]], table.objects[table.object[row]]
+        boxes = (" ".join(f"{x:.1f}" for x in of[row]) for of in (table.human_boxes, table.object_boxes))
+        lines.append((names[task.image[row]], *words, *boxes))
+    return lines

@@ -1,4 +1,4 @@
-"""Ways to score predictions: a protocol each, perhaps with some of its choices changed, or another map."""
+"""Measures: ways to score predictions, each a protocol, perhaps with changed options or another map."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ from shoe.scoring.strict import strict_credits
 from shoe.similarity.ensemble import MISSING
 from shoe.study.agreement import figure_of, mean_ceiling
 from shoe.study.metric.judgements import Judgements
-from shoe.study.metric.systems import Against, Level, Scores, opposite_pairs, scores_of, statistics_of
+from shoe.study.metric.systems import Level, MeasureComparison, Scores, opposite_pairs, scores_of, statistics_of
 from shoe.study.metric.units import FIGURES, Judged, figures_of_units
 
-_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
-"""Figures of a model, by the end of their keys."""
-_APART = ("similarity=", "protocol=")
-"""Settings that are no options of a protocol."""
+_FIGURES = {"full": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}  # of a model, by the end of their keys
+_APART = ("similarity=", "protocol=")  # settings that are no options of a protocol
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A way to score."""
+    """A way to score predictions: options of one protocol, and a similarity map."""
 
     name: str
     options: Options
@@ -42,13 +40,12 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelScores:
-    """What a measure says of one model's predictions; n predictions.
+    """Scores of one model's n predictions by one measure.
 
     Attributes:
-        signature: how its figures came about.
-        credit: (n,) what each earns, 0..1: strictly 1 for a true positive; in SHOE the similarity of its match.
-        figures: of the model, by their headings; None where there is nothing to measure.
-        resampled: (B,) these under drawn images.
+        credit: (n,) credit of each prediction, 0..1: by exact labels 1 for a true positive; in SHOE the match's sigma.
+        figures: metrics of the model, by name; None if undefined.
+        resampled: (B,) values of each metric under draws of images.
     """
 
     signature: str
@@ -58,16 +55,17 @@ class ModelScores:
 
 
 def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, varied: Sequence[str]) -> list[Measure]:
-    """The measures that a command line asks for.
+    """Return the measures selected on the command line.
 
     Args:
-        protocols: names; the benchmark's usual ones that score triplets if none.
-        similarity: the map, for protocols by meaning.
-        varied: ``NAME=VALUE`` settings, several with spaces or commas between them, that change the first protocol that
-            has such a choice, or the one of ``protocol=NAME``; ``similarity=NAME`` takes another map.
+        truth: ground truth.
+        protocols: names of protocols; if empty, the benchmark's usual protocols that score triplets.
+        similarity: map for SHOE protocols.
+        varied: texts that each add a measure: ``NAME=VALUE`` settings, separated by spaces or commas. They change the
+            first protocol with such options, or ``protocol=NAME``; ``similarity=NAME`` selects another map.
 
     Raises:
-        OptionError: for an unknown name or value, or a protocol by person, which has no triplets.
+        OptionError: for an unknown name or value, or a protocol by person, which does not score triplets.
     """
     of, labels = truth.benchmark, truth.image_labels is not None
     every, usual = [*of.protocols, "shoe"], [name for name in of.usual_protocols if name not in of.role_protocols]
@@ -76,11 +74,12 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
     asked = [one for name in protocols or usual for one in (every if name == "all" else [name])]
     made: dict[str, Measure] = {}
 
-    def add(protocol: str, settings: Sequence[str], source: str, told: Sequence[str]) -> None:
+    def add(protocol: str, settings: Sequence[str], source: str, changes: Sequence[str]) -> None:
         options = choose([protocol], settings, of.protocols, of.role_protocols, image_labels=labels)
         if options.roles:
-            raise OptionError(f"protocol: found {protocol}, which scores persons, expected one that scores triplets")
-        name = " ".join([protocol, *told])
+            expected = "a protocol that scores triplets"
+            raise OptionError(f"protocol: found {protocol}, which scores persons, expected {expected}")
+        name = " ".join([protocol, *changes])
         made[name] = Measure(name, options, source)
 
     for protocol in asked:
@@ -96,26 +95,23 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
             kind = "strict" if strict else "semantic"
             expected = f"a {kind} --protocol that it could change" if words else "NAME=VALUE"
             raise OptionError(f"--vary: found {quote(text)}, expected {expected}")
-        told = [word for word in words if not word.startswith("protocol=")]
-        add(changed, settings, apart.get("similarity", similarity), told)
+        changes = [word for word in words if not word.startswith("protocol=")]
+        add(changed, settings, apart.get("similarity", similarity), changes)
     return list(made.values())
 
 
 def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Counts) -> ModelScores:
-    """Score a model.
+    """Return the scores of a model's predictions by a measure.
 
-    Args:
-        task: its predictions, and the ground truth.
-        notes: how the predictions were read.
-        weights: (m, B) how often each image of the ground truth is drawn.
+    ``weights`` is (m, B): how often each image of the ground truth is drawn.
 
     Raises:
-        OptionError: where the protocol cannot score them.
+        OptionError: if the protocol cannot score the predictions.
     """
     report = score_by(measure.options, task, measure.similarity, notes)
     if report.absent:
         raise OptionError("; ".join(f"{measure.name}: {why}" for why in report.absent.values()))
-    run = Run.of(report, measure.name)
+    run = Run.from_report(report, measure.name)
     drawn, found = Resampler(run).resampled(weights), run.figures()
     credit = np.zeros(len(report.predictions))
     if report.semantic is not None:
@@ -126,29 +122,25 @@ def measured(measure: Measure, task: Task, notes: ReadNotes | None, weights: Cou
         for each in report.strict_results:
             np.maximum.at(credit, *strict_credits(report.task, each.options))
     keys = {name: key for key in found if (name := _FIGURES.get(key.split(":")[-1])) is not None}
-    return ModelScores(
-        signature=str(report.signature),
-        credit=credit,
-        figures={name: found[key] for name, key in keys.items()},
-        resampled={name: drawn[key] for name, key in keys.items()},
-    )
+    figures, resampled = {name: found[key] for name, key in keys.items()}, {n: drawn[k] for n, k in keys.items()}
+    return ModelScores(str(report.signature), credit, figures, resampled)
 
 
 # Models scored one after the other, and all measures held against people.
 
 CREDIT = "mean credit"
-"""Of the judged predictions of a model, over its images."""
+"""Name of the metric "mean credit of the judged predictions of a model, averaged over images"."""
 RESAMPLES = 1_000
 
 
-class Gathered:
-    """Takes one model after the other; of each only judged predictions and figures are kept."""
+class ModelScoresCollector:
+    """Collects scores of one model after the other; keeps only judged predictions and metrics in memory."""
 
     def __init__(self, judgements: Judgements, measures: Sequence[Measure], images: Sequence[str]) -> None:
-        """Prepare.
+        """Prepare for models with ground truth on ``images``.
 
         Raises:
-            InputError: for an image that the ground truth has not.
+            InputError: for a judged image that is not in the ground truth.
         """
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
@@ -161,21 +153,20 @@ class Gathered:
         """Score a model by all measures.
 
         Raises:
-            InputError: for a judged prediction that it has not.
-            OptionError: where a protocol cannot score it.
+            InputError: if a judged prediction is not in the predictions of the model.
+            OptionError: if a protocol cannot score the model.
         """
         rows = self.judgements.rows_of(model, task)
-        item = np.flatnonzero(rows >= 0)
         found = [measured(measure, task, notes, self._weights) for measure in self.measures]
-        self._items[model] = item
+        self._items[model] = item = np.flatnonzero(rows >= 0)
         self._credits.append(np.column_stack([each.credit[rows[item]] for each in found]))
         self._measured.append(found)
 
-    def against_people(self) -> Against:
-        """Hold all measures against people.
+    def against_people(self) -> MeasureComparison:
+        """Return the comparison of all measures with people.
 
         Raises:
-            InputError: for a prediction that no model has.
+            InputError: for a judged prediction that no model has.
         """
         ratings, names = self.judgements.ratings, [measure.name for measure in self.measures]
         item = np.concatenate(list(self._items.values()))
@@ -189,7 +180,7 @@ class Gathered:
         levels = {}
         for level, (number, of) in figures_of_units(judged).items():
             rows = {name: {figure: of[figure, k] for figure in FIGURES} for k, name in enumerate(names)}
-            levels[level] = Level.of(number, rows)
+            levels[level] = Level.from_rankings(number, rows)
         by_images, people, of_measures = scores_of(judged, len(self._items), self._weights[images])
         scores, mean = self._scores(of_measures), self._by_model(people.values)
         models = np.flatnonzero(~np.isnan(people.values))
@@ -198,11 +189,9 @@ class Gathered:
         people, by_images = people.of_models(models), by_images.of_models(models)
         if len(models) > 1:
             found = {r: statistics_of(people, by_images, each, len(ratings.raters)) for r, each in ranked.items()}
-            levels["model"] = Level.of(len(models), found)
-        called = [list(self._items)[m] for m in models]
-        conflicts = {row: opposite_pairs(people, each) for row, each in ranked.items()}
-        table = ratings.first
-        return Against(
+            levels["model"] = Level.from_rankings(len(models), found)
+        called, table = [list(self._items)[m] for m in models], ratings.first
+        return MeasureComparison(
             images=len(images),
             raters=len(ratings.raters),
             ratings=int((table != MISSING).sum()),
@@ -212,20 +201,18 @@ class Gathered:
             scores={row: self._by_model(each.values) for row, each in scores.items()},
             measures={name: each.signature for name, each in zip(names, self._measured[0], strict=True)},
             levels=levels,
-            opposite={row: [[called[a], called[b]] for a, b in pairs] for row, pairs in conflicts.items()},
+            opposite={r: [[called[a], called[b]] for a, b in opposite_pairs(people, s)] for r, s in ranked.items()},
         )
 
     def _scores(self, credit: Sequence[Scores]) -> dict[str, Scores]:
-        """What every measure says of the models: mean credit of what was judged, then its figures of all images."""
-        found = {}
+        found = {}  # mean credit of what was judged, then its figures of all images
         for k, (measure, of) in enumerate(zip(self.measures, credit, strict=True)):
             found[f"{measure.name}: {CREDIT}"] = of
             each = [measured[k] for measured in self._measured]
             for heading in each[0].figures:
                 values = np.array([one.figures[heading] for one in each], np.float64)
-                found[f"{measure.name}: {heading}"] = Scores.of(
-                    values, np.column_stack([one.resampled[heading] for one in each])
-                )
+                resampled = np.column_stack([one.resampled[heading] for one in each])
+                found[f"{measure.name}: {heading}"] = Scores.from_draws(values, resampled)
         return found
 
     def _by_model(self, values: Floats) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Do measures rank models as people do? The results, and models' scores under drawn images and other raters."""
+"""Agreement of measures with people in ranking models, by bootstrap over images and variation of raters."""
 
 from __future__ import annotations
 
@@ -20,32 +20,30 @@ from shoe.study.metric.units import Judged
 
 # What is found when measures are held against people, and which of them differ.
 
-_SHARES = ("accuracy", "soft")
-
 
 class Ranking(Protocol):
-    """A figure that knows how it varies."""
+    """A statistic with its sampling variation."""
 
     def figure(self, scale: Scale = ...) -> Figure:
-        """The figure with its interval."""
+        """Return the value of the statistic with its interval."""
 
     def minus(self, other: Self) -> Self:
-        """The difference from another one, which varies together with it."""
+        """Return this statistic minus ``other``; both must vary under the same draws or deletions."""
 
     @property
     def p(self) -> float | None:
-        """Of the figure being 0."""
+        """Two-sided p-value of a test that the statistic is 0; None if undefined."""
 
 
 class Difference(Document, frozen=True, kw_only=True):
-    """Difference of two measures' figures, with its interval.
+    """Difference of a statistic between two measures, first minus second, with its interval.
 
     Attributes:
-        figure: name of the figure.
-        first, second: the measures.
-        p: p value of no difference; None if nothing varies.
-        adjusted: p by Holm's correction over all pairs of measures.
-        significant: whether the adjusted p is below 0.05.
+        figure: name of the statistic.
+        first, second: names of the measures.
+        p: p-value of a test that the difference is 0; None if it does not vary.
+        adjusted: p-value after Holm's correction over all pairs of measures.
+        significant: whether the adjusted p-value is below 0.05.
     """
 
     figure: str
@@ -59,20 +57,20 @@ class Difference(Document, frozen=True, kw_only=True):
 
 
 class Nearest(Document, frozen=True):
-    """Measure that is nearest to people, and the measures that the judgements cannot tell from it."""
+    """Measure that agrees best with people, and the measures without a significant difference from it."""
 
     measure: str
     not_told_apart: list[str]
 
 
 class Level(Document, frozen=True):
-    """Ranking of predictions, of models on an image, or of models by each measure.
+    """Agreement of measures with people in ranking predictions, models on one image, or models.
 
     Attributes:
         number: number of predictions, models on an image, or models.
-        figures: figures of each measure, by name.
-        differences: differences of every two measures.
-        nearest: nearest measure by each figure that any measure has.
+        figures: statistics by measure, then by name.
+        differences: differences between every two measures.
+        nearest: measure nearest to people by each statistic that is defined for any measure.
     """
 
     number: Count
@@ -81,20 +79,18 @@ class Level(Document, frozen=True):
     nearest: dict[str, Nearest]
 
     @classmethod
-    def of(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Level:
-        """Take all differences of the figures of some measures, and correct for their number."""
+    def from_rankings(cls, number: int, rows: Mapping[str, Mapping[str, Ranking]]) -> Level:
+        """Return a level with all differences between measures; ``rows`` are statistics by measure, then by name."""
 
-        def shown(ranking: Ranking, figure: str) -> Figure:
-            share = figure in _SHARES  # the interval leaves out what the figure cannot be
+        def summary(ranking: Ranking, figure: str) -> Figure:
+            share = figure in ("accuracy", "soft")  # the interval leaves out what the figure cannot be
             made = ranking.figure("as it is" if share else "correlation")
             if made.interval is None:
                 return made
             low, high = made.interval
             return Figure(made.value, (max(low, 0 if share else -1), min(high, 1)))
 
-        figures = {
-            name: {figure: shown(ranking, figure) for figure, ranking in of.items()} for name, of in rows.items()
-        }
+        figures = {name: {key: summary(ranking, key) for key, ranking in of.items()} for name, of in rows.items()}
         differences, nearest = [], {}
         for figure in next(iter(rows.values()), {}):
             apart = {(a, b): rows[a][figure].minus(rows[b][figure]) for a, b in combinations(rows, 2)}
@@ -125,17 +121,18 @@ class Level(Document, frozen=True):
         return cls(number, figures, differences, nearest)
 
 
-class Against(Document, frozen=True):
-    """What ``shoe study metric`` says.
+class MeasureComparison(Document, frozen=True):
+    """Results of ``shoe study metric``.
 
     Attributes:
-        images, raters, ratings, holes: how much there is.
-        people: each rater against the mean of the others, over the judged predictions.
+        images, raters, ratings, holes: number of images, raters, ratings and missing ratings.
+        people: mean correlation of a rater with the mean of the other raters, over the judged predictions.
         models: mean rating of each judged model's predictions, over its images.
         measures: signature of each measure.
-        scores: what each row of level model says of each model.
-        levels: prediction, image, and model where there are two or more.
-        opposite: of each row of level model, pairs of models in the order opposite to people's, their better one first.
+        scores: score of each model, by measure and metric, then by model.
+        levels: results of the levels "prediction", "image" and, with two or more models, "model".
+        opposite: by measure and metric, pairs of models that people and the metric rank in opposite order; the model
+            that people prefer comes first.
     """
 
     images: Count
@@ -144,14 +141,13 @@ class Against(Document, frozen=True):
     holes: Count
     people: Figure
     models: dict[str, float]
-    measures: Annotated[dict[str, str], Meta(description="signature of each")]
+    measures: Annotated[dict[str, str], Meta(description="signature of each measure")]
     scores: dict[str, dict[str, float]]
     levels: dict[str, Level]
     opposite: dict[str, list[list[str]]]
 
 
 _SAME = 1e-9
-_SEED = 20_240_411
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,64 +155,66 @@ class Scores:
     """Scores of M models by people or by a measure.
 
     Attributes:
-        values: (M,) what they are.
-        drawn: (B, M) under drawn images, centred on the values; NaN where nothing was drawn.
+        values: (M,) scores.
+        drawn: (B, M) scores under B draws of images, centred on ``values``; NaN if a draw has no image of a model.
     """
 
     values: Floats
     drawn: Floats
 
     @classmethod
-    def of(cls, values: Floats, drawn: Floats) -> Scores:
-        """Lay the deviations of draws from their mean around the values."""
+    def from_draws(cls, values: Floats, drawn: Floats) -> Scores:
+        """Return scores whose draws are shifted so that the mean of the draws is ``values``."""
         known = np.where(np.isnan(drawn), 0, drawn)
-        centre = known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1)
-        return cls(values, values + drawn - centre)
+        return cls(values, values + drawn - known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1))
 
     def of_models(self, chosen: Indices) -> Scores:
-        """Those of some models."""
+        """Return the scores of the chosen models."""
         return Scores(self.values[chosen], self.drawn[:, chosen])
 
 
 def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
-    """Mean over judged images of what people, and K measures, say of a model's judged predictions on each.
+    """Return the scores of models by people and by K measures.
+
+    The score of a model is the mean over images of its mean rating (or credit) on the judged predictions of the image.
 
     Args:
+        judged: judged predictions.
+        models: number of models, M.
         weights: (images, B) how often each judged image is drawn.
 
     Returns:
-        People's scores under drawn images; the same under other raters, too; and each measure's.
+        Scores by people under drawn images; scores by people under drawn images and other raters; scores by measure.
     """
-    raters = judged.ratings.shape[1]
 
     def table(chosen: Mask) -> Floats:
-        """(1 + K, M, images) of people and measures; NaN where nothing was judged."""
+        """Return (1 + K, M, images) means by people and measures; NaN without a judged prediction."""
         cells, model = judged.cells(chosen)
         found = np.full((1 + cells.credit.shape[1], models, len(weights)), np.nan)
         found[:, model, cells.image] = np.column_stack([cells.people, cells.credit]).T
         return found
 
-    def mean(of: Floats, under: Counts) -> Floats:
-        """(columns, M) weighted means over images."""
-        given = ~np.isnan(of)
-        number = (given @ under).T
-        total = (np.where(given, of, 0) @ under).T
-        means: Floats = np.where(number > 0, total / np.maximum(number, 1), np.nan)
-        return means
+    def mean(values: Floats, under: Counts) -> Floats:
+        """Return (columns, M) means over images with weights ``under``."""
+        given = ~np.isnan(values)
+        number, total = (given @ under).T, (np.where(given, values, 0) @ under).T
+        return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
     once = np.ones((len(weights), 1), np.int32)
-    people, *measures = [Scores.of(mean(of, once)[0], mean(of, weights)) for of in table(np.ones(raters, bool))]
-    group = groups_of(raters)
+    people, *measures = [
+        Scores.from_draws(mean(of, once)[0], mean(of, weights)) for of in table(np.ones(judged.ratings.shape[1], bool))
+    ]
+    group = groups_of(judged.ratings.shape[1])
     without = np.array([mean(table(group != g)[0], once)[0] for g in range(group.max() + 1)])
     return people, _with_raters(people, without), measures
 
 
 def _with_raters(people: Scores, without: Floats) -> Scores:
-    """Add what other raters would say: normal deviations by the jackknife, with Student's tails for few raters."""
+    """Add variation of raters to the draws, by (groups, M) scores ``without`` each group of raters (jackknife)."""
     groups = len(without)
     if groups < 2 or np.isnan(without).any():
         return people
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(20_240_411)
     normal = rng.standard_normal((len(people.drawn), groups))
     tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))
     away = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=0))
@@ -224,43 +222,39 @@ def _with_raters(people: Scores, without: Floats) -> Scores:
 
 
 class ScoreDifferences:
-    """Differences of the scores of every two of M models, C pairs.
-
-    Attributes:
-        whole: (C,) of the scores.
-        drawn: (B, C) of the drawn ones.
-    """
+    """Differences between C pairs of models: ``whole`` (C,) of the scores, and ``drawn`` (B, C) of their draws."""
 
     def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
-        """Take differences; ``spread`` says what is drawn where images alone are drawn, if ``scores`` are not."""
+        """Compute differences; ``spread`` are scores with draws of images only, if ``scores`` also vary raters."""
         self.whole, self.drawn = differences(scores.values, _SAME), differences(scores.drawn, _SAME)
         self.error = np.nanstd(differences((spread or scores).drawn, 0), axis=0)
 
     def sure(self, apart: Floats) -> Floats:
-        """Probability that the first of each pair is the better one, by one-sided tests."""
+        """Return probabilities that the first model of each pair is better, by tests of differences ``apart``."""
         from scipy.stats import norm
 
-        found: Floats = norm.cdf(apart / np.maximum(self.error, _SAME**2))
-        return found
+        return np.asarray(norm.cdf(apart / np.maximum(self.error, _SAME**2)))
 
 
 def pearson(x: Floats, y: Floats) -> Floats:
-    """Pearson's correlation of the scores, which is that of all their differences, each taken both ways."""
+    """Return Pearson's correlation of two sets of scores, from the (..., C) differences of all pairs of models."""
     if x.shape[-1] < 3:  # any two models lie on a line
         return np.full(x.shape[:-1], np.nan)
     return correlation((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
 
 
 def accuracy(x: Floats, y: Floats) -> Floats:
-    """Share of pairs that both put in one order (Kocmi et al. 2021)."""
+    """Return the fraction of model pairs whose differences ``x`` and ``y`` have the same sign (Kocmi et al. 2021)."""
     x, y = np.sign(x), np.sign(y)
     return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
 
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
-    """Soft pairwise accuracy: 1 - mean difference of how sure both are of an order (Thompson et al. 2024)."""
-    found: Floats = np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
-    return found
+    """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference between the confidences of a and b.
+
+    ``x`` are the differences of ``a`` and ``y`` the differences of ``b``: ``whole``, or ``drawn``.
+    """
+    return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
 
 
 _OF_DIFFERENCES = {"kendall": kendall_of_differences, "pearson": pearson, "accuracy": accuracy}
@@ -269,31 +263,29 @@ FIGURES = (*_OF_DIFFERENCES, "soft")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnStatistic:
-    """A figure, and what it is under (B,) draws; NaN where it is undefined.
+    """A statistic and its (B,) values under draws; None or NaN if undefined.
 
-    Attributes:
-        value: None where it is undefined.
-        draws: (B,), or None where there is one rater: nothing says what others would rate.
+    With a single rater, ``draws`` is None, because the variation between raters is unknown.
     """
 
     value: float | None
     draws: Floats | None
 
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
-        """The figure, with the percentiles of its draws' deviations from their mean around it, on whatever scale."""
+        """Return the value with an interval from the percentiles of the centred draws; ``scale`` is ignored."""
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)
         return Figure(self.value, interval_around(self.value, deviations(known), level))
 
     def minus(self, other: DrawnStatistic) -> DrawnStatistic:
-        """The difference of two under the same draws."""
+        """Return this statistic minus ``other``, which must have the same draws."""
         value = None if self.value is None or other.value is None else self.value - other.value
         return DrawnStatistic(value, None if self.draws is None or other.draws is None else self.draws - other.draws)
 
     @property
     def p(self) -> float | None:
-        """Two-sided p of the figure being 0, by the standard deviation of its draws; None where it does not vary."""
+        """Two-sided p-value of a test that the statistic is 0, by the variation of draws; None if they do not vary."""
         from scipy.stats import norm
 
         known = self._known()
@@ -309,29 +301,23 @@ class DrawnStatistic:
 
 
 def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, DrawnStatistic]:
-    """All figures of one measure's scores of models against people's.
+    """Return all statistics that compare a measure's scores of models with those of people.
 
     Args:
-        people: their scores under drawn images and other raters.
-        by_images: the same under drawn images alone, which say how sure people are of an order.
+        people: scores by people under drawn images and other raters.
+        by_images: scores by people under drawn images alone, for people's confidence in the order of two models.
+        measure: scores by the measure.
+        raters: number of raters.
     """
     a, b = ScoreDifferences(people, by_images), ScoreDifferences(measure)
     found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}
     found["soft"] = soft_accuracy(a, b, a.whole, b.whole), soft_accuracy(a, b, a.drawn, b.drawn)
-    return {
-        name: DrawnStatistic(None if np.isnan(value) else float(value), draws if raters > 1 else None)
-        for name, (value, draws) in found.items()
-    }
+    known = {name: (None if np.isnan(value) else float(value), draws) for name, (value, draws) in found.items()}
+    return {name: DrawnStatistic(value, draws if raters > 1 else None) for name, (value, draws) in known.items()}
 
 
 def opposite_pairs(people: Scores, measure: Scores) -> list[tuple[int, int]]:
-    """Pairs of models that a measure ranks in the order opposite to people's, the better one by people first."""
-    found: list[tuple[int, int]] = []
-    indices: Indices = np.argsort(-people.values, kind="stable")
-    for better, worse in combinations(indices.tolist(), 2):
-        if (
-            people.values[better] - people.values[worse] > _SAME
-            and measure.values[worse] - measure.values[better] > _SAME
-        ):
-            found.append((better, worse))
-    return found
+    """Return the pairs of models (i, j) for which people rank i above j and the measure ranks j above i."""
+    of_people, of_measure = people.values, measure.values
+    pairs = combinations(np.argsort(-of_people, kind="stable").tolist(), 2)
+    return [(i, j) for i, j in pairs if of_people[i] - of_people[j] > _SAME and of_measure[j] - of_measure[i] > _SAME]

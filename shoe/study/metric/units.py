@@ -1,4 +1,4 @@
-"""Predictions, and models on an image, as units that people and measures both say something of."""
+"""Units that both people and measures score: predictions, or models on an image."""
 
 from __future__ import annotations
 
@@ -17,25 +17,15 @@ from shoe.study.agreement import LeftOut, groups_of, mean_ratings
 # How far two columns of numbers rank alike. What cannot be measured is None, never NaN.
 
 MOST_PAIRED = 50
-"""Of so many units of an image, drawn alike, all pairs are looked at."""
+"""Maximum number of units per image whose pairs are compared; the units are drawn at random."""
 _SAME = 1e-9
-_STREAM = 11 << 28
 
-
-CORRELATIONS: dict[str, Callable[[Floats, Floats], float | None]] = {
-    "spearman": spearman,
-    "pearson": pearson,
-    "kendall": kendall,
-}
+Correlation = Callable[[Floats, Floats], float | None]
+CORRELATIONS: dict[str, Correlation] = {"spearman": spearman, "pearson": pearson, "kendall": kendall}
 
 
 class UnitPairs(NamedTuple):
-    """UnitPairs of units of one image.
-
-    Attributes:
-        first, second: (P,) the units.
-        image: (P,) their image.
-    """
+    """P pairs of units of the same image: (P,) first unit, second unit and image of each pair."""
 
     first: Indices
     second: Indices
@@ -43,15 +33,9 @@ class UnitPairs(NamedTuple):
 
 
 def pairs_within(image: Indices) -> UnitPairs:
-    """All pairs of units of one image; where an image has more than 50, of 50 of them.
-
-    Args:
-        image: (n,) of each unit.
-    """
-    order = np.lexsort((random_numbers(_STREAM, image.shape), image))
-    size = np.bincount(image)
-    place = index_in_group(size)
-    order = order[place < MOST_PAIRED]
+    """Return all pairs of units on the same ``image`` (n,); of more than 50 units per image, 50 are drawn."""
+    place = index_in_group(np.bincount(image))
+    order = np.lexsort((random_numbers(11 << 28, image.shape), image))[place < MOST_PAIRED]
     place = place[place < MOST_PAIRED]
     # Each unit stands second to all before it on its image.
     second, before = np.repeat(order, place), index_in_group(place)
@@ -60,29 +44,28 @@ def pairs_within(image: Indices) -> UnitPairs:
 
 
 def pair_order(values: Floats, pairs: UnitPairs, least: float = 0) -> Indices:
-    """(P,) 1 where the first is the higher, -1 where the second is, 0 where they are no more than ``least`` apart."""
+    """Return (P,) 1 if the first unit has the higher value, -1 if the second has, 0 up to a difference of ``least``."""
     apart = values[pairs.first] - values[pairs.second]
-    found: Indices = np.sign(apart) * (np.abs(apart) > least + _SAME)
-    return found
+    return np.asarray(np.sign(apart) * (np.abs(apart) > least + _SAME))
 
 
 def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) -> float:
-    """How far apart a measure's values must be to be told apart, so that it orders most pairs as people do.
+    """Return the difference up to which a measure's values count as ties, so that most pairs are ordered as by people.
 
-    Tie calibration (Deutsch, Foster and Freitag 2023): a measure that says 0.71 and 0.72 says no difference where
-    people see none. Of several the smallest.
+    Tie calibration (Deutsch, Foster and Freitag 2023): values like 0.71 and 0.72 may count as equal if people see no
+    difference. Of several equally good differences, the smallest is returned.
 
     Args:
-        values: (n,) of the measure.
-        people: (P,) how people order them, as :func:`pair_order`.
-        known: (P,) pairs that people judged.
+        values: (n,) values of the measure.
+        pairs: P pairs of units.
+        people: (P,) order of each pair by people, as from :func:`pair_order`.
+        known: (P,) whether people judged both units of each pair.
     """
     apart = (values[pairs.first] - values[pairs.second])[known]
     order = np.argsort(np.abs(apart), kind="stable")
     size, agrees = np.abs(apart)[order], (np.sign(apart) == people[known])[order]
-    tied = (people[known] == 0)[order]
     # Up to each place ties, beyond it as the signs say.
-    gained = np.concatenate([[0], np.cumsum(tied.astype(np.int64) - agrees)])
+    gained = np.concatenate([[0], np.cumsum((people[known] == 0)[order].astype(np.int64) - agrees)])
     ends = np.flatnonzero(np.append(np.diff(size) > _SAME, True)) + 1 if len(size) else np.zeros(0, np.int64)
     ends = np.concatenate([[int((size <= _SAME).sum())], ends])
     best = ends[int(np.argmax(gained[ends]))]
@@ -92,17 +75,17 @@ def tie_width(values: Floats, pairs: UnitPairs, people: Indices, known: Mask) ->
 FIGURES = (*CORRELATIONS, "accuracy")
 
 Values = dict[tuple[str, int], float | None]
-"""Figures of measures, by name and number of the measure."""
+"""Statistics by (name, index of the measure)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """What is ordered: n predictions, or models on an image; K measures.
+    """n units to be ranked (predictions, or models on an image), scored by people and by K measures.
 
     Attributes:
-        image: (n,) of each.
-        people: (n,) mean rating; NaN where nobody judged it.
-        credit: (n, K) what each measure says.
+        image: (n,) image of each unit.
+        people: (n,) mean rating of each unit by people; NaN if not judged.
+        credit: (n, K) score of each unit by each measure.
     """
 
     image: Indices
@@ -116,32 +99,30 @@ class Units:
 
     @cached_property
     def _by_people(self) -> tuple[Indices, Mask]:
-        """(P,) how people order each pair, and whether they judged both."""
+        """(P,) order of each pair by people, and (P,) whether people judged both units."""
         known = ~np.isnan(self.people)
         return pair_order(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
 
     @cached_property
     def widths(self) -> Floats:
-        """(K,) how far apart values of each measure must be to be told apart."""
+        """(K,) difference up to which values of each measure count as ties; see :func:`tie_width`."""
         return np.array([tie_width(values, self.pairs, *self._by_people) for values in self.credit.T])
 
     def agreeing(self, widths: Floats) -> Mask:
-        """(K, P) pairs that each measure orders as people do."""
-        return np.array(
-            [pair_order(v, self.pairs, w) == self._by_people[0] for v, w in zip(self.credit.T, widths, strict=True)]
-        )
+        """Return (K, P) whether each measure orders each pair as people do, with ties up to its (K,) width."""
+        columns = zip(self.credit.T, widths, strict=True)
+        return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
-        """Correlations of all units, and the share of pairs of one image that are ordered as people order them.
+        """Return correlations over units, and the fraction of pairs of an image that are ordered as by people.
 
         Args:
-            keep: (images,) that count.
-            agreeing: (K, P) as :meth:`agreeing`.
+            keep: (images,) whether each image counts.
+            agreeing: (K, P) result of :meth:`agreeing`.
         """
         known = keep[self.image] & ~np.isnan(self.people)
-        people, judged = self._by_people
-        judged = judged & keep[self.pairs.image]
-        ordered = bool(people[judged].any())
+        people, judged = self._by_people[0], self._by_people[1] & keep[self.pairs.image]
+        ordered = people[judged].any()
         found: Values = {}
         for k, values in enumerate(self.credit.T):
             for name, correlation in CORRELATIONS.items():
@@ -153,14 +134,13 @@ class Units:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """Predictions of models that people judged; n of them, with ratings of N items by R raters.
+    """n judged predictions of models, with ratings of N items by R raters.
 
     Attributes:
-        item: (n,) what the table says of each.
-        image: (n,) index of its image among those that were judged.
-        model: (n,) index of its model.
-        credit: (n, K) what each measure says.
-        ratings: (N, R) of the items.
+        item: (n,) index of each prediction among the N rated items.
+        image, model: (n,) index of each prediction's image among the judged images, and index of its model.
+        credit: (n, K) credit of each prediction by each measure.
+        ratings: (N, R) ratings of the items.
     """
 
     item: Indices
@@ -170,13 +150,12 @@ class Judged:
     ratings: Ratings
 
     def predictions(self, raters: Mask) -> Units:
-        """Predictions as some raters judged them."""
+        """Return the predictions as units, with mean ratings by the masked (R,) raters."""
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Models on an image, by the means of their predictions that some raters judged; and (cells,) the models."""
-        of = self.predictions(raters)
-        images = int(self.image.max(initial=-1)) + 1
+        """Return models on an image as units, by means over predictions judged by ``raters``; and each unit's model."""
+        of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
         number = np.bincount(cell[known], minlength=len(key))
@@ -187,12 +166,10 @@ class Judged:
 
 
 def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], LeftOut]]]:
-    """How many predictions, and models on an image, there are, and every figure of them.
+    """Return the number of units and all statistics for the levels "prediction" and "image" (models on an image).
 
-    Each figure is known without each group of images and each group of raters.
-
-    Images are left out whole, as what people say of predictions on one goes together. Both kinds of groups are at most
-    50.
+    Each statistic is also computed without each group of images and without each group of raters, at most 50 groups
+    each. Images are left out whole, because judgements of predictions on one image are correlated.
     """
     images, raters = int(judged.image.max()) + 1, judged.ratings.shape[1]
     everyone, everything = np.ones(raters, bool), np.ones(images, bool)
@@ -209,9 +186,6 @@ def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int
         of_images = [whole.figures(group != g, agreeing) for g in range(group.max() + 1)] if images > 1 else []
         others = [units(rater_group != g) for g in range(rater_group.max() + 1)]
         of_raters = [each.figures(everything, each.agreeing(whole.widths)) for each in others] if raters > 1 else []
-        figures = {
-            key: LeftOut(value, [each[key] for each in of_images], [each[key] for each in of_raters])
-            for key, value in values.items()
-        }
-        found[level] = len(whole.image), figures
+        without = {key: ([of[key] for of in of_images], [of[key] for of in of_raters]) for key in values}
+        found[level] = len(whole.image), {key: LeftOut(value, *without[key]) for key, value in values.items()}
     return found

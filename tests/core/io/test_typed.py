@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 
-from shoe.core.io.json import Box, Finite, ImageName, Number, Whole, WholeOrText, explained, shown
+from shoe.core.io.json import Box, Finite, ImageName, Number, Whole, WholeOrText, describe_value, explain_error
 
 
 class Item(Struct):
@@ -58,18 +58,18 @@ BROKEN: list[tuple[Any, str]] = [
 def test_what_does_not_fit_is_named(document: Any, message: str) -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(document, list[Record])
-    assert str(explained("f", caught.value, document, list[Record])) == f"f: {message}"
+    assert str(explain_error("f", caught.value, document, list[Record])) == f"f: {message}"
 
 
 def test_a_part_of_a_file_has_its_place_and_its_field() -> None:
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert([1, "x"], list[Number])
-    error = explained("f", caught.value, [1, "x"], list[Number], lambda row, _: f"line {row + 2}", field="hx1")
+    error = explain_error("f", caught.value, [1, "x"], list[Number], lambda row, _: f"line {row + 2}", field="hx1")
     assert str(error) == "f: line 3: hx1: found 'x', expected a number"
     document = {"name": "a", "items": 5}
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(document, Record)
-    error = explained("f", caught.value, document, Record, record="class 3")
+    error = explain_error("f", caught.value, document, Record, record="class 3")
     assert str(error) == "f: class 3: items: found 5, expected a list"
 
 
@@ -79,7 +79,7 @@ def test_a_whole_number_has_many_spellings(value: Any) -> None:
 
 
 def test_values_with_lists_inside_are_shown_by_their_size() -> None:
-    assert [shown(v) for v in ([1, 2], [[1], 2], {"a": 1}, "a" * 100)] == [
+    assert [describe_value(v) for v in ([1, 2], [[1], 2], {"a": 1}, "a" * 100)] == [
         "[1, 2]",
         "a list of 2",
         "an object of 1",

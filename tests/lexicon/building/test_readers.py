@@ -21,8 +21,8 @@ from shoe.lexicon.building.ontologies import sense_key
 from shoe.lexicon.building.read import read_source
 from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
-from shoe.lexicon.resolve import lexicon_facts, resolve
-from shoe.lexicon.store import load_lexicon, using
+from shoe.lexicon.resolve import lexicon_metadata, resolve
+from shoe.lexicon.store import load_lexicon, use_lexicon
 from tests.examples import examples
 from tests.lexicon.building import samples
 
@@ -49,14 +49,14 @@ def test_a_lexicon_is_the_same_from_every_format(form: str, tmp_path: Path) -> N
     assert lexicon.gloss(grasper) == "a tool that holds tissue"
     assert lexicon.lemmas(grasper) == ["grasper", "grasping_forceps"]
     assert lexicon.synset("ride.v.01") == -1
-    with using(lexicon):
+    with use_lexicon(lexicon):
         # Names of several words, plurals and descriptions are found as in WordNet; its own words are not.
         assert [c.name for c in resolve("two grasping forceps", "object").candidates] == [names["grasper"]]
         assert [c.name for c in resolve("black Graspers", "object").candidates] == [names["grasper"]]
         assert resolve("horse", "object").candidates == ()
         assert [c.reason for c in resolve("grasping", "verb").candidates] == ['base form of "grasping"'] * bool(verbs)
-        assert lexicon_facts()["lexicon"] == "made"
-    assert "lexicon" not in lexicon_facts()
+        assert lexicon_metadata()["lexicon"] == "made"
+    assert "lexicon" not in lexicon_metadata()
 
 
 BROKEN = [
@@ -64,25 +64,29 @@ BROKEN = [
     (
         "made.tsv",
         "id\tnames\nA\tx\nA\ty\n",
-        r"line 3: found the id 'A' again, expected ids once each \(first at line 2\)",
+        r"line 3: found the ID 'A' again, expected unique IDs \(first use: line 2\)",
     ),
     ("made.tsv", "id\tname\nA\tx\n", r"line 1: found 'name', .*did you mean names"),
     ("made.tsv", "id\tnames\tpos\nA\tx\tadverb\n", r"line 2: pos: found 'adverb', expected noun or verb"),
-    ("made.tsv", "id\tnames\tparents\nA\tx\tB\nB\ty\tC\nC\tz\tA\n", r"found the cycle A < B < C < A, .*--break-cycles"),
+    (
+        "made.tsv",
+        "id\tnames\tparents\nA\tx\tB\nB\ty\tC\nC\tz\tA\n",
+        r"found the cycle of parents A < B < C < A, .*--break-cycles",
+    ),
     ("made.xml", "<LexicalResource><Lexicon", r"line 1: found unclosed token, expected XML"),
     (
         "made.xml",
         '<!DOCTYPE LexicalResource [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>\n<LexicalResource>&b;</LexicalResource>',
-        r"line 1: found the entity 'a' declared",
+        r"line 1: found a declaration of the entity 'a'",
     ),
     (
         "made.xml",
         '<!DOCTYPE LexicalResource [<!ENTITY a SYSTEM "file:///etc/passwd">]>\n<LexicalResource/>',
-        r"line 1: found the entity 'a' declared",
+        r"line 1: found a declaration of the entity 'a'",
     ),
-    ("made.xml", "<LexicalResource/>", r"found wordnets none, expected one"),
+    ("made.xml", "<LexicalResource/>", r"found no wordnet, expected one wordnet"),
     ("made.xml", "<LexicalResource><Lexicon><LexicalEntry><Lemma partOfSpeech='n'/>", r"Lemma: found no writtenForm"),
-    ("made.bin", "nothing known", r"found a file of unknown kind"),
+    ("made.bin", "nothing known", r"found a file of unknown format"),
     ("MRCONSO.RRF", "C1|ENG|P\n", r"line 1: found 2 fields, expected 18"),
     ("MRCONSO.RRF", b"C1|ENG|P\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
     ("made.tab", b"# made\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
@@ -166,7 +170,7 @@ def _compiled() -> bytes:
 
 
 def test_verbs_are_of_kinds_that_there_are(tmp_path: Path) -> None:
-    with pytest.raises(ShoeError, match=r"--verbs: found 'tols', expected kinds"):
+    with pytest.raises(ShoeError, match=r"--verbs: found 'tols', expected a lexicographer file"):
         read_source(samples.written(tmp_path)["table"]).with_verbs(frozenset(["tool", "tols"]))
 
 

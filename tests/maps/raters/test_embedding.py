@@ -55,7 +55,10 @@ def test_ratings_are_steps_of_the_cosine_whatever_the_order_of_ids() -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"thresholds": (0.4, 0.3, 0.6, 0.7)}, "thresholds are [0.4, 0.3, 0.6, 0.7], expected 4 rising numbers"),
+        (
+            {"thresholds": (0.4, 0.3, 0.6, 0.7)},
+            "thresholds are [0.4, 0.3, 0.6, 0.7], expected 4 numbers in ascending order",
+        ),
         ({"repeats": 2}, "repeats is 2, expected 1"),
     ],
 )

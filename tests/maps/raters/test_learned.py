@@ -29,5 +29,5 @@ def test_predictions_are_rounded_whichever_sense_is_the_class() -> None:
 
 def test_a_map_without_predictions_is_refused(tmp_path: Path) -> None:
     made(tmp_path / "map")
-    with pytest.raises(OptionError, match="map map predicts nothing: shoe map learn"):
+    with pytest.raises(OptionError, match="map map has no predictions: run `shoe map learn"):
         Learned(name="predicted", map=str(tmp_path / "map")).backend(PROMPTS)

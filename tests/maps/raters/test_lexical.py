@@ -54,7 +54,7 @@ def test_thresholds_take_the_place_of_rounding() -> None:
 
 
 def test_thresholds_that_do_not_rise_are_refused() -> None:
-    with pytest.raises(ShoeError, match="expected 4 rising numbers"):
+    with pytest.raises(ShoeError, match="expected 4 numbers in ascending order"):
         config(thresholds=(0.1, 0.3, 0.2, 0.4)).backend(PROMPTS)
 
 

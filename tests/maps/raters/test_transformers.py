@@ -217,21 +217,21 @@ def test_mistakes_are_one_line(models: Any, tmp_path: Path) -> None:
         answers(config(tmp_path / "nowhere"), [group])
     assert len(str(caught.value).splitlines()) == 1
     folder = models.causal_model(tmp_path, digits="joined")
-    with pytest.raises(ShoeError, match="has no tokens of their own for 0 to 4 after 'from 1'"):
+    with pytest.raises(ShoeError, match="has no separate tokens for 0 to 4 after 'from 1'"):
         answers(config(folder, answer_start="from 1"), [group])  # it has "10" in one
 
 
 def test_a_prompt_that_does_not_fit_is_named(models: Any, tmp_path: Path) -> None:
     folder = models.causal_model(tmp_path)
     long = Question(bytes(16), "verb", SenseText("a.v.01", ("a",), "x " * 3000), SenseText("b.v.01", ("b",), "y"))
-    with pytest.raises(ShoeError, match="reads 2048 tokens, a prompt has"):
+    with pytest.raises(ShoeError, match="reads at most 2048 tokens, but a prompt has"):
         answers(config(folder), list(in_groups([long])))
 
 
 def test_a_graphics_processor_gives_the_same(models: Any, tmp_path: Path) -> None:
     folder, groups = models.causal_model(tmp_path), list(in_groups(questions(9)))
     if not models.torch.cuda.is_available():
-        with pytest.raises(ShoeError, match="device is cuda, and torch finds no such device"):
+        with pytest.raises(ShoeError, match="device is cuda, but torch finds no CUDA device"):
             answers(config(folder, device="cuda"), groups)
         pytest.skip("no graphics processor that torch can use")
     here, there = (answers(config(folder, device=device), groups) for device in ("cpu", "cuda"))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.predictions import read_predictions
@@ -31,7 +31,7 @@ Part = TypeVar("Part")
 
 @cache
 def diagnosed(name: str) -> Diagnosis:
-    return diagnose(read_predictions(PREDICTIONS[name]), read_ground_truth(TRUTH), similarity="hico-det")
+    return diagnose(read_predictions(PREDICTIONS[name]), read_truth_file(TRUTH), similarity="hico-det")
 
 
 def altered(found: Part, **parts: Any) -> Part:

@@ -169,7 +169,7 @@ def test_the_style_of_the_user_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="expected a folder that can be made"):
+    with pytest.raises(InputError, match="expected a folder that can be created"):
         draw_figures(some(1), tmp_path / "file")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -85,10 +85,10 @@ def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a picture")
     (tmp_path / "text.jpg").write_text("%!PS-Adobe-3.0 EPSF-3.0")
     (tmp_path / "folder.jpg").mkdir()
-    assert read_picture("a.jpg", None) == (None, "no folder of pictures given")
-    assert read_picture("a.jpg", tmp_path) == (None, "no such picture")
+    assert read_picture("a.jpg", None) == (None, "no image folder given")
+    assert read_picture("a.jpg", tmp_path) == (None, "no such image")
     for name in ("broken.jpg", "text.jpg", "folder.jpg", "a\0.jpg"):
-        assert read_picture(name, tmp_path) == (None, "picture not readable")
+        assert read_picture(name, tmp_path) == (None, "image not readable")
 
 
 def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,15 +96,15 @@ def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
     Image.new("RGB", (15, 10)).save(tmp_path / "large.png")
     Image.new("RGB", (30, 10)).save(tmp_path / "larger.png")
     for name in ("large.png", "larger.png"):
-        assert read_picture(name, tmp_path) == (None, "picture not readable")
+        assert read_picture(name, tmp_path) == (None, "image not readable")
 
 
 def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> None:
     inside = tmp_path / "pictures"
     inside.mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    assert read_picture("../secret.png", inside) == (None, "no such picture")
-    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such picture")
+    assert read_picture("../secret.png", inside) == (None, "no such image")
+    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such image")
     Image.new("RGB", (4, 4)).save(inside / "secret.png")
     assert read_picture("val/secret.png", inside)[0] is not None
 
@@ -149,7 +149,7 @@ def test_grids_have_room_for_all(number: int) -> None:
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pictures of the right sizes, but for every fifth."""
+    """Images of the right sizes, except every fifth."""
     folder = tmp_path_factory.mktemp("photos")
     truth = diagnosed("free text").task.truth.interactions
     for k, (name, size) in enumerate(zip(truth.images, truth.sizes.tolist(), strict=True)):
@@ -175,5 +175,5 @@ def test_a_grid_an_error_the_same_each_time(tmp_path: Path, photos: Path, monkey
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="expected a folder that can be made"):
+    with pytest.raises(InputError, match="expected a folder that can be created"):
         draw_pictures(diagnosed("free text"), "a", tmp_path / "file" / "inside", None)

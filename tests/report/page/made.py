@@ -7,7 +7,7 @@ from typing import Any
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
-from shoe.comparison.compare import Comparison, alone, compare
+from shoe.comparison.compare import Comparison, compare, single_run
 from shoe.comparison.run import Run
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS
@@ -25,8 +25,8 @@ HOSTILE = [
 def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **how: Any) -> Comparison:
     """Compare models, and write the page."""
     reports = {name: shoe.score(table, truth, protocols=["hico-det", "shoe"]) for name, table in models.items()}
-    runs = [Run.of(report, name) for name, report in reports.items()]
-    found = compare(runs, resamples=20) if len(runs) > 1 else alone(runs[0], resamples=20)
+    runs = [Run.from_report(report, name) for name, report in reports.items()]
+    found = compare(runs, resamples=20) if len(runs) > 1 else single_run(runs[0], resamples=20)
     write_page(path, found, reports, **{"command": "shoe compare ... --html report.html"} | how)
     return found
 

@@ -9,7 +9,7 @@ import pytest
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
-from shoe.comparison.compare import alone
+from shoe.comparison.compare import single_run
 from shoe.comparison.run import Run
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.report.page.build import write_page
@@ -151,7 +151,7 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     opened.close()
     write_page(tmp_path / "runs.html", found, {}, "shoe compare a.shoe b.shoe")
     opened = Opened(browser, tmp_path / "runs.html")
-    assert "runs without" in opened.texts("#settings p")[0]
+    assert "predictions of all models" in opened.texts("#settings p")[0]
     assert opened.page.locator("#weight, #canvas").count() == 0
     assert opened.page.locator("#class-rows tr").count() == 600
     opened.close()
@@ -166,7 +166,7 @@ def test_one_model_has_a_page_that_tells_no_single_image_unless_it_may(
     browser: Any, truth: GroundTruth, tmp_path: Path
 ) -> None:
     report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth)
-    found = alone(Run.of(report, "mine"), resamples=20)
+    found = single_run(Run.from_report(report, "mine"), resamples=20)
     for shown in (True, False):
         write_page(tmp_path / "one.html", found, {"mine": report}, "shoe score mine.json", shown=shown)
         opened = Opened(browser, tmp_path / "one.html")

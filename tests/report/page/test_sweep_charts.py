@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from shoe.comparison.sweeps import Point, Setting, Survival
+from shoe.comparison.sweeps import Point, RankStability, Setting
 from shoe.report.comparison import NAMES
 from shoe.report.page.svg import sweep_charts
 
@@ -15,11 +15,11 @@ RATERS = [Setting("ensemble", "mean", asked=True), Setting("rater", "a rater of 
 def test_a_choice_is_drawn_with_what_was_asked_for_and_where_models_change_places() -> None:
     values = [(0.2, 0.1), (0.3, 0.2), (0.1, 0.4)]
     points = [Point(setting, {"map": of}) for setting, of in zip((LOW, ASKED, HIGH), values, strict=True)]
-    charts = sweep_charts(["<a>", "b"], points, [Survival("map", 2, (HIGH,), -1.0)])
+    charts = sweep_charts(["<a>", "b"], points, [RankStability("map", 2, (HIGH,), -1.0)])
     assert {name: list(of) for name, of in charts.items()} == {"SHOE-mAP": ["delta"]}
     made = charts["SHOE-mAP"]["delta"]
     assert "SHOE-mAP by delta; &lt;a&gt;: 0.1 20.00, 0.5 30.00, 0.9 10.00; b: 0.1 10.00" in made
-    assert "Asked for: 0.5. Models change places under 0.9." in made
+    assert "Requested: 0.5. Models change places under 0.9." in made
     assert [float(v) for v in re.findall(r'y="[\d.]+" class="end">([\d.]+)<', made)] == [10, 20, 30, 40]
     first, second = ([float(n) for n in re.findall(r"[\d.]+", d)] for d in re.findall(r' d="([^"]*)"', made))
     assert first[0::2] == second[0::2] == pytest.approx([42, 138, 234])
@@ -35,7 +35,7 @@ def test_raters_are_rows_and_what_has_no_value_is_a_gap() -> None:
     assert {name: list(of) for name, of in charts.items()} == {"SHOE-mF1": ["ensemble, or one rater alone"]}
     made = charts["SHOE-mF1"]["ensemble, or one rater alone"]  # one value of delta is no curve
     assert ">a rater of a…<title>a rater of a very long name<" in made
-    assert "; b: mean none, a rater of a very long name 30.00. Asked for: mean." in made
+    assert "; b: mean none, a rater of a very long name 30.00. Requested: mean." in made
     assert (made.count("<circle"), made.count(">↕")) == (3, 0)
 
 

@@ -11,7 +11,7 @@ from tests.scoring.bongard.made import problems_of
 
 def answers(right: list[tuple[bool, bool]]) -> Answers:
     yes = np.array([(first, not second) for first, second in right])
-    return Answers.of(yes, np.ones(len(right), bool), np.ones(len(right), bool))
+    return Answers.from_masks(yes, np.ones(len(right), bool), np.ones(len(right), bool))
 
 
 def test_the_average_is_the_plain_mean_of_groups() -> None:

@@ -18,7 +18,7 @@ from shoe.scoring.bongard.build import (
     Seen,
     build_problems,
     concepts_of,
-    curated,
+    curate,
     included,
     parts_by_annotation,
 )
@@ -34,7 +34,7 @@ MAP = load_similarity("hico-det")
 
 def labels(truth: GroundTruth, how: Curation | None = None) -> dict[str, str]:
     """The label of each image's region that is kept."""
-    regions = curated(truth, MAP, how or Curation()).regions
+    regions = curate(truth, MAP, how or Curation()).regions
     return {
         regions.images[i][-6:-4]: f"{regions.verbs[v]} {regions.objects[o]}"
         for i, v, o in zip(regions.image, regions.verb, regions.object, strict=True)
@@ -84,7 +84,7 @@ def test_a_region_keeps_one_label() -> None:
         ]
     )
     assert labels(truth) == {"01": "hug dog", "02": "clean_or_wash sink", "05": "feed dog"}
-    steps = curated(truth, MAP, Curation()).steps
+    steps = curate(truth, MAP, Curation()).steps
     assert [(step.concepts, step.regions, step.labels) for step in steps] == [
         (7, 5, 8),
         (6, 4, 7),
@@ -103,7 +103,7 @@ def test_boxes_are_seen_as_large_as_they_are() -> None:
 
 
 def test_a_crop_has_a_margin_within_the_image() -> None:
-    (crop,) = curated(truth_of([["feed dog"]], size=265), MAP, Curation()).regions.crops.tolist()
+    (crop,) = curate(truth_of([["feed dog"]], size=265), MAP, Curation()).regions.crops.tolist()
     assert crop == [0, 9, 265, 251]  # the union is 10..260, 20..240; 5 % of it are 12.5 and 11
 
 

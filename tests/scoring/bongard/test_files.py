@@ -72,7 +72,7 @@ def test_files_of_an_earlier_build_do_not_stay_beside_new_ones(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p: p[0].pop(), "problem 1: positives: found 6 pictures, expected 7: 6 and a query"),
+        (lambda p: p[0].pop(), "problem 1: positives: found 6 pictures, expected 7: 6 pictures and a query"),
         (lambda p: p[1][3].update(act_class="ride"), "problem 1: negatives: picture 3: found 'ride++horse', expected"),
         (lambda p: p[1][3].update(obj_class="cow"), "problem 1: negatives: picture 3: found 'feed++cow', expected"),
         (

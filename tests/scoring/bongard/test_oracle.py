@@ -242,7 +242,7 @@ def test_problems_whose_images_are_not_all_named_can_be_left_out() -> None:
     for part, count in ((False, 2), (True, 1)):
         report = score_problems(said, problems_of(2), CLASSES, similarity, images_in_predictions=part)
         assert (report.problems, report.named_images) == (count, 14 if part else 27)
-    with pytest.raises(InputError, match="image: found none, expected all images of a problem"):
+    with pytest.raises(InputError, match="image: found none, expected predictions for all images of a problem"):
         score_problems(predicted([[RIDE]] * 13), problems_of(1), CLASSES, similarity, images_in_predictions=True)
 
 

@@ -21,7 +21,7 @@ def pools(*counts: list[int]) -> tuple[list[Pool], list[list[list[int]]]]:
         image = np.repeat(np.arange(len(of)), of)
         regions = first + np.arange(len(image))
         shuffled = np.random.default_rng(len(of)).permutation(len(image))
-        made.append(Pool.of(np.sort(regions[shuffled]), image))
+        made.append(Pool.from_regions(np.sort(regions[shuffled]), image))
         lists.append([regions[image == k].tolist() for k in range(len(of))])
         first += len(image)
     return made, lists

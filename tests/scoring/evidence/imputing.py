@@ -62,7 +62,7 @@ def completed(task: Task, today: HoiSimilarity, options: SemanticOptions, seed: 
     """The similarities of a task's words by a completion of the map."""
     assert today.source is not None
     classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
-    return HoiSimilarity.of(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
+    return HoiSimilarity.from_task(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
 
 
 def _mixed(seed: int, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -86,7 +86,7 @@ def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
     report = report_of(
         learned_map(tmp_path, (0.25, 0, 0.5, 0, 0.25)), [on_pair("straddle"), on_pair("hold", score=0.5)]
     )
-    evidence = Evidence.of(report, bounds=True)
+    evidence = Evidence.from_report(report, bounds=True)
     assert evidence.interval is not None
     assert evidence.interval.map is not None
     low, high = evidence.interval.map

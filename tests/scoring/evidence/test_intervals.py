@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import shoe
 from shoe.benchmarks.protocol_options import SemanticOptions, changed
 from shoe.benchmarks.protocols import SEMANTIC
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.core.arrays import Indices
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
@@ -80,7 +80,7 @@ def outside(task: Task, today: HoiSimilarity, options: SemanticOptions, seeds: S
         return []
     near = Scorer(task, today, options).near
     low = Scorer(task, imputation.low, options, near)
-    for_map = OpenScore.of(low, imputation, low.map_rows)
+    for_map = OpenScore.from_scorer(low, imputation, low.map_rows)
     lowest, highest = precision_bounds(for_map, for_map.other)
     found = []
     for seed in seeds:
@@ -110,25 +110,25 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
-    today = HoiSimilarity.of(task, Gappy(seed, share), options)
+    today = HoiSimilarity.from_task(task, Gappy(seed, share), options)
     assert outside(task, today, options, range(seed, seed + 3)) == []
 
 
 @pytest.mark.slow
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
-    task = Task(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH))
+    task = Task(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH))
     options = SEMANTIC["shoe"]
-    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
+    today = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
     assert outside(task, today, options, range(8)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
-    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    truth = read_truth_file(shared_data / "hico_det" / "instances_test2015.json")
     said = to_words(truth)
     task, options = Task(said, truth), SEMANTIC["shoe"]
-    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
+    today = HoiSimilarity.from_task(task, shoe.load_similarity("hico-det"), options)
     assert outside(task, today, options, range(3)) == []
 
 

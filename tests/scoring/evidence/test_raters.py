@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import shoe
-from shoe.benchmarks.truth import read_ground_truth
+from shoe.benchmarks.truth import read_truth_file
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
 from shoe.report.evidence import notes
 from shoe.report.score_files import Score
 from shoe.scoring.evidence import interval, spread
 from shoe.scoring.evidence.collect import Evidence
-from shoe.scoring.evidence.facts import Spread, rated_by
+from shoe.scoring.evidence.facts import Spread, single_rater_map
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import Rows, made
@@ -37,7 +37,7 @@ def value(similarity: SimilarityMap, of_class: str, sense: str) -> float:
 
 
 def test_a_rater_sees_own_ratings_and_the_ensembles_elsewhere(similarity: SimilarityMap) -> None:
-    one, two, alone = (rated_by(similarity, column) for column in range(3))
+    one, two, alone = (single_rater_map(similarity, column) for column in range(3))
     assert [value(m, "ride.v.01", "straddle.v.01") for m in (one, two, alone)] == [0.75, 0.5, 0.625]
     assert [value(m, "ride.v.01", "sit.v.01") for m in (one, two, alone)] == [0.25, 0.25, 0.25]
     assert [value(m, "ride.v.01", "board.v.01") for m in (one, two, alone)] == [1, 1, 1]
@@ -46,7 +46,7 @@ def test_a_rater_sees_own_ratings_and_the_ensembles_elsewhere(similarity: Simila
 
 def scored(map_name: str | Path) -> Report:
     return shoe.score(
-        read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), similarity=map_name, protocols=["shoe"]
+        read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH), similarity=map_name, protocols=["shoe"]
     )
 
 
@@ -72,7 +72,7 @@ def test_who_shares_no_pair_is_left_out(tmp_path: Path) -> None:
     rows: Rows = {pair: (i % 5, i % 3, None) if i % 2 else (None, None, 3) for i, pair in enumerate(held)}
     made(tmp_path / "map", rows, ("one", "two", "alone"))
     report = scored(tmp_path / "map")
-    evidence = Evidence.of(report, bounds=True)
+    evidence = Evidence.from_report(report, bounds=True)
     assert evidence.spread is not None
     assert list(evidence.spread.raters) == ["one", "two"]
     assert Score.from_report(report, evidence).to_dict()["semantic"]["raters"] == evidence.spread.raters
@@ -89,6 +89,6 @@ def test_range_and_deviation() -> None:
 
 
 def test_strict_figures_have_no_spread() -> None:
-    report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), protocols=["hico-det"])
+    report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_truth_file(TRUTH), protocols=["hico-det"])
     assert spread(report) is None
     assert interval(report) is None

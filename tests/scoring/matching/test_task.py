@@ -77,8 +77,8 @@ def slowly(task: Task, rule: OverlapRule, *, either: bool) -> list[tuple[int, in
     human = iou(truth.human(t), ours.human(p), rule.overlap)
     object_ = iou(truth.object(t), ours.object(p), rule.overlap)
     same = task.truth.interactions.object[t] == task.object_label[task.predictions.object[p]]
-    both = rule.holds(np.minimum(human, object_))
-    on = rule.holds(human) | (rule.holds(object_) & same) if either else both
+    both = rule.is_reached(np.minimum(human, object_))
+    on = rule.is_reached(human) | (rule.is_reached(object_) & same) if either else both
     return list(zip(t[on].tolist(), p[on].tolist(), human[on].tolist(), object_[on].tolist(), strict=True))
 
 

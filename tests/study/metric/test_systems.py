@@ -14,7 +14,7 @@ from shoe.study.metric.units import Judged
 
 
 def still(*values: float) -> Scores:
-    return Scores.of(np.array(values), np.tile(values, (4, 1)))
+    return Scores.from_draws(np.array(values), np.tile(values, (4, 1)))
 
 
 def test_figures_of_models_by_hand() -> None:

@@ -67,7 +67,7 @@ def test_figures_are_scipys_and_constants_are_undefined() -> None:
     assert len(of["pearson", 0].items) == 3
     # Without the second rater, and without the first, whom the fourth prediction needs.
     assert of["pearson", 0].raters[0] is not None
-    assert Level.of(5, {"a": {"pearson": of["pearson", 1]}}).nearest == {}
+    assert Level.from_rankings(5, {"a": {"pearson": of["pearson", 1]}}).nearest == {}
 
 
 def test_raters_are_left_out_one_by_one() -> None:

@@ -2,7 +2,7 @@
 import { byId, element, modelName, percent } from "./dom.js";
 
 export class ClassTable {
-  /** @param show called with the class to show, -1 for none */
+  /** @param show callback that shows a class, given its index, or -1 for no class */
   constructor(classes, models, show) {
     Object.assign(this, { classes, models, show, sorted: { by: models.length > 1 ? "spread" : "truths", falling: true }, chosen: -1, shown: -1, anew: [] });
     this.measure = byId("measure");
@@ -22,7 +22,7 @@ export class ClassTable {
     this.choose(this.order[0]);
   }
 
-  /** Take over what was scored again, per model; nothing is what the command reported. */
+  /** Use rescored values per model; a model without rescored values keeps those of the command. */
   rescored(found) {
     this.anew = found;
     this.draw();
@@ -34,7 +34,7 @@ export class ClassTable {
     this.#showChosen();
   }
 
-  /** Where the filter leaves no class, none is shown. */
+  /** Show the chosen class, or no class if the filter matches none. */
   #showChosen() {
     const shown = this.order.length ? this.chosen : -1;
     if (shown !== this.shown) this.show((this.shown = shown));

@@ -1,4 +1,4 @@
-// Precision-recall curves of one class: strict beside soft, a line per model.
+// Precision-recall curves of one class: strict and semantic side by side, one line per model.
 import { drawing, element, many, modelName } from "./dom.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP] = [250, 190, 34, 10];
@@ -6,7 +6,7 @@ const [RIGHT, BOTTOM] = [WIDTH - 8, HEIGHT - 30];
 const x = (recall) => LEFT + recall * (RIGHT - LEFT);
 const y = (precision) => BOTTOM - precision * (BOTTOM - TOP);
 
-/** Points of every class of one model, found by class. */
+/** Curve points of one model, looked up by class. */
 function starts(count) {
   const found = new Uint32Array(count.length + 1);
   count.forEach((number, k) => (found[k + 1] = found[k] + number));
@@ -19,7 +19,7 @@ export class Curves {
     for (const { models: of } of classes.curves) for (const model of of) model.start = starts(model.count);
   }
 
-  /** Draw those of a class; nothing for -1. */
+  /** Draw the curves of a class; clear them for -1. */
   show(k) {
     const { classes, models } = this;
     if (k < 0) return this.place.replaceChildren();

@@ -1,4 +1,4 @@
-// Elements from values. Text is only ever set as text, so that no label is read as markup.
+// Creates elements. Text is always set as text, so that no label is interpreted as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -18,9 +18,9 @@ function filled(made, attributes, content) {
 export const byId = (id) => document.getElementById(id);
 export const percent = (value) => (value === null || Number.isNaN(value) ? "–" : (100 * value).toFixed(2));
 
-/** "1 ground truth", "2 ground truths". */
+/** Count with a noun: "1 ground truth", "2 ground truths". */
 export const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
-/** A model's name with its colour; `number` is its place among the models. */
+/** A model's name with its colour; `number` is the index of the model. */
 export const modelName = (name, number) =>
   element("span", { class: "model", title: name }, element("span", { class: `dot m${number % 8}` }), element("bdi", {}, name));

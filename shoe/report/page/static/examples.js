@@ -1,4 +1,4 @@
-// Images: the boxes of ground truth and predictions, who is matched with whom, and why a word counts what it counts.
+// Images: the boxes of ground truth and predictions, their matches, and the credit of each word.
 import { byId, drawing, element, many, modelName } from "./dom.js";
 
 export class Examples {
@@ -42,7 +42,7 @@ export class Examples {
     const image = this.images[this.list.value];
     const predictions = image.models[this.model];
     const [width, height] = image.size;
-    const scale = Math.max(width, height) / 480; // lines and letters are as wide on any image
+    const scale = Math.max(width, height) / 480; // lines and letters have the same width on every image
     const truths = image.truths.map(({ boxes }, i) => this.#boxes(boxes, "truth", `truth-${i}`, scale));
     const colour = (truth) => `m${this.model % 8}${truth < 0 ? " unmatched" : ""}`;
     const shown = predictions.map(({ boxes, truth }, i) => this.#boxes(boxes, colour(truth), `prediction-${i}`, scale));
@@ -64,7 +64,7 @@ export class Examples {
       ...predictions.flatMap((said, i) => (said.truth < 0 ? [this.#unmatched(said, i)] : [])),
     );
     this.#highlight([]);
-    this.why.replaceChildren(element("p", { class: "quiet" }, "Point at a line, or move to it with Tab, to see its boxes and why it counts what it counts."));
+    this.why.replaceChildren(element("p", { class: "quiet" }, "Point at a line, or move to it with Tab, to see its boxes and why it gets its credit."));
   }
 
   #boxes([human, object], colour, id, scale) {
@@ -87,7 +87,7 @@ export class Examples {
   #unmatched(said, i) {
     const counts =
       said.class === undefined
-        ? element("span", { class: "quiet" }, "no match, counts for nothing")
+        ? element("span", { class: "quiet" }, "no match, not counted")
         : element("span", { class: "quiet" }, "false positive of ", element("bdi", {}, this.labels[said.class]));
     return this.#line([`prediction-${i}`], said, ...this.#words(said), counts);
   }
@@ -118,7 +118,7 @@ export class Examples {
 
   #explain(said) {
     if (!said || !said.why) {
-      const text = said ? "It is similar to no class by delta or more." : "No prediction is matched with this ground truth.";
+      const text = said ? "Its similarity to every class is below delta." : "No prediction is matched with this ground truth.";
       this.why.replaceChildren(element("p", { class: "quiet" }, text));
       return;
     }

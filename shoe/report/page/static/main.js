@@ -1,4 +1,4 @@
-// Puts the parts of the page to work once the summary is painted.
+// Starts the interactive parts of the page after the summary is painted.
 import { unpack } from "./packed.js";
 import { byId, element } from "./dom.js";
 import { ClassTable } from "./classes.js";

@@ -1,4 +1,4 @@
-// What the command packed: gzip over a JSON head and its columns of numbers (shoe/report/page/rescoring.py).
+// Unpacks the data of the command: gzip of a JSON header and columns of numbers (shoe/report/page/rescoring.py).
 
 const TYPES = {
   u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, f8: Float64Array,

@@ -1,8 +1,8 @@
-// SHOE-mAP, SHOE-mF1 and the miss rates anew, under another weight, delta or ensemble: what `shoe score` computes.
+// Computes SHOE-mAP, SHOE-mF1 and the miss rates with another weight, delta or ensemble, exactly like `shoe score`.
 //
-// Boxes, scores and words are in what the command has prepared: predictions by falling score, as pairs of words; the
-// candidate pairs of a ground truth and a prediction in the order in which equally similar ones are taken; and tables
-// of similarities per ensemble. Everything here is a function of these and of the three settings.
+// The input is prepared by shoe/report/page/rescoring.py: predictions by decreasing score, as pairs of words; candidate
+// pairs of a ground truth and a prediction, in the order in which equally similar pairs are matched; and tables of
+// similarities per ensemble. All results depend only on this input and on the three settings.
 import { tiedAveragePrecision } from "./tied.js";
 
 const EPSILON = 1e-8; // of Algorithms 1 and 2
@@ -13,7 +13,7 @@ const COMBINATIONS = {
   minimum: (verb, object) => Math.min(verb, object),
 };
 
-/** One model, ready to be scored again. */
+/** Data of one model, and methods to score the model again. */
 export class Rescorer {
   constructor(shared, model) {
     this.shared = shared;
@@ -24,7 +24,7 @@ export class Rescorer {
     const pairs = model.truth.length;
     this.prediction = new Int32Array(pairs);
     for (let i = 0, at = 0; i < pairs; i++) this.prediction[i] = at += model.step[i];
-    // Where the two similarities of each candidate pair stand in the tables.
+    // Index of the verb and the object similarity of each candidate pair in the tables.
     this.verbCell = new Int32Array(pairs);
     this.objectCell = new Int32Array(pairs);
     for (let i = 0; i < pairs; i++) {
@@ -39,9 +39,9 @@ export class Rescorer {
   }
 
   /**
-   * Score again.
-   * @param {{weight: number, delta: number, ensemble: number}} settings the ensemble by its number
-   * @returns {{map, mf1, gt_miss_rate, prediction_miss_rate, ap, f1}} fractions; null where there is nothing to measure
+   * Score the model.
+   * @param {{weight: number, delta: number, ensemble: number}} settings `ensemble` is the index of the ensemble
+   * @returns {{map, mf1, gt_miss_rate, prediction_miss_rate, ap, f1}} fractions; null if a metric is undefined
    */
   score({ weight, delta, ensemble }) {
     const { shared, model } = this;
@@ -61,7 +61,7 @@ export class Rescorer {
     return { ap, map: mean(ap), ...this.#f1(forF1, nearest) };
   }
 
-  /** The similarities of an ensemble, and which candidate pairs have the same two: they have one sigma, always. */
+  /** Similarity tables of an ensemble, and a group index per candidate pair: equal similarities, equal group. */
   #tables({ verbs, objects }) {
     const { values } = this.shared;
     const number = new Map();
@@ -75,7 +75,7 @@ export class Rescorer {
     return { verbs: decoded(verbs), objects: decoded(objects), kind, kinds };
   }
 
-  /** Sigma of each candidate pair, and the pairs by falling sigma, equal ones as they stand. */
+  /** Set sigma of each candidate pair; return the pairs by decreasing sigma, pairs with equal sigma in input order. */
   #sorted({ kind, kinds }, combine, weight) {
     const sigma = kinds.map(([verb, object]) => combine(verb, object, weight));
     const falling = [...new Set(sigma)].sort((a, b) => b - a);
@@ -92,7 +92,7 @@ export class Rescorer {
     return order;
   }
 
-  /** The class that each pair of words counts as a false positive of, -1 where of none: the most similar one. */
+  /** Class in which each pair of words counts as a false positive: the most similar class, or -1 if below delta. */
   #nearest({ verbs, objects }, combine, weight, delta) {
     const { shared, model } = this;
     const reaches = shared.options["delta-at"] === ">=" ? (s) => s >= delta : (s) => s > delta;
@@ -111,7 +111,7 @@ export class Rescorer {
     return found;
   }
 
-  /** The best pair of all first, then the next of what is left; of the first `rows` predictions. */
+  /** Match the first `rows` predictions: repeatedly the best pair whose prediction and ground truth are unmatched. */
   #match(order, rows, delta, notPlaying) {
     const free = new Uint8Array(this.size).fill(1, 0, rows);
     for (const p of notPlaying) free[p] = 0;
@@ -131,14 +131,14 @@ export class Rescorer {
     return { rows, pair, truth };
   }
 
-  /** Algorithm 1: AP per class, NaN for classes outside the mean; its expectation where scores tie. */
+  /** Algorithm 1: AP per class, NaN for classes outside the mean. With ties, AP is the mean over orders. */
   #averagePrecision({ rows, pair, truth }, nearest) {
     const { shared, model, truths } = this;
     const classes = truths.length;
     const count = new Int32Array(classes);
     const before = new Int32Array(classes); // entries of the class above the current score
-    const scoreOf = new Int32Array(classes).fill(-1); // where the score begins that the class saw last
-    const open = new Array(classes).fill(null); // its group at that score, if it has credit
+    const scoreOf = new Int32Array(classes).fill(-1); // first prediction with the last score seen in the class
+    const open = new Array(classes).fill(null); // group of the class at this score, if the group has credit
     const groups = Array.from(truths, () => []);
     for (let p = 0, score = 0; p < rows; p++) {
       if (!this.tied(p)) score = p;
@@ -162,7 +162,7 @@ export class Rescorer {
       }
     }
     if (shared.options.missed === "keep") {
-      // A missed ground truth stands in the list with score 0, where it ties with predictions of that score.
+      // A missed ground truth is an entry with score 0, so it ties with predictions of score 0.
       for (let t = 0; t < pair.length; t++) {
         const last = pair[t] < 0 && groups[shared.hoi[t]].at(-1);
         if (last && last.zero) last.size++;
@@ -174,7 +174,7 @@ export class Rescorer {
     });
   }
 
-  /** Algorithm 2: F1 per class, NaN for classes outside the mean; its mean, and the miss rates. */
+  /** Algorithm 2: F1 per class (NaN for classes outside the mean), mean F1, and the miss rates. */
   #f1({ rows, pair, truth }, nearest) {
     const { shared, model, truths } = this;
     const [hits, falses, found] = [0, 1, 2].map(() => new Float64Array(truths.length));
@@ -219,7 +219,7 @@ export class Rescorer {
   }
 }
 
-/** Mean of what is a number; null where nothing is. */
+/** Mean of the values that are not NaN; null if all are NaN. */
 export function mean(values) {
   let [sum, number] = [0, 0];
   for (const value of values) {

@@ -1,12 +1,12 @@
-// Weight, delta and ensemble: the sliders, what the models score under them, and how to get the same from a shell.
+// Weight, delta and ensemble: sliders, the scores of the models with these settings, and the same options for a shell.
 import { byId, element, modelName, percent } from "./dom.js";
 
 const FIGURES = ["map", "mf1", "gt_miss_rate", "prediction_miss_rate"];
 
 export class Settings {
   /**
-   * @param page what the command reported: models, figures per model, and the settings
-   * @param changed called with what each model was scored anew, or with nothing when settings are the command's again
+   * @param page results of the command: models, metrics per model, and settings
+   * @param changed callback with the rescored metrics per model, or an empty list for the settings of the command
    */
   constructor(page, changed) {
     Object.assign(this, { page, changed, number: 0 });
@@ -63,7 +63,7 @@ export class Settings {
     for (const worker of this.#workers()) worker.postMessage({ number: this.number, settings });
   }
 
-  /** One for each model, made when they are first needed: until then nothing is unpacked. */
+  /** One worker per model, created on first use, so that data are unpacked only if needed. */
   #workers() {
     this.made ??= this.page.models.map((_, model) => {
       const worker = new Worker(URL.createObjectURL(new Blob([byId("worker").textContent], { type: "text/javascript" })));

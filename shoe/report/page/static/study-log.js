@@ -1,16 +1,16 @@
-// The log of one rater's answers. Each is an entry of its own in the browser's storage, named by all that it says: it is
-// there whole or not at all, tabs never write over one another, and no answer is there twice. A page that came by an
-// invite link sends them, as often as it takes; the value of an entry says whether the service has it.
+// The log of one rater's answers. Each answer is one entry in the browser's local storage, and the key of the entry is
+// the complete answer: entries are complete, tabs never overwrite each other, and no answer is stored twice. A page
+// opened through an invite link sends the answers until they arrive; the value of an entry tells if the service has it.
 const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000, LONGEST_LOAD = 600000;
 const embedded = document.getElementById("data");
 const link = location.hash.slice(1);
 const status = document.getElementById("status");
 let place = "", sending = false, failing = false, wait = 500, timer = 0, told = () => {};
 
-// Whether answers go to a service by themselves.
+// Whether the page is served by a service, to which it sends answers automatically.
 export const served = embedded === null;
 
-// What the page shows; one that is served asks for it until it comes, and for what was answered on other devices.
+// Load the data of the page. A served page requests them, and the answers from other devices, until it succeeds.
 export async function study() {
   const { shown, ...own } = served ? await tried("v1/study") : { shown: JSON.parse(embedded.textContent) };
   const found = { ...shown, ...own };
@@ -19,26 +19,26 @@ export async function study() {
     const theirs = await tried("v1/study/answers");
     try {
       agree(theirs.answers);
-    } catch {}  // who asks for the answers finds out, too, that the browser keeps nothing
+    } catch {}  // if storage fails, answers() fails too, and its caller reports this
     send();
   }
   return found;
 }
 
-// All answers, those of other tabs and devices included, the earliest first.
+// All answers, including answers from other tabs and devices, the earliest first.
 export function answers() {
   return entries().map(([name]) => JSON.parse(name)).sort((a, b) => a.answered - b.answered);
 }
 
-// Keep an answer before anything else is shown; throws where the browser does not.
+// Store an answer before the next question is shown; throws if the browser cannot store it.
 export function append({ item, occasion, phase, rating, shown }) {
-  // A clock that was put back changes no order, and no duration.
+  // Keeps the order and duration of answers if the clock was set back.
   const now = Date.now(), late = Math.max(0, (answers().at(-1)?.answered ?? 0) + 1 - now);
   localStorage.setItem(place + named({ item, occasion, phase, rating, shown: shown + late, answered: now + late }), "");
   send();
 }
 
-// What to do when answers come from another tab or device.
+// Set the callback for answers from another tab or device.
 export function whenOthersAnswer(callback) {
   told = callback;
 }
@@ -55,7 +55,7 @@ function entries() {
 
 const unsent = () => entries().filter(([, mark]) => mark !== SENT).map(([name]) => name);
 
-// Mark what the service has, and nothing else: one that was restored from a copy is sent again what it has lost.
+// Mark exactly the answers that the service has, so that a service restored from a backup gets lost answers again.
 function agree(theirs) {
   const known = new Set(theirs.map(named)), ours = new Map(entries());
   for (const name of new Set([...known, ...ours.keys()])) {
@@ -75,7 +75,7 @@ async function call(path, sent) {
   throw failure;
 }
 
-// What goes as it should is not read out.
+// Show a status; screen readers announce it only if `aloud`, which is false for normal operation.
 function say(text, aloud = true) {
   status.ariaLive = aloud ? "polite" : "off";
   status.textContent = text;
@@ -93,7 +93,7 @@ async function tried(path) {
       return await call(path);
     } catch (error) {
       if (error.final) {
-        say(`This link does not open a study: ${error.message}. Ask who invited you for another one.`);
+        say(`This link does not open a study: ${error.message}. Ask the person who invited you for a new link.`);
         return new Promise(() => {});
       }
       say("No connection; trying again.");
@@ -102,7 +102,7 @@ async function tried(path) {
   }
 }
 
-// Send what the service does not have; asking with nothing to send finds out what came from another device.
+// Send the answers that the service does not have; an empty request shows whether other devices sent answers.
 async function send() {
   if (!served || !place) return;
   if (!failing) say("Sending.", false);
@@ -124,8 +124,8 @@ async function send() {
   } catch (error) {
     failing = true;
     const waiting = unsent().length;
-    const kept = waiting === 1 ? "1 answer is kept in this browser" : `${waiting} answers are kept in this browser`;
-    say(error.final ? `${kept}, and not taken: ${error.message}.` : `${kept}, and sent once there is a connection.`);
+    const kept = waiting === 1 ? "1 answer is stored in this browser" : `${waiting} answers are stored in this browser`;
+    say(error.final ? `${kept}, but the service refused: ${error.message}.` : `${kept}, and will be sent when there is a connection.`);
     if (!error.final) later(send);
   }
   sending = false;

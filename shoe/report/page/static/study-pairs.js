@@ -1,9 +1,9 @@
-// One pair of interactions: how similar by words, and then, with a picture of the first, whether the rating stays.
+// One pair of interactions: a rating of similarity by words, and later, with a picture of the first, kept or changed.
 import { drawing, element } from "./dom.js";
 
 const LEVELS = ["not similar", "hardly", "somewhat", "very", "the same"];
 
-/** A question, or an item to practise on. */
+/** Screen of a question or a practice item. */
 export function pairScreen(data, [question], { chosen, rate, next }) {
   const kept = Array.isArray(question);
   const item = kept ? data.items[question[0]] : question;

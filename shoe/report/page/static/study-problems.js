@@ -1,7 +1,7 @@
-// Two Bongard problems on a screen: on which side, A or B, does each query belong? Both stay open until both are done.
+// Two Bongard problems on a screen: on which side, A or B, does each query belong?
 import { element } from "./dom.js";
 
-/** The queries of a screen, those of one problem together. */
+/** The queries of a screen, grouped by problem. */
 export function problemScreen(data, questions, { chosen, rate, next }) {
   const go = element("button", { onclick: next, disabled: true }, "Next →");
   const groups = questions.map((question, number) => asked(question, number));
@@ -61,7 +61,7 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
   return { heading: "On which side is each query?", content: sections, keys, next: go };
 }
 
-/** A problem with its answers. */
+/** An example problem, shown with its answers. */
 export function exampleScreen(data, { concept, sides, queries, shows }, next) {
   const solved = queries.map((name, number) => {
     const side = shows[number] ? "A" : "B";

@@ -1,5 +1,5 @@
-// The way through a study: consent, instructions, practice, then screens of questions. Every answer is in the log before
-// anything else shows: what is answered survives a crash, and two tabs of one rater go on together.
+// Sequence of a study: consent, instructions, practice, then screens of questions. Every answer is logged before
+// the next screen is shown, so answers survive a crash and all tabs agree.
 import { element } from "./dom.js";
 import { answers, append, served, study, whenOthersAnswer } from "./study-log.js";
 import { pairScreen } from "./study-pairs.js";
@@ -24,7 +24,7 @@ const firstOpen = () => {
   const open = screens.findIndex((questions) => questions.some((question) => !done.has(nameOf(question))));
   return open < 0 ? screens.length : open;
 };
-// What was answered without the picture stays, once the first picture has been judged.
+// After the first rating with a picture, ratings without picture cannot be changed.
 const mayGoBack = () =>
   at > 0 && (at === screens.length || phaseOf(at - 1) === phaseOf(at) || !answers().some(({ phase }) => phase === phaseOf(at)));
 
@@ -37,7 +37,7 @@ function show(...content) {
   shown = Date.now();
 }
 
-// An empty line ends a paragraph, and a line a line.
+// Show a text and a button: an empty line ends a paragraph, and line breaks are kept.
 function text(heading, said, label, next) {
   const paragraphs = said.trim().split(/\n\s*\n/).map((part) => {
     const [first, ...lines] = part.split("\n");
@@ -47,7 +47,7 @@ function text(heading, said, label, next) {
   show(element("h1", {}, heading), ...paragraphs, element("div", { class: "row" }, button));
 }
 
-// A screen has a heading, content, its own keys, and what stands beside the way back.
+// Show a screen with a heading, content, its own keys, and elements next to the back button.
 function screen(made, number, total, about, canGoBack) {
   keys = made.keys;
   show(
@@ -116,7 +116,7 @@ function go(next) {
   draw();
 }
 
-// Keep an answer; true if it is kept.
+// Store an answer; returns whether it was stored.
 function rate([item, occasion, phase], rating) {
   try {
     append({ item, occasion, phase, rating, shown });
@@ -135,7 +135,7 @@ function forward() {
 
 function unkept() {
   keys = {};
-  show(element("h1", {}, "Answers cannot be kept"), element("p", {}, "The browser's storage is full, closed or damaged: allow it for this page, and load the page again."));
+  show(element("h1", {}, "Answers cannot be saved"), element("p", {}, "The browser's storage is full, closed or damaged: allow it for this page, and load the page again."));
 }
 
 function back() {
@@ -153,7 +153,7 @@ addEventListener("keydown", (event) => {
     act();
   } else if (event.key === "ArrowLeft" && (stage === "training" || stage === "items")) back();
 });
-// Another tab or device of the same rater has answered: go on where it is.
+// If another tab or device of the same rater has answered, continue there.
 whenOthersAnswer(() => {
   if (stage === "items") {
     at = firstOpen();

@@ -1,19 +1,19 @@
-// Average precision of a list in which scores tie: the mean over the orders of equal scores.
+// Average precision with equal scores: the mean over the orders of entries with equal scores.
 //
-// Orders are listed while there are few, and drawn from then on: by the same random numbers as `shoe score` draws, so
-// that the page says the same to the last digits.
+// Up to MOST_LISTED orders are enumerated. For more orders, the mean is over random orders from the same random numbers
+// as in `shoe score`, so that both give the same result.
 
 const MOST_LISTED = 5040;
 const DRAWS = 128;
-const MOST_HELD = 2 ** 18; // positions that are remembered, for each draw
+const MOST_HELD = 2 ** 18; // maximum number of cached positions per draw
 const SEED = 20151215;
-const MOST = 2 ** 21; // times the upper half of a number: what a number of JavaScript holds exactly
+const MOST = 2 ** 21; // factor for 32-bit numbers: products are exact in a JavaScript number (2 ** 53)
 
 /**
  * All-points average precision.
- * @param groups entries with credit by falling score: {above, size, credits}: entries of a higher score, of the same
- *   score, and the credits of those of them that have any
- * @param number of the class, which seeds what is drawn
+ * @param groups groups of equal score with credit, by decreasing score: {above: number of entries with a higher score,
+ *   size: number of entries with this score, credits: the credits above 0}
+ * @param number index of the class, the seed of random orders
  */
 export function tiedAveragePrecision(groups, number, truths, epsilon) {
   const length = groups.reduce((all, { credits }) => all + credits.length, 0);
@@ -43,7 +43,7 @@ export function tiedAveragePrecision(groups, number, truths, epsilon) {
   return sum / times;
 }
 
-/** Put the members of a group on positions of it: their ranks and credits, by ascending rank. */
+/** Write the ranks and credits of a group, by ascending rank, if its members with credit have these positions. */
 function place({ above, credits, start }, positions, ranks, gains) {
   const members = credits.length;
   const keys = new Float64Array(members);
@@ -74,7 +74,7 @@ function permutations(size, members) {
   return product;
 }
 
-/** Every way to put the members of each group on positions of it. */
+/** Enumerate all assignments of the members of each group to distinct positions in the group. */
 function* listed(groups, chosen = []) {
   if (chosen.length === groups.length) {
     yield chosen;
@@ -92,7 +92,7 @@ function* arrangements(size, members, places = []) {
   for (let p = 0; p < size; p++) if (!places.includes(p)) yield* arrangements(size, members, [...places, p]);
 }
 
-/** Pairs of random orders that mirror each other. */
+/** Random orders, each followed by the reversed order. */
 function* drawn(groups, number) {
   const rows = groups.map(({ size, credits }, g) => remembered(number * 65536 + g, size, credits.length));
   for (let draw = 0; draw < DRAWS; draw++) {
@@ -129,7 +129,7 @@ function distinctPositions(number, size, members) {
   return rows;
 }
 
-/** Floyd's way to choose a few of many: a position that is taken already gives way to the last one not yet allowed. */
+/** Floyd's sampling: if a random position was sampled before, use the last position of the current range instead. */
 function chosen(high, low, size, members) {
   const positions = [];
   for (let member = 0; member < members; member++) {
@@ -140,13 +140,13 @@ function chosen(high, low, size, members) {
   return smallest(high.subarray(members), low.subarray(members), members).map((i) => positions[i]);
 }
 
-/** Where the smallest of some 64-bit numbers stand, in ascending order of these; numbers are spread evenly. */
+/** Indices of the `members` smallest 64-bit numbers, in ascending order of the numbers; assumes uniform numbers. */
 function smallest(high, low, members) {
   const size = high.length;
   const likely = Math.floor((members / size) * (1 + 6 / Math.sqrt(members)) * 2 ** 32);
   let candidates = below(likely, high);
   if (candidates.length < members) candidates = below(2 ** 32, high);
-  // The upper half of each with its place as one number, which sorts natively; where halves are equal, by the whole.
+  // Sort upper half and index packed in one number, which is fast; if upper halves are equal, compare all 64 bits.
   const keys = Float64Array.from(candidates, (i, place) => high[i] * MOST + place).sort();
   const clear = candidates.length <= MOST && keys.every((key, n) => n === 0 || key - keys[n - 1] >= MOST);
   if (clear) return Int32Array.from(keys.subarray(0, members), (key) => candidates[key % MOST]);
@@ -163,13 +163,13 @@ function remainder(high, low, divisor) {
   return ((((high % divisor) * 65536 + (low >>> 16)) % divisor) * 65536 + (low & 65535)) % divisor;
 }
 
-/** The numbers of a stream: SplitMix64 over a counter, each as two halves of 32 bits. */
+/** Random numbers of a stream: SplitMix64 over a counter, each number as two halves of 32 bits. */
 class Stream {
   constructor(number) {
     [this.high, this.low] = [number >>> 0, SEED];
   }
 
-  /** Put the next numbers into two arrays. */
+  /** Write the upper and lower halves of the next numbers into two arrays. */
   fill(highs, lows) {
     let [high, low] = [this.high, this.low];
     for (let i = 0; i < highs.length; i++) {
@@ -191,7 +191,7 @@ class Stream {
   }
 }
 
-/** The upper half of the lower 64 bits of a product: of a number by halves, and one by its upper half and two quarters. */
+/** Bits 32 to 63 of the product a * b; a is given as two 32-bit halves, b as its upper half and two 16-bit quarters. */
 function upper(aHigh, aLow, bHigh, b1, b0) {
   const a1 = aLow >>> 16;
   const a0 = aLow & 65535;

@@ -1,4 +1,4 @@
-// Scores one model again beside the page, so that a slider never waits. Newer settings overtake older ones.
+// Scores one model again in a worker, so that sliders stay responsive. Newer settings replace older pending ones.
 import { unpack } from "./packed.js";
 import { Rescorer } from "./rescore.js";
 
@@ -11,7 +11,7 @@ async function prepared(shared, model) {
 
 async function scored(asked) {
   const ready = await rescorer;
-  await new Promise((done) => setTimeout(done)); // lets newer settings in
+  await new Promise((done) => setTimeout(done)); // receive newer settings first
   if (wanted === asked) postMessage({ number: asked.number, found: ready.score(asked.settings) });
 }
 

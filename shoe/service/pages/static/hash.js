@@ -1,4 +1,4 @@
-// Worker: the hash of a file, piece by piece, so that the page goes on answering.
+// Web worker that computes the SHA-256 of a file in pieces, so that the page stays responsive.
 import { Sha256 } from "./sha256.js";
 
 const PIECE = 4 << 20;

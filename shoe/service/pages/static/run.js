@@ -1,4 +1,4 @@
-// A run under way: its state, stage and log as they come; the whole page anew when there is more to show.
+// Live progress of a run: state, stage and log; the page is reloaded when results are available.
 const live = document.getElementById("live");
 const said = (name) => document.querySelector(`[data-said="${name}"]`);
 
@@ -25,7 +25,7 @@ if (live) {
   });
   events.addEventListener("log", ({ data }) => {
     if (!log) return;
-    if (first) log.textContent = ""; // events begin with the first line
+    if (first) log.textContent = ""; // the stream repeats the log from its first line
     first = false;
     log.append(`${JSON.parse(data).line}\n`);
     log.scrollTop = log.scrollHeight;

@@ -1,4 +1,4 @@
-// The form: hash, upload, run, and on to the run's page.
+// Submission form: hash the file, upload it, create a run, and open the page of the run.
 import { hashOf, json, upload } from "./upload.js";
 
 const byId = (id) => document.getElementById(id);
@@ -11,7 +11,7 @@ function chosen() {
   form.elements.name.placeholder = one.name;
 }
 
-/** A leaderboard has its own ground truth, protocols, map and options. */
+/** A leaderboard determines ground truth, protocols, map and options. */
 function board() {
   const chosen = Boolean(form.elements.board?.value);
   byId("measured").disabled = chosen;
@@ -25,7 +25,7 @@ function say(text, share) {
 }
 
 if (form) {
-  chosen(); // a browser keeps what was chosen over a reload
+  chosen(); // browsers keep the selected file after a reload
   board();
   form.elements.board?.addEventListener("change", board);
   file.addEventListener("change", chosen);
@@ -38,7 +38,7 @@ if (form) {
     file.files = event.dataTransfer.files;
     chosen();
   });
-  addEventListener("waiting", ({ detail }) => { byId("sent").textContent = `${detail}; it is tried again`; });
+  addEventListener("waiting", ({ detail }) => { byId("sent").textContent = `${detail}; retrying`; });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     byId("problem").hidden = true;
@@ -57,8 +57,8 @@ async function score(one) {
   if (one.size === 0) throw new Error(`${one.name}: found an empty file, expected predictions`);
   const hash = await hashOf(one, (share) => say(`reading ${one.name}: ${Math.round(100 * share)} %`, share));
   byId("hash").textContent = hash;
-  await upload(one, hash, form.dataset, (share) => say(`sending ${one.name}: ${Math.round(100 * share)} %`, share));
-  say("asking for the run", 1);
+  await upload(one, hash, form.dataset, (share) => say(`uploading ${one.name}: ${Math.round(100 * share)} %`, share));
+  say("creating the run", 1);
   const of = new FormData(form);
   const said = { prediction: hash, protocols: of.getAll("protocols") };
   said.options = (of.get("options") ?? "").split("\n").map((line) => line.trim()).filter(Boolean);

@@ -1,4 +1,4 @@
-// A long table sorts by its columns and shows the rows that have all words of a filter.
+// Sorting of a table by its columns, and a filter that shows only rows with all words of the filter.
 const table = document.getElementById("sorted");
 const rows = [...table.tBodies[0].rows].map((row) => ({ row, text: row.cells[0].textContent.toLowerCase() }));
 const value = (row, column) => {

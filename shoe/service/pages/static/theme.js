@@ -1,4 +1,4 @@
-// Light or dark: what the system says, or what was chosen here last. Runs before anything is painted.
+// Colour scheme: the last choice in this browser, else the scheme of the system. Runs before the page is painted.
 {
   const root = document.documentElement;
   const apply = (scheme) => { root.style.colorScheme = scheme ?? ""; };
@@ -10,7 +10,7 @@
         ? root.style.colorScheme === "dark"
         : matchMedia("(prefers-color-scheme: dark)").matches;
       apply(dark ? "light" : "dark");
-      try { localStorage.setItem("scheme", root.style.colorScheme); } catch { /* kept for this page alone */ }
+      try { localStorage.setItem("scheme", root.style.colorScheme); } catch { /* no storage: the choice applies to this page only */ }
     });
     for (const button of document.querySelectorAll("[data-copy]")) {
       button.hidden = !navigator.clipboard;

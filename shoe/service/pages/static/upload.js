@@ -1,4 +1,4 @@
-// A file on its way to the server: not at all where it is there, else in parts, each sent again when it is lost.
+// Upload of a file in parts, with retries; a file that the server already has is not sent.
 const PART = 8 << 20;
 const LONGEST_WAIT = 15000;
 const MOST_LOST = 20;
@@ -14,31 +14,31 @@ export const hashOf = (file, told) => new Promise((resolve, reject) => {
   worker.postMessage(file);
 });
 
-/** Send a file of a known hash; `told` hears how much of it is there, 0 to 1. */
+/** Upload a file with a known SHA-256; `told` is called with the uploaded fraction, 0 to 1. */
 export async function upload(file, hash, to, told) {
   let state = null, lost = 0;
   while (state?.sha256 !== hash) {
-    // The server goes on with what it has of the file, or says that it has all of it.
+    // The server continues an interrupted upload, or returns the hash if it has the complete file.
     state ??= await json(to.uploads, { size: file.size, sha256: hash, name: file.name });
     if (state.sha256) break;
     told(state.offset / file.size);
     const headers = { "Upload-Offset": String(state.offset), "Content-Type": "application/offset+octet-stream" };
     const body = file.slice(state.offset, state.offset + PART);
-    // 404, 409: a part whose answer was lost has arrived, maybe as the last one.
+    // 404, 409: an earlier copy of this part has arrived, but its response was lost.
     const answer = await asked(`${to.uploads}/${state.id}`, { method: "PATCH", headers, body }, [404, 409]);
     const before = state.offset;
     state = answer.ok ? await answer.json() : null;
     lost += !state || (!state.sha256 && state.offset <= before);
-    if (lost > MOST_LOST) throw new Error("the server lost count of the upload: send the file again");
+    if (lost > MOST_LOST) throw new Error("the upload makes no progress: submit the file again");
   }
-  if (state.sha256 !== hash) throw new Error("the file changed while it was sent: choose it again");
+  if (state.sha256 !== hash) throw new Error("the file changed during the upload: select it again");
   told(1);
 }
 
 export const json = async (address, content) =>
   (await asked(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content) })).json();
 
-/** Ask until there is an answer; what the server refuses is an error in its words. */
+/** Send a request with retries while the server is busy or cannot be reached; an error has the server's message. */
 async function asked(address, how, expected = []) {
   for (let wait = 500; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
     const answer = await fetch(address, how).catch(() => null);
@@ -46,7 +46,7 @@ async function asked(address, how, expected = []) {
     const busy = answer === null || [408, 425, 429, 502, 503, 504].includes(answer.status);
     if (!busy) {
       const said = await answer.json().catch(() => ({}));
-      throw new Error((said.error ?? `the server answers ${answer.status}`) + (said.hint ? ` (${said.hint})` : ""));
+      throw new Error((said.error ?? `the server responded with HTTP status ${answer.status}`) + (said.hint ? ` (${said.hint})` : ""));
     }
     dispatchEvent(new CustomEvent("waiting", { detail: answer === null ? "the server cannot be reached" : "the server is busy" }));
     const told = 1000 * Number(answer?.headers.get("Retry-After") ?? 0);

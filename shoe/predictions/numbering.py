@@ -1,0 +1,306 @@
+"""Numberings: the orders of labels that class IDs of a file can mean, and a check of IDs against the ground truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Indices, best_of_each, expand
+from shoe.core.boxes import CommonCoordinates, Overlap, convert_boxes, iou
+from shoe.core.errors import InputError, OptionError, flag, unknown_name
+from shoe.core.interactions import Interactions, image_index
+from shoe.lexicon.resolve import match_labels
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.source import Source
+
+OBJECTS, VERBS, INTERACTIONS = PARTS = ("objects", "verbs", "interactions")
+ALPHABETICAL, CLASS_LIST = "alphabetical", "class-list"
+NO_ID = -(1 << 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbering:
+    """Meaning of the class IDs of one part in a file.
+
+    Attributes:
+        label: (labels,) index of the label of each ID, from the ID ``first``; -1 for a number that is no ID.
+        about: description of the valid IDs, for messages.
+        first: lowest ID.
+    """
+
+    label: Indices
+    about: str
+    first: int = 0
+
+    @property
+    def last(self) -> int:
+        """The highest ID."""
+        return self.first + len(self.label) - 1
+
+    def labels_of(self, ids: Indices) -> Indices:
+        """Return the (n,) index of the label of each ID; -1 for numbers that are no ID."""
+        inside = (ids >= self.first) & (ids <= self.last)
+        return np.where(inside, self.label[np.where(inside, ids - self.first, 0)], -1)
+
+    def ids_of(self, labels: Indices) -> Indices:
+        """Return the (n,) lowest ID of each label; :data:`NO_ID` for a label without ID and for -1."""
+        ids = np.flatnonzero(self.label >= 0)[::-1]
+        id_of = np.full(max(self.label.max(initial=0), labels.max(initial=0)) + 2, NO_ID, np.int64)
+        id_of[self.label[ids]] = ids + self.first
+        return id_of[labels]
+
+
+def labels(dataset: Benchmark, part: str) -> tuple[str, ...]:
+    """Return the labels of a part, to which numberings refer by index; of V-COCO's verbs, as "hold obj"."""
+    if part == INTERACTIONS:
+        return tuple(dataset.classes.labels)
+    if part == OBJECTS:
+        return dataset.objects
+    actions = dataset.actions
+    with_role = (f"{actions.names[action]} {actions.entries[entry][1] if entry >= 0 else ''}".strip()
+                 for action, entry in actions.numbered)  # fmt: skip
+    return tuple(with_role) or dataset.classes.verbs
+
+
+def own_name(dataset: Benchmark, part: str) -> str:
+    """Return the name of the order in which files of the dataset number the labels of a part."""
+    return dataset.object_numbers.lower() if part == OBJECTS and dataset.load_object_ids else dataset.name
+
+
+@cache
+def numberings(dataset: Benchmark, part: str) -> Mapping[str, Numbering]:
+    """Return all known numberings of the objects, verbs or interactions of a dataset by name, the dataset's own first.
+
+    A name is an order of the labels and the ID of the first label, as "alphabetical-0", or "coco-ids" for COCO's IDs.
+    In "alphabetical-minus-1", all IDs are one too low, so that the first label has the ID -1. "coco-ids-minus-1" and
+    "coco-ids-plus-1" are COCO's IDs, one too low and one too high.
+    """
+    classes, names, own = dataset.classes, labels(dataset, part), own_name(dataset, part)
+    by_role = part == VERBS and len(dataset.actions) > 0
+    own_order = {OBJECTS: dataset.object_order, VERBS: dataset.verb_order}.get(part) if not by_role else None
+    listed = {OBJECTS: classes.object, VERBS: classes.verb}.get(part) if not by_role else None
+    known = {
+        own: np.arange(len(names)) if own_order is None else own_order,
+        ALPHABETICAL: np.array(sorted(range(len(names)), key=names.__getitem__), np.int64),
+    }
+    if listed is not None:
+        known[CLASS_LIST] = np.array(list(dict.fromkeys(listed.tolist())), np.int64)
+    found = {}
+    for order, label in known.items():
+        shown = {ALPHABETICAL: "alphabetical order", CLASS_LIST: "the order of the class list"}.get(order)
+        shown = shown or f"{dataset.object_numbers if part == OBJECTS else dataset.name}'s order"
+        for name, first in (("0", 0), ("1", 1), ("2", 2), ("minus-1", -1)):
+            about = f"{first} to {len(label) - 1 + first}, {part} in {shown}"
+            found[f"{order}-{name}"] = Numbering(label, about, first)
+    ids = dataset.object_ids
+    if part == OBJECTS and list(ids) != list(range(len(ids))):
+        for name, first in (("", 0), ("-plus-1", 1), ("-minus-1", -1)):
+            about = (
+                f"{dataset.object_numbers}'s {len(ids)} category IDs, between {min(ids) + first} and {max(ids) + first}"
+            )
+            found[f"{own}-ids{name}"] = Numbering(dataset.object_of_id, f"one of {about}", first)
+    return found
+
+
+def split_format(format_: str) -> tuple[str, dict[str, str]]:
+    """Return the name of a format and the numberings by part, given "qpic,objects=alphabetical-0,verbs=hico-det-1".
+
+    Raises OptionError for another form.
+    """
+    name, *settings = format_.split(",")
+    pairs = [setting.partition("=") for setting in settings]
+    for setting, (part, _, numbering) in zip(settings, pairs, strict=True):
+        if part not in PARTS or not numbering:
+            raise OptionError(f"format {format_!r}: found {setting!r}, expected {' or '.join(PARTS)} and a numbering, "
+                              "such as verbs=alphabetical-1")  # fmt: skip
+    return name, {part: numbering for part, _, numbering in pairs}
+
+
+def with_numberings(format_: str, chosen: Mapping[str, str]) -> str:
+    """Return the name of a format with numberings by part appended, as :func:`split_format` reads it."""
+    return ",".join([format_, *(f"{part}={name}" for part, name in chosen.items())])
+
+
+def labels_of_ids(
+    source: Source,
+    part: str,
+    ids: Indices,
+    default: str,
+    field: str,
+    place: Callable[[int], str],
+    no_object: int | None = None,
+) -> Indices:
+    """Return the (n,) index of the label of each class ID in a file, under the user's numbering or ``default``.
+
+    Args:
+        source: the file; its notes record the numbering.
+        part: one of :data:`PARTS`.
+        ids: (n,) class IDs.
+        default: name of the format's numbering.
+        field: key of the IDs, for messages.
+        place: callback that returns the name of the record of an ID, given its row.
+        no_object: label of the ID after the last one, if this ID means "no object".
+
+    Raises:
+        InputError: for the first number that is no ID, with a hint at numberings in which all are IDs.
+        OptionError: for an unknown numbering.
+    """
+    known = numberings(source.benchmark, part)
+    name = source.numbering.get(part, default)
+    if name not in known:
+        raise unknown_name(f"numbering of {part}", name, known)
+    source.notes.numbering[part] = name
+    beyond = {key: each.last + 1 if no_object is not None else NO_ID for key, each in known.items()}
+    found = np.where(ids == beyond[name], no_object or 0, known[name].labels_of(ids))
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        fitting = [key for key, each in known.items() if ((each.labels_of(ids) >= 0) | (ids == beyond[key])).all()]
+        setting = with_numberings(source.notes.format, {part: fitting[0] if len(fitting) == 1 else "..."})
+        hint = (
+            f"all IDs are valid as {' or '.join(fitting)}: set it with {flag('format', setting)}" if fitting else None
+        )
+        expected = f"{known[name].about} ({source.notes.format} IDs)"
+        raise InputError(source.path, record=place(row), field=field, found=str(ids[row]), expected=expected, hint=hint)
+    return found
+
+
+# The check compares predictions with the annotated pairs whose boxes both overlap theirs: the annotation tells what the
+# label should be. It reports but never changes a numbering.
+
+_IMAGES, _OF_IMAGE = 200, 6
+_HIT = 0.5
+_FEWEST = 16
+# Another order changes many IDs. A few IDs can also be those of similar labels that a model confuses, as sit_at and
+# sit_on.
+_FEWEST_IDS, _PART_OF_IDS = 3, 0.25
+# Another numbering is "far better" if it leads by _MARGIN, by three standard deviations of a fraction of n, at most
+# 0.5 / sqrt(n), and by the factor _FACTOR. Of predictions that agree with no annotation, it must explain half.
+_MARGIN, _DEVIATIONS, _FACTOR = 0.1, 3, 2
+_MOST_OF_REST = 0.5
+_NEXT_TO_NONE = 0.05
+
+
+def check_numbering(predictions: Interactions, truth: GroundTruth, notes: ReadNotes | None) -> list[str]:
+    """Return one line per part whose labels agree with the annotations far better under another numbering of IDs.
+
+    Words are checked like IDs in the order of the dataset: another order was perhaps used when IDs became words.
+    """
+    dataset = truth.benchmark
+    words = {OBJECTS: f"{own_name(dataset, OBJECTS)}-0", VERBS: f"{dataset.name}-0"}
+    numbering = notes.numbering if notes and notes.numbering else words
+    table, row, annotated = _overlapping(predictions, truth.interactions)
+    better, lines, last = dict[str, str](), list[str](), 0
+    for part, applied in numbering.items():
+        predicted = _labels_in(table, dataset, part, row)
+        expected = _labels_in(truth.interactions, dataset, part, annotated)
+        is_label = predicted >= 0
+        found = _compare_numberings(numberings(dataset, part), applied, row[is_label], predicted[is_label],
+                                    expected[is_label])  # fmt: skip
+        if found is None:
+            continue
+        best, fit, of_rest = found
+        line = f"class IDs: {fit:.0%} of the {part} agree with an annotation of the same boxes"
+        if numbering is words:
+            line += ", and most would in another order of the labels: were class IDs looked up in the right list?"
+        elif best:
+            better[part], last = best, len(lines)
+            others = "" if fit <= _NEXT_TO_NONE else " of the others"
+            line += f" if IDs are read as {applied}, {of_rest:.0%}{others} if read as {best}"
+        else:
+            line += f" if IDs are read as {applied}, and most would in an order of the labels that shoe does not know"
+        lines.append(line)
+    if better:
+        name = notes.format if notes else ""
+        format_, chosen = split_format(name) if ", " not in name else (name, {})
+        lines[last] += f"; if the latter is right, set it: {flag('format', with_numberings(format_, chosen | better))}"
+    return lines
+
+
+def _compare_numberings(
+    known: Mapping[str, Numbering], applied: str, row: Indices, predicted: Indices, expected: Indices
+) -> tuple[str, float, float] | None:
+    """Return the numbering that fits far better than the applied one, and how many labels agree.
+
+    Args:
+        known: numberings by name.
+        applied: name of the applied numbering.
+        row: (n,) prediction of each pair of a prediction and an annotation with overlapping boxes.
+        predicted: (n,) label under the applied numbering.
+        expected: (n,) annotated label.
+
+    Returns:
+        Name of the better numbering, "" if only an unknown order fits; fractions of the predictions that agree with an
+        annotation under the applied numbering, and of the others under the better numbering. None if neither fits.
+    """
+    _, first, index = np.unique(row, return_index=True, return_inverse=True)
+    count = len(first)
+    if count < _FEWEST:
+        return None
+    ids = known[applied].ids_of(predicted)
+    agrees = {name: np.bincount(index, each.labels_of(ids) == expected, count) > 0 for name, each in known.items()}
+    own = agrees[applied]
+    fit = own.mean()
+    gains = {name: float(mask[~own].mean()) if not own.all() else 0.0 for name, mask in agrees.items()}
+    best = max(gains, key=lambda name: gains[name])
+    deviation, rest = 0.5 / count**0.5, count - int(own.sum())
+    is_better = agrees[best].mean() >= min(max(fit + _MARGIN + _DEVIATIONS * deviation, fit * _FACTOR), 1)
+    is_better |= rest >= _FEWEST and gains[best] >= _MOST_OF_REST + _DEVIATIONS * 0.5 / rest**0.5
+    fewest = max(_FEWEST_IDS, _PART_OF_IDS * len(np.unique(ids)))
+    if is_better and len(np.unique(ids[first][agrees[best] & ~own])) >= fewest:
+        return best, float(fit), gains[best]
+    # The label that most annotations of an ID have in every second prediction should be that of the other predictions.
+    counts = np.zeros((predicted.max() + 1, expected.max() + 2), np.int64)
+    learn = index % 2 == 0
+    np.add.at(counts, (predicted[learn], expected[learn]), 1)
+    free = np.bincount(index, counts.argmax(axis=1)[predicted] == expected, count)[1::2] > 0
+    usual = np.bincount(index, counts.sum(axis=0).argmax() == expected, count)[1::2] > 0
+    is_known = fit > _NEXT_TO_NONE or free.mean() < usual.mean() + _MARGIN + 2 * _DEVIATIONS * deviation
+    return None if is_known else ("", float(fit), 0.0)
+
+
+def _overlapping(predictions: Interactions, truth: Interactions) -> tuple[Interactions, Indices, Indices]:
+    """Return predictions on a sample of images, and the rows of predictions and annotations whose boxes both overlap.
+
+    The sample has at most 200 images, drawn with a fixed seed, and of each image the six predictions with the highest
+    scores are compared.
+    """
+    truth_image = image_index(predictions.images, truth.images)
+    has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
+    both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
+    chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
+    table = predictions.select_images(chosen)
+    rows = best_of_each(table.image, table.score, _OF_IMAGE)
+    partner = truth_image[chosen][table.image[rows]]
+    owner, annotated = expand(truth.offsets[partner], np.diff(truth.offsets)[partner])
+    row = rows[owner]
+    overlap = np.ones(len(row), bool)
+    for part in ("human_boxes", "object_boxes"):
+        first, second = (
+            convert_boxes(getattr(each, part)[at], each.coordinates[each.image[at]], CommonCoordinates.EDGES)
+            for each, at in ((table, row), (truth, annotated))
+        )
+        overlap &= iou(first, second, Overlap.CONTINUOUS) >= _HIT
+    return table, row[overlap], annotated[overlap]
+
+
+def _labels_in(table: Interactions, dataset: Benchmark, part: str, rows: Indices) -> Indices:
+    """Return the (n,) label of rows of a table, by :func:`labels` of the part; -1 if the word is no label."""
+    if part == INTERACTIONS:
+        verb, target = (_labels_in(table, dataset, each, rows) for each in (VERBS, OBJECTS))
+        return np.pad(dataset.classes.of, ((0, 1), (0, 1)), constant_values=-1)[verb, target].astype(np.int64)
+    words, column = (table.verbs, table.verb) if part == VERBS else (table.objects, table.object)
+    by_role = part == VERBS and len(dataset.actions) > 0
+    used, index = np.unique(column[rows], return_inverse=True)
+    names = dataset.actions.names if by_role else labels(dataset, part)
+    label = match_labels([words[i] for i in used], names, "verb" if part == VERBS else "object")[index].astype(np.int64)
+    if by_role:
+        known = np.flatnonzero(label >= 0)
+        used, target = np.unique(table.object[rows[known]], return_inverse=True)
+        objects = [table.objects[i] for i in used]
+        label[known] = dataset.actions.numbers_of(names, objects, label[known], target)
+    return label

@@ -1,0 +1,110 @@
+"""Predictions by person that are derived from triplets, and verbs that name a role, as V-COCO's "hold obj"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from shoe.benchmarks.base import Actions, Benchmark
+from shoe.core.arrays import Ints, as_bits, first_equal
+from shoe.core.interactions import Interactions
+from shoe.core.roles import RolePredictions
+from shoe.lexicon.resolve import match_labels
+from shoe.predictions.notes import ReadNotes
+
+_SEPARATOR = re.compile(r"[\s_-]+")
+
+
+def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | None = None) -> RolePredictions:
+    """Return predictions by person from triplets.
+
+    Args:
+        table: the triplets; verbs that are no action are left out.
+        benchmark: benchmark that is scored by person.
+        stated: (verb words,) index of the entry, an action with a role, that each verb states; -1 if the object
+            determines the role.
+    """
+    actions, names = benchmark.actions, benchmark.objects
+    action = match_labels(table.verbs, actions.names, "verb")
+    object_ = match_labels(table.objects, names, "object")
+    # A word that is no object's name, -1, takes the action's first role, which is the only role of most actions.
+    first = dict(actions.numbered[::-1])
+    entries = np.array(
+        [[*(actions.entry_of(number, name) for name in names), first[number]] for number in range(len(actions))],
+        np.int32,
+    )
+    if stated is not None:
+        action = np.where(stated >= 0, np.array([each for each, _ in actions.entries], np.int32)[stated], action)
+    rows = np.flatnonzero(action[table.verb] >= 0)
+    verb, target = action[table.verb[rows]], object_[table.object[rows]]
+    entry = entries[verb, target]
+    if stated is not None:
+        entry = np.where(stated[table.verb[rows]] >= 0, stated[table.verb[rows]], entry)
+    columns = [*as_bits(table.image), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]
+    return RolePredictions.from_triplets(
+        table.images,
+        first_equal(columns)[rows],
+        table.image[rows],
+        table.human_boxes[rows].astype(np.float32),
+        table.object_boxes[rows].astype(np.float32),
+        verb,
+        entry,
+        table.score[rows].astype(np.float32),
+        (len(actions), len(actions.entries)),
+    )
+
+
+def stated_entries(words: Sequence[str], actions: Actions) -> Ints:
+    """Return the (W,) index of the entry, an action with a role, that each verb word states; -1 for no role."""
+    stated, parts = np.full(len(words), -1, np.int32), [_SEPARATOR.split(word.strip()) for word in words]
+    roles = {role for _, role in actions.entries}
+    at = [i for i, each in enumerate(parts) if len(each) > 1 and each[-1].lower() in roles]
+    action = match_labels([" ".join(parts[i][:-1]) for i in at], actions.names, "verb")
+    for i, number in zip(at, action.tolist(), strict=True):
+        entry = number, parts[i][-1].lower()
+        stated[i] = actions.entries.index(entry) if entry in actions.entries else -1
+    return stated
+
+
+def without_roles(table: Interactions, actions: Actions, stated: Ints) -> Interactions:
+    """Return the table with each verb that states a role replaced by its action; see :func:`stated_entries`."""
+    entries = zip(table.verbs, stated.tolist(), strict=True)
+    verbs = [actions.names[actions.entries[entry][0]] if entry >= 0 else word for word, entry in entries]
+    index = {verb: i for i, verb in enumerate(dict.fromkeys(verbs))}
+    return replace(table, verbs=tuple(index), verb=np.array([index[verb] for verb in verbs], np.int32)[table.verb])
+
+
+def with_stated_roles(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> Interactions:
+    """Return the table with verbs such as "hold obj" read as the action, and predictions by person with these roles.
+
+    The same table is returned if no verb states a role. The notes keep the verbs of the file.
+    """
+    stated = stated_entries(table.verbs, benchmark.actions)
+    if table.roles is not None or (stated < 0).all():
+        return table
+    for i in np.flatnonzero(stated >= 0).tolist():
+        notes.add("roles", table.verbs[i])
+    notes.verbs_with_roles = table.verbs, table.verb
+    roles = roles_of_triplets(table, benchmark, stated)
+    return replace(without_roles(table, benchmark.actions, stated), roles=roles)
+
+
+def with_words_of_file(table: Interactions, notes: ReadNotes | None) -> Interactions:
+    """Return the table with the verbs of the file that :func:`with_stated_roles` replaced, to write them again."""
+    if notes is None or notes.verbs_with_roles is None or len(notes.verbs_with_roles[1]) != len(table):
+        return table
+    return replace(table, verbs=notes.verbs_with_roles[0], verb=notes.verbs_with_roles[1])
+
+
+def count_lost(table: Interactions, benchmark: Benchmark, notes: ReadNotes) -> int:
+    """Return the number of predictions by person (actions and roles) that the triplets of the table do not contain."""
+    if table.roles is None:
+        return 0
+    words = with_words_of_file(table, notes)
+    written = roles_of_triplets(words, benchmark, stated_entries(words.verbs, benchmark.actions))
+    before, after = (int((~np.isnan(roles.agent)).sum() + (~np.isnan(roles.score)).sum())
+                     for roles in (table.roles, written))  # fmt: skip
+    return before - after

@@ -1,0 +1,258 @@
+"""Class IDs of another numbering are reported with the option that reads them, and IDs that are right are not."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth, read_truth_file
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.lexicon.resolve import match_labels
+from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.numbering import OBJECTS, VERBS, check_numbering, numberings
+from shoe.scoring.score import score
+from tests.scoring.v_coco import box, scene, write_everything
+
+HICO = benchmark("hico-det")
+GROUND_TRUTH = read_truth_file(TRUTH)
+OWN = {OBJECTS: "coco-0", VERBS: "hico-det-0"}
+
+
+def labelled(table: Interactions) -> Interactions:
+    """The triplets whose words are labels, with the vocabularies of the dataset."""
+    verb = match_labels(table.verbs, HICO.classes.verbs, "verb")[table.verb]
+    target = match_labels(table.objects, HICO.objects, "object")[table.object]
+    known = replace(table, verb=verb, object=target, verbs=HICO.classes.verbs, objects=HICO.objects)
+    return known.select((verb >= 0) & (target >= 0))
+
+
+MODELS = {"detector": labelled(read_predictions(PREDICTIONS["detector"])), "perfect": GROUND_TRUTH.interactions}
+
+
+def misread(table: Interactions, part: str, true: str, applied: str) -> Interactions:
+    """The table that a file with IDs of one numbering becomes when it is read under another."""
+    known, labels = numberings(HICO, part), table.object if part == OBJECTS else table.verb
+    label = known[applied].labels_of(known[true].ids_of(labels.astype(np.int64)))
+    valid = np.maximum(label, 0).astype(np.int32)
+    changed = replace(table, object=valid) if part == OBJECTS else replace(table, verb=valid)
+    return replace(changed, objects=HICO.objects).select(label >= 0)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("part", "true", "applied"),
+    [
+        (part, true, applied)
+        for part, own in OWN.items()
+        for true in numberings(HICO, part)
+        for applied in sorted({own, "coco-ids" if part == OBJECTS else "hico-det-1"})
+    ],
+)
+def test_the_true_numbering_is_reported(model: str, part: str, true: str, applied: str) -> None:
+    notes = ReadNotes("qpic", numbering={**OWN, part: applied})
+    lines = check_numbering(misread(MODELS[model], part, true, applied), GROUND_TRUTH, notes)
+    known = numberings(HICO, part)
+    ids = {name: each.ids_of(np.arange(each.label.max() + 1)).tolist() for name, each in known.items()}
+    if ids[true] == ids[applied]:
+        assert lines == []
+        return
+    (line,) = lines
+    same = [name for name, each in ids.items() if each == ids[true]]
+    assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree with an annotation of the same boxes")
+    assert f"if IDs are read as {applied}, " in line
+    assert any(line.endswith(f'(Python: format="qpic,{part}={name}")') for name in same)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_said_about_ids_that_are_right(model: str) -> None:
+    assert check_numbering(MODELS[model], GROUND_TRUTH, ReadNotes("qpic", numbering=OWN)) == []
+
+
+@pytest.mark.parametrize("wrong", [0.5, 0.9, 1])
+@pytest.mark.parametrize("numbering", [OWN, {}])
+def test_nothing_is_said_about_models_that_are_often_wrong(wrong: float, numbering: dict[str, str]) -> None:
+    """Labels are replaced at random, as those of a weak or untrained model; IDs and words are read right."""
+    rng, table = np.random.default_rng(0), MODELS["perfect"]
+    for _ in range(10):
+        is_wrong = rng.random((2, len(table))) < wrong
+        verb = np.where(is_wrong[0], rng.integers(len(HICO.classes.verbs), size=len(table)), table.verb)
+        target = np.where(is_wrong[1], rng.integers(len(table.objects), size=len(table)), table.object)
+        weak = replace(table, verb=verb.astype(np.int32), object=target.astype(np.int32), score=rng.random(len(table)))
+        assert check_numbering(weak, GROUND_TRUTH, ReadNotes("qpic", numbering=numbering)) == []
+
+
+def test_nothing_is_said_about_similar_labels_that_a_model_confuses() -> None:
+    """Neighbours in the order of verbs, such as sit_at and sit_on, are exchanged; all other verbs are right."""
+    verbs, table = HICO.classes.verbs, MODELS["perfect"]
+    exchanged = np.arange(len(verbs))
+    for one, other in zip(range(len(verbs) - 1), range(1, len(verbs)), strict=True):
+        if verbs[one].split("_")[0] == verbs[other].split("_")[0]:
+            exchanged[[one, other]] = exchanged[[other, one]]
+    assert (exchanged != np.arange(len(verbs))).sum() >= 10
+    confused = replace(table, verb=exchanged[table.verb].astype(np.int32))
+    assert check_numbering(confused, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN)) == []
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_files_of_which_a_part_has_other_ids_are_reported(share: float) -> None:
+    right, shifted = MODELS["perfect"], misread(MODELS["perfect"], VERBS, "hico-det-1", "hico-det-0")
+    first = int(len(right.images) * (1 - share))
+    kept = right.select_images(np.arange(first)), shifted.select_images(np.arange(first, len(right.images)))
+    table = Interactions.from_columns(
+        images=[name for each in kept for name in each.images],
+        image=np.concatenate([kept[0].image, kept[1].image + first]),
+        human_boxes=np.concatenate([each.human_boxes for each in kept]),
+        object_boxes=np.concatenate([each.object_boxes for each in kept]),
+        verb=np.concatenate([each.verb for each in kept]),
+        object=np.concatenate([each.object for each in kept]),
+        verbs=right.verbs,
+        objects=right.objects,
+    )
+    (line,) = check_numbering(table, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN))
+    assert "100% of the others if read as hico-det-1; if the latter is right, set it" in line
+
+
+@pytest.mark.parametrize("part", [OBJECTS, VERBS])
+def test_words_that_were_looked_up_in_another_order_are_reported(tmp_path: Path, part: str) -> None:
+    own = OWN[part]
+    for shift in ("1", "minus-1"):
+        table = misread(MODELS["perfect"], part, f"{own[:-2]}-{shift}", own)
+        for name in ("words.csv", "words.npz"):
+            write_predictions(table, tmp_path / name, "csv" if name.endswith("csv") else "native")
+            read, notes = read_predictions_with_notes(tmp_path / name)
+            (line,) = check_numbering(read, GROUND_TRUTH, notes)
+            assert line.startswith(f"class IDs: {line.split()[2]} of the {part} agree with an annotation of the same ")
+            assert line.endswith(
+                "most would in another order of the labels: were class IDs looked up in the right list?"
+            )
+
+
+@pytest.fixture(scope="module")
+def v_coco(tmp_path_factory: pytest.TempPathFactory) -> GroundTruth:
+    """Persons who often hold something, as in V-COCO, where hold is the most frequent verb and has the first ID."""
+    rng, truths = np.random.default_rng(0), scene(0, 60)[0]
+    for persons in truths:
+        for person in persons:
+            person.does = (person.does or {}) | {"hold": {"obj": box(rng)}}
+    return read_truth_file(write_everything(truths, tmp_path_factory.mktemp("v_coco") / "truth.txt"), "v-coco")
+
+
+def by_person(truth: GroundTruth, path: Path, shift: Callable[[int], int]) -> Path:
+    """Write a QPIC file of V-COCO with all annotated persons, actions and objects, and changed verb IDs."""
+    roles, actions, names = truth.roles, truth.benchmark.actions, list(truth.benchmark.object_ids.values())
+    assert roles is not None
+    category = [names.index(name) for name in truth.benchmark.objects]
+    records = []
+    for i, image in enumerate(truth.interactions.images):
+        boxes, triplets = list[dict[str, Any]](), []
+        for person in range(*roles.offsets[i : i + 2]):
+            for number, (action, entry) in enumerate(actions.numbered):
+                if roles.labels[person, action] != 1:
+                    continue
+                boxes.append({"bbox": roles.person_boxes[person].tolist(), "category_id": names.index("person")})
+                triplet = {"subject_id": len(boxes) - 1, "object_id": -1, "category_id": shift(number), "score": 0.5}
+                if entry >= 0 and (row := int(roles.role[person, entry])) >= 0:
+                    boxes.append({"bbox": roles.boxes[row].tolist(), "category_id": category[roles.object[row]]})
+                    triplet["object_id"] = len(boxes) - 1
+                triplets.append(triplet)
+        records.append({"filename": image, "predictions": boxes, "hoi_prediction": triplets})
+    path.write_text(json.dumps(records))
+    return path
+
+
+@pytest.mark.parametrize(("shift", "option"), [(-1, "verbs=v-coco-minus-1"), (1, "verbs=v-coco-1"), (0, "")])
+def test_verbs_of_v_coco_that_are_shifted_are_reported(
+    tmp_path: Path, v_coco: GroundTruth, shift: int, option: str
+) -> None:
+    """The most frequent verb, hold, has the ID 0 also in the file whose other IDs are one too low."""
+    path = by_person(v_coco, tmp_path / "v_coco.json", lambda number: min(max(number + shift, 0), 28))
+    table, notes = read_predictions_with_notes(path, dataset="v-coco")
+    lines = check_numbering(table, v_coco, notes)
+    assert [line.endswith(f'format="qpic,{option}")') for line in lines] == [True] * bool(option)
+
+
+def test_ids_that_start_at_minus_one_are_named_and_read(tmp_path: Path, v_coco: GroundTruth) -> None:
+    path = by_person(v_coco, tmp_path / "v_coco.json", lambda number: number - 1)
+    with pytest.raises(InputError, match=r"all IDs are valid as v-coco-minus-1 or alphabetical-minus-1: set it with"):
+        read_predictions(path, dataset="v-coco")
+    right = read_predictions(by_person(v_coco, tmp_path / "right.json", lambda number: number), dataset="v-coco")
+    table, notes = read_predictions_with_notes(path, dataset="v-coco", format="qpic,verbs=v-coco-minus-1")
+    assert table.equals(right)
+    assert check_numbering(table, v_coco, notes) == []
+
+
+def test_labels_that_no_numbering_explains_are_reported() -> None:
+    verb = np.random.default_rng(0).permutation(len(HICO.classes.verbs))
+    shuffled = replace(MODELS["perfect"], verb=verb[MODELS["perfect"].verb].astype(np.int32))
+    (line,) = check_numbering(shuffled, GROUND_TRUTH, ReadNotes("qpic", numbering=OWN))
+    assert line.endswith("as hico-det-0, and most would in an order of the labels that shoe does not know")
+
+
+def test_the_reported_option_gives_the_right_score(tmp_path: Path) -> None:
+    """It is never applied silently: without it, the score stays as it is."""
+    path = tmp_path / "shifted.json"
+    write_predictions(GROUND_TRUTH.interactions, path, "qpic")
+    document = json.loads(path.read_text())
+    for record in document:
+        for triplet in record["hoi_prediction"]:
+            triplet["category_id"] = max(triplet["category_id"], 1) - 1
+    path.write_text(json.dumps(document))
+    table, notes = read_predictions_with_notes(path, format="qpic,verbs=hico-det-0")
+    wrong = score(replace(table, notes=notes), GROUND_TRUTH)
+    assert wrong.strict is not None
+    assert wrong.strict.map is not None
+    assert wrong.strict.map < 0.1
+    assert any(line.endswith('(Python: format="qpic,verbs=hico-det-minus-1")') for line in wrong.warnings)
+    for record in document:
+        for triplet in record["hoi_prediction"]:
+            triplet["category_id"] += 2  # from 1, and every verb but the first is what it was
+    path.write_text(json.dumps(document))
+    shifted = score(read_predictions(path, format="qpic,verbs=hico-det-0"), GROUND_TRUTH)
+    assert any(line.endswith('(Python: format="qpic,verbs=hico-det-1")') for line in shifted.warnings)
+    right = score(read_predictions(path, format="qpic,verbs=hico-det-1"), GROUND_TRUTH)
+    assert right.strict is not None
+    assert right.strict.map is not None
+    assert right.strict.map > 0.95
+    assert right.facts["class-ids"] == "verbs=hico-det-1"
+    assert right.signature != shifted.signature
+
+
+@pytest.mark.parametrize("name", ["hico-det", "v-coco", "swig-hoi"])
+def test_all_numberings_are_distinct_labels(name: str) -> None:
+    for part in ("objects", "verbs", "interactions"):
+        for numbering in numberings(benchmark(name), part).values():
+            labels = numbering.label[numbering.label >= 0]
+            assert len(np.unique(labels)) == len(labels) > 0
+            assert np.array_equal(numbering.labels_of(numbering.ids_of(labels)), labels)
+
+
+def test_ids_outside_the_numbering_name_those_that_contain_them(tmp_path: Path) -> None:
+    boxes = [{"bbox": [0, 0, 9, 9], "category_id": 90}, {"bbox": [0, 0, 9, 9], "category_id": 1}]
+    triplets = [{"subject_id": 1, "object_id": 0, "category_id": 0, "score": 1}]
+    path = tmp_path / "ids.json"
+    path.write_text(json.dumps([{"filename": "a.jpg", "predictions": boxes, "hoi_prediction": triplets}]))
+    with pytest.raises(InputError, match=r"all IDs are valid as coco-ids: set it with --format qpic,objects=coco-ids "):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize(
+    ("format_", "problem"),
+    [
+        ("qpic,nouns=coco-0", "expected objects or verbs or interactions and a numbering"),
+        ("qpic,objects=coco-9", "unknown numbering of objects 'coco-9'"),
+        ("csv,objects=coco-0", "the format csv has no IDs of objects"),
+    ],
+)
+def test_unknown_numberings_are_refused(tmp_path: Path, format_: str, problem: str) -> None:
+    path = tmp_path / "made.file"
+    write_predictions(GROUND_TRUTH.interactions, path, format_.partition(",")[0])
+    with pytest.raises(OptionError, match=problem):
+        read_predictions(path, format=format_)

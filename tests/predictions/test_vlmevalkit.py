@@ -1,0 +1,116 @@
+"""Results of VLMEvalKit: a workbook or TSV with the columns index, image_path, question, answer and prediction."""
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.core.errors import InputError, MissingExtraError
+from shoe.predictions import read_predictions, read_predictions_with_notes
+
+openpyxl = pytest.importorskip("openpyxl")
+REPLY = json.dumps([{"human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80], "verb": "ride", "object": "horse"}])
+HEADER = ("index", "image_path", "question", "answer", "prediction")
+
+
+def write(path: Path, *sheets: list[tuple[Any, ...]]) -> Path:
+    book = openpyxl.Workbook()
+    for number, rows in enumerate(sheets):
+        sheet = book.active if number == 0 else book.create_sheet()
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_replies_are_read_from_a_workbook(tmp_path: Path) -> None:
+    rows = [HEADER, (0, "imgs/a.jpg", "q", "gold", REPLY), (1, "imgs/b.jpg", "q", None, f"```json\n{REPLY}\n```")]
+    table = read_predictions(write(tmp_path / "r.xlsx", rows))
+    assert (table.images, table.verbs, table.objects, len(table)) == (("a.jpg", "b.jpg"), ("ride",), ("horse",), 2)
+    assert table.human_boxes.tolist() == [[1, 2, 30, 40]] * 2
+
+
+@pytest.mark.parametrize("empty", [None, "", "Failed to obtain answer via API."])
+@pytest.mark.parametrize("suffix", ["xlsx", "tsv", "json"])
+def test_the_reference_answer_is_no_prediction(tmp_path: Path, suffix: str, empty: str | None) -> None:
+    rows = [HEADER, (0, "a.jpg", "q", REPLY, empty), (1, "b.jpg", "q", REPLY, REPLY)]
+    path = tmp_path / f"r.{suffix}"
+    if suffix == "xlsx":
+        write(path, rows)
+    elif suffix == "json":
+        path.write_text(json.dumps([dict(zip(HEADER, row, strict=True)) for row in rows[1:]]))
+    else:
+        quoted = ['"{}"'.format(str(cell or "").replace('"', '""')) for row in rows for cell in row]
+        path.write_text("".join("\t".join(quoted[i : i + 5]) + "\n" for i in range(0, len(quoted), 5)))
+    table, notes = read_predictions_with_notes(path)
+    assert [table.images[i] for i in table.image] == ["b.jpg"]
+    assert (notes.replies, notes.count("unread")) == (2, 1)
+
+
+def test_flat_columns_in_a_workbook(tmp_path: Path) -> None:
+    header = ("image", "hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2", "verb", "object", "score")
+    rows = [header, ("a.jpg", 1, 2, 3, 4, 5, 6, 7, 8.5, "ride", "horse", 0.5)]
+    table = read_predictions(write(tmp_path / "r.xlsx", rows))
+    assert (table.score.tolist(), table.object_boxes.tolist()) == ([0.5], [[5, 6, 7, 8.5]])
+    with pytest.raises(InputError, match=r"line 4.*hx1: found 'x', expected a number"):
+        read_predictions(write(tmp_path / "r.xlsx", [*rows, (), ("b.jpg", "x", *rows[1][2:])]))
+
+
+@pytest.mark.parametrize(
+    ("sheets", "message"),
+    [
+        ([[("index", "question", "prediction"), (0, "q", REPLY)]], "column 'image' with the file name of its image"),
+        ([[HEADER]], "found 0 sheets with rows"),
+        ([[]], "found 0 sheets with rows"),
+        ([[HEADER, (0, "a.jpg", "q", "", REPLY)]] * 2, "found 2 sheets with rows, expected a workbook"),
+    ],
+)
+def test_other_workbooks_get_one_line(tmp_path: Path, sheets: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_predictions(write(tmp_path / "r.xlsx", *sheets))
+
+
+def changed(path: Path, member: str, content: bytes) -> None:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in (parts | {member: content}).items():
+            archive.writestr(name, part)
+
+
+@pytest.mark.parametrize(
+    ("member", "content", "message"),
+    [
+        ("xl/worksheets/sheet1.xml", b"<worksheet", "a damaged workbook"),
+        ("xl/workbook.xml", b"", "a damaged workbook"),
+        ("xl/media/large.bin", bytes(60_000_000), r"found 0\.06 GB of compressed data"),
+        (
+            "xl/worksheets/sheet1.xml",
+            b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension ref="A1:XFD9"/>'
+            b'<sheetData><row r="2000000000"><c r="XFD2000000000"><v>1</v></c></row></sheetData></worksheet>',
+            "found 0 sheets with rows",
+        ),
+    ],
+)
+def test_a_hostile_workbook_is_refused(tmp_path: Path, member: str, content: bytes, message: str) -> None:
+    path = write(tmp_path / "r.xlsx", [HEADER, (0, "a.jpg", "q", "", REPLY)])
+    changed(path, member, content)
+    with pytest.raises(InputError, match=message):
+        read_predictions(path)
+
+
+def test_a_cut_workbook_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.xlsx", [HEADER, (0, "a.jpg", "q", "", REPLY)])
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="found"):
+        read_predictions(path)
+
+
+def test_without_openpyxl_the_command_to_install_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "r.xlsx", [HEADER, (0, "a.jpg", "q", "", REPLY)])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingExtraError, match=r"r\.xlsx: reading \.xlsx needs .* pip install 'shoe-eval\[xlsx\]'"):
+        read_predictions(path)

@@ -1,0 +1,34 @@
+"""Names and openings at which readers of the code stumbled do not come back."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+_NAMES = re.compile(r"_?(told|asked|said|meant|heard|spared|their|those|who|whom|tell|hear)")
+_OPENINGS = re.compile(r"(Say|Tell|Take|Hear|Go|What|Who|Where|Those|It|They|The same|One that|As) ")
+_PHRASES = re.compile(r"\b(what is so|held to|but for|as far as|is under way|sceptics|coins|voices|the model said)\b")
+_ALLOWED = {
+    "shoe/service/pages/routes.py: said",  # a parameter of the page's address
+    "shoe/lexicon/phrases/interactions.py: meant",
+}
+"""Findings that may stay, as the test prints them."""
+
+
+def _findings(path: Path) -> Iterator[str]:
+    where = path.relative_to(_ROOT).as_posix()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names = [node.name]
+            if not isinstance(node, ast.ClassDef):
+                names += [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            yield from (f"{where}: {name}" for name in names if _NAMES.fullmatch(name))
+            text = ast.get_docstring(node) or ""
+            yield from (f"{where}: {node.name}: {found[0]}..." for found in [_OPENINGS.match(text)] if found)
+            yield from (f"{where}: {node.name}: {found[0]}" for found in _PHRASES.finditer(text))
+
+
+def test_names_and_docstrings_use_plain_words() -> None:
+    found = [line for path in sorted((_ROOT / "shoe").rglob("*.py")) for line in _findings(path)]
+    assert [line for line in found if line not in _ALLOWED] == []
