@@ -68,7 +68,7 @@ class Card:
 
     @property
     def holdings(self) -> dict[str, list[CardFile]]:
-        """Files grouped by ``holds``, in the order of the card."""
+        """Files grouped by their content (``CardFile.holds``), in the order of the dataset card."""
         files: dict[str, list[CardFile]] = {}
         for file in self.files:
             files.setdefault(file.holds, []).append(file)

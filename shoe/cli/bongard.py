@@ -51,7 +51,10 @@ def build(
     ] = None,
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[
-        int, Option(min=1, help="Number of consecutive rejections after which a concept is finished.")
+        int,
+        Option(
+            min=1, help="Number of rejected problems in a row after which no more problems are sampled for a concept."
+        ),
     ] = 100,
     merge_at: Annotated[
         float,

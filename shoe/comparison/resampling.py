@@ -169,7 +169,10 @@ class Measured:
 
 
 class Resampler:
-    """Runs with the same ground truth and protocols, prepared for computing metrics under weights of the images."""
+    """Prepared data of several runs, which computes their metrics for any weights of the images.
+
+    The runs have the same ground truth and protocols.
+    """
 
     def __init__(self, *runs: Run) -> None:
         images = len(runs[0].images)

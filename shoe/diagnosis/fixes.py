@@ -165,8 +165,9 @@ def turns(scope: Scope, prediction: Indices) -> Iterator[Indices]:
 
 
 def least_changed(prediction: Indices, same_verb: Mask) -> Mask:
-    """Return the (m,) mask of the targets with the verb of their prediction, and of all targets if there are none.
+    """Return the (m,) mask of the targets that need the smallest change.
 
+    For each prediction, these are the targets with its verb, or all its targets if no target has its verb.
     ``prediction`` is the (m,) prediction of each target, ascending; ``same_verb`` is whether their verbs are equal.
     """
     start, size = runs(prediction)

@@ -331,7 +331,11 @@ def merge(
         _await_workers(parts, say)
         for part in parts:
             if not part.exists():
-                raise InputError(part, found="a broken link", expected="a ledger")
+                raise InputError(
+                    part,
+                    found="a symbolic link to a file that does not exist",
+                    expected="a ledger (the file of answers)",
+                )
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:

@@ -35,8 +35,8 @@ def export(similarity: SimilarityMap, target: Path) -> None:
         raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv or .tsv")
     if similarity.whole_ratings and ending != ".npz":
         raise OptionError(
-            f"OUT: found {quote(target.name)}, expected a name that ends in .npz, because a table of senses cannot "
-            f"hold this map's ratings of whole interactions (they are in {WHOLE} of the map)"
+            f"OUT: found {quote(target.name)}, expected a name that ends in .npz. This map rates whole "
+            f"interactions ({WHOLE} of the map), which other formats cannot store"
         )
     with atomic_write(target) as stream:
         if ending == ".npz":

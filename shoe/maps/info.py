@@ -127,7 +127,7 @@ class MapInfo(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartInfo]:
-        """Pairs of each part of speech."""
+        """Description of the rated verb pairs and of the rated object pairs."""
         return {"verb": self.verbs, "object": self.objects}
 
 

@@ -24,8 +24,8 @@ def roles_of_triplets(table: Interactions, benchmark: Benchmark, stated: Ints | 
     Args:
         table: the triplets; verbs that are no action are left out.
         benchmark: benchmark that is scored by person.
-        stated: (verb words,) index of the entry, an action with a role, that each verb states; -1 if the object
-            determines the role.
+        stated: (verb words,) index of the pair of action and role in the benchmark's list, for verbs that contain a
+            role ("hold obj"); -1 for other verbs, whose role follows from the object.
     """
     actions, names = benchmark.actions, benchmark.objects
     action = match_labels(table.verbs, actions.names, "verb")

@@ -31,8 +31,8 @@ class AveragedReport(Document, frozen=True):
         file: file name of the report.
         split: split that was scored.
         signature: settings that produced the metrics.
-        figures: metrics by key: "strict:PROTOCOL:full", or the name of a part in place of "full",
-            "roles:PROTOCOL:full", "semantic:map".
+        figures: metrics by key: "strict:PROTOCOL:PART" and "roles:PROTOCOL:PART", where PART is "full" or the name of
+            a part of the classes, and "semantic:map".
     """
 
     file: str

@@ -106,7 +106,7 @@ class RoleResult:
 
 
 def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
-    """Return one result per protocol by person, or an empty tuple if the ground truth has no annotations by person."""
+    """Return one result per role protocol (V-COCO), or an empty tuple if the ground truth has no annotated roles."""
     if not protocols or task.truth.roles is None:
         return ()
     found = person_matches(task, task.truth.roles, protocols)

@@ -118,10 +118,10 @@ def beat(
         stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
-        lease: seconds until the job is queued again without another report.
+        lease: seconds after which the job is queued again, unless this function is called again.
 
     Returns:
-        True; False if the job no longer belongs to this attempt, and nothing is recorded.
+        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     with folder.database.write() as db:
         changed = db.execute(
@@ -146,7 +146,7 @@ def finish(
     The output files must be stored already. `lines` are new lines for the log.
 
     Returns:
-        True; False if the job no longer belongs to this attempt, and nothing is recorded.
+        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     with folder.database.write() as db:
         changed = db.execute(

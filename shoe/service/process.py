@@ -160,7 +160,7 @@ class Child:
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """See :meth:`RunningJob.listen`; other output lines of the child process are kept for ``End.last_words``."""
+        """See :meth:`RunningJob.listen`; lines that are not part of its protocol are kept for ``End.last_words``."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []

@@ -70,7 +70,7 @@ def test_ratings_of_whole_interactions_are_written_or_refused(tmp_path: Path) ->
         assert arrays["interaction_rows"].tolist() == [list(row)]
         assert arrays["interaction_ratings"].tolist() == [[1, 2]]
         assert arrays["interaction_values"].tolist() == [0.375]
-    with pytest.raises(OptionError, match=r"ends in \.npz, because a table of senses cannot hold this map's ratings"):
+    with pytest.raises(OptionError, match=r"ends in \.npz.*rates whole interactions"):
         export(similarity, tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"line 1: found 'class_verb .*expected class_synset synset RATER"):
         import_tables(tmp_path / "b", [tmp_path / "a" / "interactions.tsv"], dataset="hico-det", models={}, prose={})

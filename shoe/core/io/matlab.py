@@ -185,7 +185,7 @@ def _value(data: bytes, at: int, end: int, flags: int, dimensions: tuple[int, ..
             value, at = _matrix(data, at, end)
             cells.append(value)
         return cells
-    raise ValueError(f"values of Matlab class {matrix_class}")
+    raise ValueError(f"values of the Matlab class {matrix_class} are not supported")
 
 
 def _numbers(data: bytes, at: int, end: int, count: int, dimensions: tuple[int, ...]) -> Any:

@@ -214,11 +214,11 @@ class Split(NamedTuple):
 
 
 class Prefix:
-    """Separate processing of common prefixes, used only if it gives the same probabilities as complete prompts.
+    """State of prefix caching: processing the common start of several prompts once, if the probabilities stay the same.
 
     Attributes:
-        is_known: whether ``works`` is final: the probabilities have been compared, or prefixes are not allowed.
-        works: whether common prefixes may be processed separately.
+        is_known: whether the probabilities with and without prefix caching have been compared, or caching is not allowed.
+        works: whether common prefixes may be processed once.
     """
 
     def __init__(self, model: Any, dtype: str, *, allowed: bool) -> None:

@@ -32,8 +32,8 @@ class Fields:
 
     Attributes:
         entities: boxes of the item.
-        references: references to boxes elsewhere in the reply, by side, or else by key.
-        labels: words for the human and the object, by side.
+        references: references to boxes elsewhere in the reply, keyed by side (human or object), or else by their key.
+        labels: words for the human and the object, keyed by side.
         verbs: verbs as written.
         phrase: a sentence or triplet as text; "" if there is none.
         names: labels under keys that name no side (human or object).
@@ -41,11 +41,11 @@ class Fields:
         keys_of: key of each text in ``names`` and ``texts``.
         score: score as written; None if there is none.
         children: lists and objects inside the item, with their keys.
-        outer_key: key of the item, if it may describe the interaction.
+        outer_key: key of the item in the enclosing JSON object, if the key may name the interaction.
         list_key: key of the list that contains the item; "" if there is none.
         points: whether the item has points instead of boxes.
         empty_lists: keys with an empty list.
-        invalid_boxes: invalid values under keys of boxes, by side.
+        invalid_boxes: invalid values under keys of boxes, keyed by side.
         invalid_word: key that should have a word as value, and its value; None if there is none.
     """
 
