@@ -52,9 +52,7 @@ def build(
     most: Annotated[int, Option(min=1, help="Maximum number of problems per concept.")] = 100,
     rejections: Annotated[
         int,
-        Option(
-            min=1, help="Number of rejected problems in a row after which no more problems are sampled for a concept."
-        ),
+        Option(min=1, help="Rejected problems in a row after which a concept gets no more problems."),
     ] = 100,
     merge_at: Annotated[
         float,

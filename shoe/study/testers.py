@@ -203,7 +203,7 @@ def one_tester(trials: Trials, j: int) -> Tester | None:
 
 
 def result_of(trials: Trials, chosen: Mask) -> Result | None:
-    """Return the results of the chosen problems; None if no tester answered the two queries of the same chosen problem."""
+    """Return the results of the chosen problems; None if no tester answered both queries of a chosen problem."""
     done: Mask = trials.done.any(axis=1) & chosen
     if not done.any():
         return None

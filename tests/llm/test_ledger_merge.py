@@ -97,7 +97,7 @@ def test_a_ledger_that_is_a_link_to_nothing_is_one_line(tmp_path: Path) -> None:
     write(tmp_path / "1-of-2", [line([1], [1])])
     (tmp_path / "2-of-2").mkdir()
     (tmp_path / "2-of-2" / "ledger.jsonl").symlink_to("nothing")
-    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a symbolic link to a file"):
+    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a symbolic link to a missing file"):
         merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
     assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
 

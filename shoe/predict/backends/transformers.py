@@ -217,7 +217,7 @@ class Prefix:
     """State of prefix caching: processing the common start of several prompts once, if the probabilities stay the same.
 
     Attributes:
-        is_known: whether the probabilities with and without prefix caching have been compared, or caching is not allowed.
+        is_known: whether probabilities with and without prefix caching were compared, or caching is not allowed.
         works: whether common prefixes may be processed once.
     """
 

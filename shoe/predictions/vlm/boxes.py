@@ -185,7 +185,7 @@ def corner_of(key: object) -> tuple[str, str] | None:
 
 
 def layout_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the keys of the four coordinates of a box, such as x1, y1, x2, y2, and their layout; None if a key is missing."""
+    """Return the keys of the coordinates of a box (x1, y1, x2, y2) and their layout; None if a key is missing."""
     return next(((four, layout) for four, layout in _NAMES if all(name in names for name in four)), None)
 
 
