@@ -331,11 +331,7 @@ def merge(
         _await_workers(parts, say)
         for part in parts:
             if not part.exists():
-                raise InputError(
-                    part,
-                    found="a symbolic link to a file that does not exist",
-                    expected="a ledger (the file of answers)",
-                )
+                raise InputError(part, found="a symbolic link to a missing file", expected="a ledger")
             ledger = Ledger(part, identity, parse)
             ledger.refresh()
             if ledger.events:
