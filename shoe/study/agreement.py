@@ -18,7 +18,7 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa over the pairs of raters with a defined kappa; None without such pairs."""
+    """Return the mean quadratic weighted kappa over all pairs of raters with a defined kappa; None without a pair."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
