@@ -263,7 +263,7 @@ def sign(
             and its hash, and how predictions were read.
         strict: exact-label protocol or protocol by person, if one was applied.
         semantic: semantic protocol, if one was applied.
-        protocols: as in :class:`Signature`.
+        protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

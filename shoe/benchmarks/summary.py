@@ -202,7 +202,7 @@ class DatasetStats(Document, frozen=True):
 
 
 def sizes(truth: GroundTruth) -> dict[str, int]:
-    """Return the number of images, of images without triplets, of triplets, and of classes with triplets."""
+    """Return the counts images, empty_images (without triplets), triplets, and classes (with triplets), by name."""
     table = truth.interactions
     return {
         "images": len(table.images),
@@ -276,7 +276,7 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Return the number of triplets and images per class, verb and object, the most frequent first.
+    """Return the number of triplets and images per class, verb and object, also if 0, the most triplets first.
 
     ``file`` is the file name to report.
     """

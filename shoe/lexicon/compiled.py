@@ -189,7 +189,7 @@ class Lexicon:
         return self._sense[slice(0) if number < 0 else self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return how often WordNet's tagged texts use each sense of a lemma, in the order of :meth:`senses`."""
+        """Return the uses of each of the :meth:`senses` of a lemma in WordNet's tagged texts; 0 in another lexicon."""
         number = self._find(lemma)
         return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 

@@ -29,11 +29,9 @@ class MissingWordNetError(MissingExtraError):
 def glosses(names: list[str], task: str) -> dict[str, str]:
     """Return {name: definition} of synsets, without examples, from the active lexicon or from WordNet's files.
 
-    WordNet's files are read only if the synsets of the active lexicon are those of WordNet; a definition that another
-    lexicon lacks is "".
-
-    WordNet's files are searched in nltk's data folders (``NLTK_DATA`` and the usual folders; also as a zip file), and
-    in the folder in which ``scripts/setup-wordnet`` puts them.
+    A definition that a lexicon with other synsets than WordNet's lacks is "". WordNet's files are only needed for
+    WordNet's synsets. They are searched in nltk's data folders (``NLTK_DATA`` and the usual folders; also as a zip
+    file), and in the folder in which ``scripts/setup-wordnet`` puts them.
 
     Args:
         names: names of noun and verb synsets, such as "ride.v.01".

@@ -108,7 +108,7 @@ class PictureEffect(Document, frozen=True, kw_only=True):
     Attributes:
         answers: number of ratings given with an image.
         changed: fraction of changed ratings. Its interval treats ratings of one item or one rater as dependent.
-        size: mean change of the changed ratings, in points of the scale.
+        size: mean absolute change of the changed ratings, in points of the scale.
     """
 
     answers: Count

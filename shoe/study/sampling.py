@@ -149,7 +149,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
     """Return a random sample of ``items`` pairs of different classes, as evenly over strata as their sizes allow.
 
     A stratum is defined by the differing part (verb, object or both) and one similarity level (SHOE supplement,
-    sections 5 and 6.1). The sample depends only on the seed.
+    sections 5 and 6.1). Pairs of unknown similarity are left out. The sample depends only on the seed.
 
     Raises:
         OptionError: if there are fewer pairs than items.

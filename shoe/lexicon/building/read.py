@@ -20,7 +20,7 @@ _LANGUAGES = {"en": "ENG", "fr": "FRE", "es": "SPA", "de": "GER", "it": "ITA", "
 
 
 def read_rrf(path: Path, language: str | None) -> Source:
-    """Read a folder of UMLS RRF files; only MRCONSO.RRF is required.
+    """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
     out. The preferred name of a concept comes first. Parents are read from PAR and reversed CHD relations; the kind is

@@ -522,7 +522,7 @@ class BongardBuild(Document, frozen=True):
 
     @classmethod
     def from_built(cls, built: Built, files: list[str]) -> BongardBuild:
-        """Return the report of problems written to some files."""
+        """Return the report of built problems; ``files`` are the names of the problem files."""
         groups = [BongardGroup(name, *numbers) for name, numbers in built.problems.counts().items()]
         return cls(files, built.steps, [MergedConcept(*pair) for pair in built.merged], built.too_few, groups)
 

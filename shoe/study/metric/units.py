@@ -154,7 +154,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return models on an image as units, means over predictions judged by ``raters`` or NaN; and their models."""
+        """Return one unit per model and image, means of what ``raters`` judged (NaN if nothing), and the models."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
