@@ -331,7 +331,7 @@ class Benchmark:
 
     @cached_property
     def published(self) -> Mapping[str, Published]:
-        """Published sizes by split."""
+        """Published sizes by split; {} if none are known."""
         return self.load_published() if self.load_published else {}
 
     @cached_property

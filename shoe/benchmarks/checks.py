@@ -31,7 +31,7 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
 
 
 def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
-    """Return the image names for the names, paths or IDs in a file; ``name`` is ``Benchmark.image_name``."""
+    """Return the image names for the names, paths or IDs in a file, by ``Benchmark.image_name``, given as ``name``."""
     names = []
     for number, value in enumerate(values):
         try:
@@ -65,7 +65,7 @@ def list_lengths(path: str | Path, names: Sequence[str], records: Sequence[objec
 
 
 def joined_boxes(lists: Iterable[list[Box]], count: int) -> Floats:
-    """Return the ``count`` boxes of all images as a (count, 4) array, sorted by image."""
+    """Return the ``count`` boxes in the ``lists`` of all images as a (count, 4) array, in the same order."""
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
 
@@ -111,7 +111,7 @@ def box_name(images: Sequence[str], counts: Indices, box: int) -> str:
 def objects_of(
     path: str | Path, images: Sequence[str], counts: Indices, category: Indices, table: Indices, expected: str
 ) -> Indices:
-    """Return the (boxes,) object index of each box, given its category ID in the file.
+    """Return the (boxes,) object index of each box, given its category ID in the file; raise InputError if invalid.
 
     ``table`` has the object of each category ID, or -1; ``expected`` describes the valid IDs for the message.
     """
@@ -134,7 +134,7 @@ def labels_of_words(
     limit: str = "",
     match: Callable[[Sequence[str]], NDArray[np.integer]] | None = None,
 ) -> Indices:
-    """Return the (n,) index into the dataset's ``labels`` of each triplet's word.
+    """Return the (n,) index into the dataset's ``labels`` of each triplet's word; raise InputError for other words.
 
     Args:
         path: file path, for messages.

@@ -62,12 +62,12 @@ class HoiClasses:
 
     @property
     def verb_sense(self) -> Ints:
-        """(K,) ID of the verb's sense in the active lexicon; -1 for no_interaction."""
+        """(K,) ID of the verb's sense in the active lexicon; -1 for none, OptionError if the lexicon lacks it."""
         return _sense_ids(self.verb_synsets)
 
     @property
     def object_sense(self) -> Ints:
-        """(K,) ID of the object's sense in the active lexicon; -1 if the table has none."""
+        """(K,) ID of the object's sense in the active lexicon; -1 for none, OptionError if the lexicon lacks it."""
         return _sense_ids(self.object_synsets)
 
     @property
@@ -144,7 +144,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         source: file path, for messages.
 
     Raises:
-        InputError: naming the first line with another format.
+        InputError: naming the first line with another format; or for a class twice, or no classes.
     """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:

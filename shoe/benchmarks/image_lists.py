@@ -60,7 +60,7 @@ _PERSON = "person"
 def write_image_lists(
     table: Interactions, path: str | Path, benchmark: Benchmark, numbers: Mapping[str, NDArray[np.integer]]
 ) -> None:
-    """Write the distinct boxes and the triplets of each image; box coordinates are not converted.
+    """Write a JSON file with the distinct boxes and the triplets of each image; box coordinates are not converted.
 
     ``numbers``: additional keys of the n triplets, each with its (n,) values.
     """

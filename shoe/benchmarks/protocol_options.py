@@ -268,13 +268,15 @@ def changes(options: Any, usual: Any) -> dict[str, str]:
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
-    """Return a copy of the options with the ``NAME=VALUE`` settings of their family (semantic or strict) applied.
+    """Return a copy of the options with those ``NAME=VALUE`` settings applied that are of their family.
+
+    The families are semantic and strict (``strict.NAME``). Of settings of the other family, only the name is checked.
 
     >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
     0.25
 
     Raises:
-        OptionError: for an unknown name, or a value outside its range.
+        OptionError: for an unknown name, or a missing or invalid value.
     """
     strict = isinstance(options, StrictOptions)
     changes: dict[str, Any] = {}

@@ -130,7 +130,7 @@ def choose(
 
     Args:
         names: protocols, at most one of them semantic; ``all`` stands for ``shoe`` and all protocols of the benchmark.
-        assignments: ``NAME=VALUE`` settings that change options of the protocols.
+        assignments: ``NAME=VALUE`` settings that change options of the semantic and the exact-label protocols.
         strict: exact-label protocols of the benchmark by name.
         roles: protocols of the benchmark by person, by name.
         image_labels: whether the ground truth has image-level labels; if not, protocols of the known-object setting use
@@ -217,7 +217,7 @@ class Signature:
 
     @classmethod
     def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
-        """Parse a signature; ``protocols`` as in the class.
+        """Parse the text of a signature; ``protocols``, by name, are only for :meth:`short`.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
         'shoe:1.0|data:hico-det'
@@ -263,7 +263,7 @@ def sign(
             and its hash, and how predictions were read.
         strict: exact-label protocol or protocol by person, if one was applied.
         semantic: semantic protocol, if one was applied.
-        protocols: as in :class:`Signature`.
+        protocols: protocols of the benchmark by name, for :meth:`Signature.short`.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

@@ -99,7 +99,7 @@ def dataset_list() -> DatasetList:
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """Return the description of a dataset."""
+    """Return the description of a dataset, one of :func:`cards`; counts only if predictions are scored on it."""
     card = cards()[name]
     texts = name, card.title, card.papers, card.licence, card.files, card.notes
     if name not in benchmark_names():
@@ -202,7 +202,7 @@ class DatasetStats(Document, frozen=True):
 
 
 def sizes(truth: GroundTruth) -> dict[str, int]:
-    """Return the number of images, of images without triplets, of triplets, and of classes with triplets."""
+    """Return the counts images, empty_images (without triplets), triplets, and classes (with triplets), by name."""
     table = truth.interactions
     return {
         "images": len(table.images),
@@ -217,8 +217,8 @@ def summary(file: str, truth: GroundTruth) -> DatasetInfo:
 
     ``pairs`` counts annotated box pairs, and pairs after merging those with the same object whose boxes have an IoU of
     at least 0.5. ``overlapping_triplets`` counts triplets with this IoU to an earlier triplet of the same class and
-    image, which are likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set, and
-    ``published`` is None if the split is unknown.
+    image, which are likely duplicate annotations. ``rare_recounted`` is None unless the file is a training set
+    and the class table has rare classes. ``published`` is None if the split is unknown.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
@@ -276,7 +276,7 @@ def compare_with_published(data: Benchmark, split: str, counts: Mapping[str, int
 
 
 def statistics(file: str, truth: GroundTruth) -> DatasetStats:
-    """Return the number of triplets and images per class, verb and object, the most frequent first.
+    """Return the number of triplets and images per class, verb and object, also if 0, the most triplets first.
 
     ``file`` is the file name to report.
     """

@@ -472,6 +472,8 @@ def split_files(
 ) -> DatasetSplit:
     """Split ground truth files, write both parts and a card ``split.json`` to a folder, and return the card.
 
+    Existing files are replaced. An existing card is deleted first, so that an incomplete folder has no card.
+
     Args:
         read: input files, as in :data:`Read`.
         rules: rules of the split.

@@ -155,7 +155,7 @@ class GroundTruth:
         return digest.hexdigest()[:8]
 
     def names_of(self, images: tuple[str, ...]) -> tuple[str, ...]:
-        """Return ``images`` with image IDs (as text) replaced by the image names of the ground truth."""
+        """Return ``images`` with image IDs (as text) replaced by names in the ground truth; others are unchanged."""
         if self.image_numbers is None:
             return images
         known = frozenset(self.interactions.images)
@@ -219,7 +219,10 @@ def read_truth_file(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth for ``shoe.read_ground_truth``, which describes the arguments.
+    """Read ground truth without explaining other kinds of file; arguments as in ``shoe.read_ground_truth``.
+
+    The split of the result is the image split that contains all images, else the name of the file; "/part" is appended
+    if images or triplets of the published split are missing.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.

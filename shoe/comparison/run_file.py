@@ -161,7 +161,11 @@ class ColumnWriter:
 
 
 def read_column(stored: StoredColumn, content: bytes) -> NDArray[Any]:
-    """Return a column, given its format and bytes; raise ValueError if the length is wrong or a code has no value."""
+    """Return a column as float64, or int32 or int64, given its format and bytes; codes are replaced by their values.
+
+    Raises:
+        ValueError: for an unknown type, a wrong length, or a code without a value.
+    """
     if len(content) != stored.size:
         raise ValueError(f"a column of {len(content)} bytes instead of {stored.size}")
     head, dtype = 8 * (stored.table or 0), np.dtype(f"<{stored.type}")

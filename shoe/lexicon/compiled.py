@@ -184,12 +184,12 @@ class Lexicon:
         return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
 
     def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return the synset IDs of a lemma, most frequent sense first; empty if the lemma is unknown."""
+        """Return the synset IDs of a lemma as a part of speech, most frequent sense first; empty if there are none."""
         number = self._find(lemma)
         return self._sense[slice(0) if number < 0 else self._group(number, pos)]
 
     def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return how often WordNet's tagged texts use each sense of a lemma, in the order of :meth:`senses`."""
+        """Return the uses of each of the :meth:`senses` of a lemma in WordNet's tagged texts; 0 in another lexicon."""
         number = self._find(lemma)
         return self._tag_count[slice(0) if number < 0 else self._group(number, pos)].astype(np.int32)
 
@@ -211,19 +211,19 @@ class Lexicon:
         return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
 
     def verbs_of(self, noun: str) -> list[str]:
-        """Return the verbs that an action noun is derived from ("conversation": "converse")."""
+        """Return the verbs that an action noun is derived from ("conversation": ["converse"]); [] for other nouns."""
         number, doings = self._find(noun), self._doing
         found = range(bisect_left(doings, number), bisect_right(doings, number)) if number >= 0 else ()
         return [self._lemma(self._doing_verb[place]) for place in found]
 
     def defined(self, phrase: str) -> list[int]:
-        """Return the IDs of verb synsets whose definition, in canonical words, is ``phrase`` or contains this noun."""
+        """Return the IDs of verb synsets whose definition, in canonical words, is ``phrase`` or contains that noun."""
         key, definitions = definition_key(phrase), self._definition
         found = range(bisect_left(definitions, key), bisect_right(definitions, key))
         return [self._definition_sense[place] for place in found]
 
     def lexname(self, synset: int) -> str:
-        """Return the name of the lexicographer file (the topic) of a synset, such as "noun.animal"."""
+        """Return the lexicographer file of a synset ("noun.animal"), or the kind of a concept from another source."""
         return self._lexnames[int(self._lexname[synset])]
 
     def name(self, synset: int) -> str:
@@ -263,7 +263,7 @@ class Lexicon:
         return self._texts("gloss")(synset) if "gloss_text" in self.arrays else None
 
     def links(self, synset: int) -> list[str]:
-        """Return the IDs of a synset in other lexicons, each with a prefix that names the type of ID ("ili:i35545")."""
+        """Return the IDs of a synset in other lexicons, with their type as a prefix ("ili:i35545"); [] for WordNet."""
         return self._texts("link")(synset).split() if "link_text" in self.arrays else []
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:

@@ -31,7 +31,7 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
         verbs: W predicted verbs; of several alternatives, the alternative with the highest agreement counts.
 
     Returns:
-        (C, W) weights 0..1; 1 if the class or the predicted verb has no spatial preposition.
+        (C, W) weights 0..1; 1 if a verb has no spatial preposition, or preposition_pairs.tsv has no such pair.
     """
     of_class = [relation(label) for label in classes]
     weights = np.ones((len(classes), len(verbs)))
@@ -44,7 +44,7 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
 
 
 def done_with(classes: Sequence[str]) -> Mask:
-    """Return a (C,) mask of class verbs that use their object as a tool, such as cut_with."""
+    """Return a (C,) mask of class verbs whose last word is "with" (cut_with); their object is taken to be a tool."""
     return np.array([text.tokens(label)[-1:] == ["with"] for label in classes], bool)
 
 

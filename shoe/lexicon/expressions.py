@@ -54,6 +54,9 @@ class Sense(NamedTuple):
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """Return the senses of an expression: first from the table of aliases, then from the lexicon, in all spellings.
 
+    American spellings are tried only if the words as given have no sense. The list is empty for unknown expressions,
+    and for more than five words unless ``spelled`` is a lemma.
+
     Args:
         words: words of the expression, in lower case.
         part: "verb" or "object".
@@ -78,10 +81,11 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
 
 @per_lexicon(10_000)
 def bases(word: str, part: Part) -> tuple[str, ...]:
-    """Return the lemmas that a single word may be a form of.
+    """Return the lemmas that a single word may be a form of; () if there are none.
 
     The lemmas are those of WordNet's morphy, without verbs whose regular inflection differs ("hoping" is not a form of
-    hop). Forms that morphy does not recognise ("blogging", "practising") are also resolved.
+    hop). A word that is a verb lemma itself is its only base, unless it is also an irregular form. Forms that morphy
+    does not recognise ("blogging", "practising") are also resolved.
     """
     store = lexicon()
     found = store.base_forms(word, POS[part])
@@ -113,8 +117,8 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
 def distinct(senses: Iterable[Sense]) -> list[Sense]:
     """Return one sense per synset, in the order of first appearance of the synsets.
 
-    Of several senses with the same synset, the sense with the highest weight is kept; on a tie, not a rare sense. It is
-    own if any of them is.
+    Of several senses with the same synset, the sense with the highest weight is kept; on a tie, a sense that is not
+    rare. The kept sense is own if any of these senses is own.
     """
     best: dict[int, Sense] = {}
     for sense in senses:
@@ -130,7 +134,10 @@ def _counts(sense: Sense) -> tuple[float, bool]:
 
 
 def is_rare(lemma: str, synset: int) -> bool:
-    """Return whether at most 5 % of a lemma's uses, of 5 or more, in texts have this sense ("squeeze" as hug)."""
+    """Return whether at most 5 % of a lemma's uses in WordNet's tagged texts have this sense ("squeeze" as hug).
+
+    False for a lemma with fewer than five uses.
+    """
     return synset in _rare_senses(lemma, lexicon().pos(synset))
 
 

@@ -163,7 +163,8 @@ def is_content(word: str) -> bool:
 def canonical(words: Sequence[str]) -> list[str]:
     """Return the words of a predicate, verb first, in the form in which definitions are indexed.
 
-    Articles, adverbs, plural endings and a final preposition are removed; equivalent prepositions become equal.
+    After the verb, determiners, words such as "something", words in -ly, plural endings and final prepositions
+    are removed; equivalent prepositions become equal.
     """
     kept = [EQUAL_PREPOSITIONS.get(word, word) for word in words[1:] if word not in _SKIPPED]
     kept = [singular(word) for word in kept if not word.endswith("ly")]
@@ -174,7 +175,7 @@ def canonical(words: Sequence[str]) -> list[str]:
 
 
 def defined_by(words: Sequence[str]) -> list[Sense]:
-    """Return the verb senses whose definition equals a predicate, then those whose definition contains its noun."""
+    """Return the verb senses whose definition equals a predicate, then those whose definition contains a noun of it."""
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
     store = lexicon()
@@ -202,7 +203,7 @@ _ROLES = frozenset(["instr", "obj"])
 
 
 def verb_senses(words: list[str], spelled: str) -> list[Sense]:
-    """Return the senses of a predicted verb, best first; ``spelled`` is the verb with underscores for blanks."""
+    """Return the senses of a verb, best first; [] if negated. ``spelled`` is the verb with underscores for blanks."""
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
@@ -334,7 +335,7 @@ def _may_be_literal(words: list[str], lemma: str) -> bool:
 
 
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    """Return the senses with ``why`` put before the reason of each sense."""
+    """Return the senses with ``why`` put before the reason of each sense, or in place of the reason "as written"."""
     return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
 
 
@@ -385,11 +386,11 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
     >>> [candidate.name for candidate in resolve("hot dogs", "object").candidates]
     ['hotdog.n.01', 'hotdog.n.02', 'frank.n.02']
 
-    "no interaction" and negated verbs have no synset.
+    "no interaction", negated verbs and texts of more than 200 characters have no synset.
 
     Args:
         word: predicted word in any case and inflection, with underscores, hyphens or blanks, and with particle or
-            modifiers. For alternatives ("laptop / desk"), the candidates of all alternatives are returned in order.
+            modifiers. For alternatives ("laptop / desk"), the candidates of the first three are returned in order.
         part: "verb" or "object".
         object_words: rule for an object of several words: "phrase-first" (senses of the whole, else of all nouns),
             "pooled" (senses of every word, as in SHOE's paper), "head" (last word), "phrase" (whole expression only).
@@ -426,7 +427,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 
 
 def lexicon_metadata() -> dict[str, str]:
-    """Return the entries of the active lexicon in metric signatures: digest, and name unless it is WordNet 3.0."""
+    """Return the signature entries of the active lexicon: "lexicon-sha", and "lexicon" unless it is WordNet 3.0."""
     named = {} if lexicon() is wordnet() else {"lexicon": lexicon().label}
     return named | {"lexicon-sha": lexicon_digest()}
 

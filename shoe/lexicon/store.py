@@ -32,7 +32,10 @@ _in_use: Lexicon | None = None
 
 
 def lexicon() -> Lexicon:
-    """Return the active lexicon: WordNet 3.0, unless SHOE_LEXICON or :func:`use_lexicon` selects another lexicon."""
+    """Return the active lexicon: WordNet 3.0, unless SHOE_LEXICON or :func:`use_lexicon` selects another lexicon.
+
+    SHOE_LEXICON, the path of a compiled lexicon, is read only at the first call.
+    """
     global _in_use
     if _in_use is None:
         named = os.environ.get(ENVIRONMENT)

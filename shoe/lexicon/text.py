@@ -75,7 +75,7 @@ def tokens(text: str) -> list[str]:
 
 
 def says_no_interaction(words: list[str]) -> bool:
-    """Return whether the words start with "no interaction", the datasets' label for no action."""
+    """Return whether the words start like "no interaction": no, non or not, then interaction or interacting."""
     denied = words[:1] in (["no"], ["non"], ["not"]) and words[1:2] in (["interaction"], ["interacting"])
     return denied or words[:1] == ["nointeraction"]
 
@@ -164,7 +164,7 @@ def _doubled(base: str) -> list[str]:
 
 @lru_cache(maxsize=10_000)
 def american(word: str) -> tuple[str, ...]:
-    """Return possible American spellings that differ from a word, whether or not such words exist."""
+    """Return possible American spellings that differ from a word, whether or not such words exist; () if none does."""
     listed = _spellings()
     if word in listed:
         return (listed[word],)

@@ -27,10 +27,11 @@ class MissingWordNetError(MissingExtraError):
 
 
 def glosses(names: list[str], task: str) -> dict[str, str]:
-    """Return {name: definition} of synsets, from the active lexicon or from WordNet's files.
+    """Return {name: definition} of synsets, without examples, from the active lexicon or from WordNet's files.
 
-    WordNet's files are searched in nltk's data folders (``NLTK_DATA`` and the usual folders; also as a zip file), and
-    in the folder in which ``scripts/setup-wordnet`` puts them.
+    A definition that a lexicon with other synsets than WordNet's lacks is "". WordNet's files are only needed for
+    WordNet's synsets. They are searched in nltk's data folders (``NLTK_DATA`` and the usual folders; also as a zip
+    file), and in the folder in which ``scripts/setup-wordnet`` puts them.
 
     Args:
         names: names of noun and verb synsets, such as "ride.v.01".
@@ -49,7 +50,7 @@ def glosses(names: list[str], task: str) -> dict[str, str]:
 
 
 def synset_lines(task: str) -> list[bytes]:
-    """Return the lines of WordNet's data files, one per synset in the order of synset IDs; see :func:`glosses`."""
+    """Return the lines of WordNet's data files, one per synset ID in order; arguments and errors as :func:`glosses`."""
     folder = next(folders(), None)
     if folder is None:
         raise MissingWordNetError(task)

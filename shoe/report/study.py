@@ -164,7 +164,7 @@ def study_latex(found: Analysis) -> str:
 
 
 def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
-    """Print the number of problems, testers per problem, and pages."""
+    """Print one line: numbers of problems, of testers per problem, of problems per page and of pages, and the seed."""
     counts = [len(study.order(rater)) // 2 for rater in range(study.raters)]
     each = " to ".join(f"{number:,}" for number in sorted({min(counts), max(counts)}))
     workload = f"{pluralize(study.testers, 'tester')} per problem, {each} on each of {pluralize(study.raters, 'page')}"

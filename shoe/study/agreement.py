@@ -18,7 +18,7 @@ LEVELS = HIGHEST + 1
 
 
 def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean quadratic weighted kappa over all pairs of raters with a defined kappa, or None."""
+    """Return the mean quadratic weighted kappa over all pairs of raters with a defined kappa; None without a pair."""
     return mean_of_pairs(PairSums.from_ratings(ratings, weight).kappas)
 
 
@@ -43,9 +43,9 @@ def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
 
 
 def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
-    """Return the mean of :func:`ceiling`: how well one rater predicts the others.
+    """Return the mean Spearman correlation of a rater with the mean of the other raters, or None if undefined for all.
 
-    A measure that reaches it is as good as a rater.
+    A measure that reaches this correlation is as good as a rater.
     """
     known = ceiling(ratings, weight)
     known = known[~np.isnan(known)]
@@ -55,8 +55,8 @@ def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None
 def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Return the standard deviation (n - 1) of an item's ratings, averaged over items with two or more ratings.
 
-    The sigma of .761 in the supplement is computed this way. Divided by the square root of the number of raters, it
-    gives the standard error of an item's mean.
+    None without such items. The sigma of .761 in the supplement is computed this way. Divided by the square root of the
+    number of raters, it gives the standard error of an item's mean.
     """
     given = ratings != MISSING
     number = given.sum(axis=1)
@@ -115,7 +115,7 @@ class LeftOut(NamedTuple):
     raters: list[float | None]
 
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
-        """Return the value and its interval; see :func:`figure_of`."""
+        """Return the value, and its interval with coverage ``level`` if it is defined, as in :func:`figure_of`."""
         from scipy.stats import t
 
         if self.whole is None or (found := self._spread(scale)) is None:

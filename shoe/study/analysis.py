@@ -44,7 +44,7 @@ RULES = (
 
 
 def excluded(study: StudyRatings) -> dict[str, list[str]]:
-    """Return the reasons for exclusion of each excluded rater, by name. A rule without data excludes nobody."""
+    """Return the broken rules, as texts of ``RULES``, of each excluded rater. A rule without data excludes nobody."""
     found: dict[str, list[str]] = {}
     for j, rater in enumerate(study.raters):
         given = study.first[:, j] != MISSING
@@ -108,7 +108,7 @@ class PictureEffect(Document, frozen=True, kw_only=True):
     Attributes:
         answers: number of ratings given with an image.
         changed: fraction of changed ratings. Its interval treats ratings of one item or one rater as dependent.
-        size: mean change of the changed ratings, in points of the scale.
+        size: mean absolute change of the changed ratings, in points of the scale.
     """
 
     answers: Count
@@ -151,6 +151,9 @@ class Analysis:
         levels: (R, 5) number of ratings per rater and rating level.
         by_majority: (5, 5) number of ratings, by the item's most frequent rating (row) and the rating (column).
         kappas: (R, R) quadratic weighted kappa of each pair of raters, or NaN if undefined.
+        ceilings: Spearman correlation of each rater with the mean of the other raters, or None if undefined.
+        retest, picture: results for items shown twice, or with an image; None without such answers.
+        excluded: broken exclusion rules by rater; only ``kept`` leaves these raters out.
         kept: agreement without the excluded raters, or None if nobody is excluded or nobody remains.
     """
 
@@ -256,7 +259,7 @@ def analyse(study: StudyRatings) -> Analysis:
 
 
 def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
-    """Return the agreement of raters, and with the reference; ``items_alone`` adds its intervals over items only."""
+    """Return the agreement of raters, and with the reference; ``items_alone`` adds its p and intervals over items."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)

@@ -48,7 +48,7 @@ def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) ->
 
 
 def write_problem_files(folder: Path, paths: Sequence[Path]) -> None:
-    """Copy the problem files of a study into its folder."""
+    """Copy the problem files of a study into ``problems`` in its folder, where files of the same name are replaced."""
     contents = {path.name: path.read_bytes() for path in paths}
     (folder / PROBLEMS).mkdir(exist_ok=True)
     for name, content in contents.items():
@@ -119,11 +119,11 @@ LastAnswers = dict[tuple[str, Question], RaterAnswer]
 
 
 def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
-    """Read the last answers from raters' files. Equal answers in several files count once.
+    """Return the last answer of each rater to each question in raters' files, sorted by rater and question.
 
     Raises:
         InputError: if a file belongs to another study or an unknown rater, an answer has no question in the study, or
-            two files differ in a rater's last answer to a question.
+            two answers of a rater to a question differ, but have the same time.
     """
     answers: dict[tuple[str, Question], tuple[tuple[float, int], RaterAnswer, Path]] = {}
     for path in paths:
@@ -140,7 +140,7 @@ def answers_of(study: AnyStudy, paths: Sequence[Path]) -> LastAnswers:
 
 
 def table_of(study: AnyStudy, answers: LastAnswers) -> list[list[object]]:
-    """Return the rows of a table for ``shoe study report``, header first."""
+    """Return a table for ``shoe study report``: the header ``study.columns``, and one row per answer."""
     took = {key: round(max(0.0, answer.answered - answer.shown) / 1000, 3) for key, answer in answers.items()}
     return [list(study.columns), *(study.row(*key, answer.rating, took[key]) for key, answer in answers.items())]
 

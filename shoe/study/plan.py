@@ -32,7 +32,7 @@ class Question(NamedTuple):
     Attributes:
         item: index of the item in the study.
         occasion: 1 for the first rating, 2 for a repeat.
-        phase: "words" for a rating of words, "picture" for the same rating kept or changed after the picture is shown,
+        phase: "words" for a rating of words, "picture" for the same rating kept or changed after the image is shown,
             "sides" for the side of a Bongard problem to which a query belongs.
     """
 
@@ -59,10 +59,11 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions a and b: words and WordNet names of both, and ``part``, the words in which they differ.
+    """A pair of interactions a and b: words and WordNet names of both, and ``part``, their difference.
 
-    A gold item also has its expected rating. An item with an image of its first class has ``picture``. All other items
-    have a sampling weight, 1 / (inclusion probability), and a stratum.
+    The part is "verb", "object" or "both"; "gold" for a gold item, which also has its expected rating. An item with an
+    image of its first class has ``picture``. Drawn items have a sampling weight, 1 / (inclusion probability), and a
+    stratum; gold items and practice items have neither.
     """
 
     verb_a: str
@@ -124,12 +125,12 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
     glosses: dict[str, str]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the image files shown by a page with these questions."""
+        """Return the names of the image files shown by a page with these questions, in their order."""
         asked = (self.items[question.item].picture for question in order if question.phase == "picture")
         return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions for a rater: all items, with a tenth of the items repeated, then items with images.
+        """Return the questions for a rater: all items, a tenth of them (not gold) twice, then the items with images.
 
         At least half of the items lie between an item and its repeat, so that raters do not remember their answer.
         """
@@ -143,7 +144,7 @@ class Study(RatingStudy, frozen=True, forbid_unknown_fields=True):
         return shown + [Question(item, 1, "picture") for item in again if self.items[item].picture]
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return the row of the table of answers for one answer."""
+        """Return the row of the table of answers for one answer, in the order of ``columns``; "" if missing."""
         item = self.items[question.item]
         rest = (item.part, item.gold, seconds, item.weight, item.stratum)
         told = ("" if value in (None, UNSET) else value for value in rest)
@@ -167,10 +168,10 @@ def new_study(
 ) -> tuple[Study, Drawn]:
     """Return a new study on a dataset, and the origin of its items.
 
-    The study has ``items`` drawn items, 3 % additional gold items, and five practice items. Items are drawn evenly over
-    strata. If ``influential`` is given, items are drawn from its pairs in proportion to their influence on a score.
-    Gold items compare a class with itself (rating 4), or two classes that differ in both words and have similarity 0 in
-    the map (rating 0).
+    The study has ``items`` drawn items, additional gold items (3 %, at least two), and five practice items. Items are
+    drawn evenly over strata. If ``influential`` is given, items are drawn from its pairs in proportion to their
+    influence on a score. Gold items compare a class with itself (rating 4), or two classes that differ in both words
+    and have similarity 0 in the map (rating 0).
 
     Raises:
         OptionError: if there are not enough pairs.

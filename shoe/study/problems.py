@@ -57,7 +57,7 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
     examples: list[Problem] = msgspec.field(default_factory=list)
 
     def order(self, rater: int) -> list[Question]:
-        """Return the questions for a rater: problems in a random order, both queries of a problem in succession."""
+        """Return the questions for a rater: the assigned problems in a random order, both queries in succession."""
         numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
         asked, load = [], np.zeros(self.raters, np.int64)
         for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
@@ -69,13 +69,13 @@ class ProblemStudy(RatingStudy, frozen=True, forbid_unknown_fields=True, tag_fie
         return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
-        """Return the image files shown by a page with these questions."""
+        """Return the distinct image files shown by a page with these questions, those of the examples first."""
         asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
         shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
         return list(dict.fromkeys(shown))
 
     def row(self, rater: str, question: Question, rating: int, seconds: float) -> list[object]:
-        """Return the row of the table of answers for one answer."""
+        """Return the row of the table of answers for one answer, in the order of ``columns``."""
         number, query = divmod(question.item, 2)
         problem, shows = self.problems[number], self.problems[number].shows[query]
         side, right = "positive" if shows else "negative", int(bool(rating) == shows)

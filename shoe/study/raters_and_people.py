@@ -200,8 +200,8 @@ class PeopleAndRaters(Document, frozen=True):
 def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> PeopleAndRaters | None:
     """Return the comparison of each rater of a map, and of each ensemble of these raters, with people.
 
-    Returns None for a measure without raters, or with fewer than two common items. ``source`` is the file of the study,
-    named in error messages.
+    Returns None for a measure without raters, if no rater of the map rated half of the items, or with fewer than two
+    common items. ``source`` is the file of the study, named in error messages.
 
     Raises:
         InputError: for items that are not named by four senses.
@@ -276,7 +276,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
     person: Annotated[str, setting("person whose ratings are used; if absent, the mean of all, rounded half up")] = ""
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the back end of this rater, which uses no prompts; ``prompts`` is ignored.
+        """Return the back end of this rater: mean ratings, rounded half up, without gold items. ``prompts`` is ignored.
 
         Raises:
             OptionError: if repeats are requested, because the ratings are always the same.
@@ -288,7 +288,7 @@ class People(RaterConfig, frozen=True, kw_only=True):
         return Rows({self._pair(item): int(mean + 0.5) for item, mean in means if not np.isnan(mean)})
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the hash of the table and the number of people in it."""
+        """Return the SHA-256 of the table as "content", and the number of people whose ratings are used as "people"."""
         people = int((self._study().first >= 0).any(axis=0).sum())
         return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest(), "people": people}
 

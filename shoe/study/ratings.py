@@ -215,7 +215,7 @@ def cell_error(path: Path, line: int, field: str, found: str, expected: str) -> 
 
 
 def number_of(path: Path, line: int, field: str, text: str, most: float) -> float:
-    """Return the number in a cell, at least 0 and at most ``most``, or NaN if the cell is empty."""
+    """Return the number in a cell, or NaN if empty; raise InputError unless it is a number from 0 to ``most``."""
     try:
         value = float(text) if text else np.nan
     except ValueError:

@@ -57,7 +57,7 @@ class Nothing(ImputedBase):
     name: str = "nothing rated"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) similarities of class senses and senses; see :class:`~shoe.similarity.Similarity`."""
+        """Return the (C, S) similarities of class senses and senses: those of ``source`` for equal senses, else NaN."""
         known = self.source.values(part, class_senses, senses)
         return np.where(class_senses[:, None] == senses, known, np.nan)
 
@@ -65,7 +65,8 @@ class Nothing(ImputedBase):
 def influential(tasks: Sequence[Task], similarity: Similarity) -> Influential:
     """Return the pairs that may be matched, and the influence of each on SHOE-mAP with an empty map.
 
-    ``shoe map complete`` ranks pairs by the same influence.
+    ``shoe map complete`` ranks pairs by the same influence. Pairs of equal senses, or with a word without a sense, are
+    left out.
 
     Args:
         tasks: predictions of models with the same ground truth.
@@ -148,7 +149,7 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
     """Return a random sample of ``items`` pairs of different classes, as evenly over strata as their sizes allow.
 
     A stratum is defined by the differing part (verb, object or both) and one similarity level (SHOE supplement,
-    sections 5 and 6.1). The sample depends only on the seed.
+    sections 5 and 6.1). Pairs of unknown similarity are left out. The sample depends only on the seed.
 
     Raises:
         OptionError: if there are fewer pairs than items.
@@ -236,7 +237,7 @@ class Precision(NamedTuple):
 
 
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
-    """Return the mean precision over ``studies`` simulated studies; None for a single rater, which has no intervals."""
+    """Return the mean precision over ``studies`` simulated studies; None if they have no intervals (one rater)."""
     found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])

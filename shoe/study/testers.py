@@ -135,7 +135,7 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether the header of a table has the columns of testers' answers."""
+    """Return whether the header of a table separated by commas or tabs has the columns problem, query and right."""
     header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8", "replace")
     return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,\t]", header)}
 
@@ -151,7 +151,7 @@ def read_trials(path: Path) -> Trials:
 
 
 def trials_of(rows: Sequence[Sequence[object]], path: Path) -> Trials:
-    """Parse the rows of a table of testers' answers, header first. ``path`` is the file named in errors."""
+    """Parse the rows of a table as :func:`read_trials` does, header first. ``path`` is the file named in errors."""
     header = [str(name) for name in rows[0]]
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     for name in COLUMNS:

@@ -103,11 +103,13 @@ _LAST_TEST_IMAGE = 9767
 def image_name(value: object) -> str:
     """Return the image name for a file name or path, with or without extension, or for the number of a test image.
 
+    A number may be an integer or text of up to eight digits. Other file names are returned without folders.
+
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
     Raises:
-        ValueError: for other values, including numbers that no test image has.
+        ValueError: for other values, including integers that no test image has.
     """
     if type(value) is int and 0 < value <= _LAST_TEST_IMAGE and value not in _unused_numbers():
         return f"HICO_test2015_{value:08d}.jpg"

@@ -58,9 +58,9 @@ class _Document(Struct, gc=False):
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of fredzzhang/hicodet; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets in a file of fredzzhang/hicodet, with its lists of words, and image sizes if present.
 
-    Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
     document = read_typed(
         path, data, _Document, lambda document, number, _: f"image {quote(document['filenames'][number])}"
@@ -144,8 +144,8 @@ class _PpdmImage(Struct, gc=False):
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file of PPDM or QPIC, whose verb and HOI IDs are in the order of the benchmark's class table.
 
-    Arguments as in :class:`shoe.benchmarks.base.TruthFormat`. Raises InputError naming the image and field that break
-    the format.
+    ``data`` is the content of the file. Training images with triplets that refer to missing boxes are only listed in
+    ``left_out``. Raises InputError naming the image and field that break the format.
     """
     numbering = benchmark.classes
     records = read_typed(path, data, list[_PpdmImage], named_record())
@@ -248,9 +248,9 @@ def is_hake(data: bytes) -> bool:
 
 
 def read_hake(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of HAKE; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets in a file of HAKE, with image sizes; size 0 for images without triplets.
 
-    Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
     document = parse_json(path, _unpacked(data))
     images: list[str] = []

@@ -26,9 +26,10 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Overflow
 
 
 def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
-    """Read one split of the file: the requested split, by default the test split if the file has it.
+    """Return the triplets in one split of the file: the requested split, by default the test split if the file has it.
 
-    A training image is left out, as by QPIC, if one of its triplets refers to a box that the file does not have.
+    Invisible interactions are ignored. A training image is only listed in ``left_out``, as by QPIC, if one of its
+    triplets refers to a box that the file does not have.
 
     Raises:
         InputError: naming the image that breaks the format.

@@ -59,9 +59,9 @@ class _Image(Struct, gc=False):
 
 
 def read_annotations(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read SWIG-HOI's annotations; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets in SWIG-HOI's annotations, with the image IDs if the file has one for each image.
 
-    Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
     records = read_typed(path, data, list[_Image], named_record())
     verbs = list(benchmark.verb_names or ())

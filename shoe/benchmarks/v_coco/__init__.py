@@ -60,7 +60,7 @@ _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
 
 
 def image_name(value: object) -> str:
-    """Return the image name for a COCO image ID, or for a file name in COCO's old or new form.
+    """Return the image name for a COCO image ID, or a file name in COCO's old or new form; other names without folders.
 
     >>> image_name(294), image_name("images/COCO_val2014_000000000294.jpg")
     ('000000000294.jpg', '000000000294.jpg')

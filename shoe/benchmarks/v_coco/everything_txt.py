@@ -25,9 +25,9 @@ _START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n"
 
 
 def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of ``vcoco_everything``; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets and the annotations by person in a file of ``vcoco_everything``, with image sizes.
 
-    Raises InputError naming the line that breaks the format.
+    ``data`` is the content of the file. Raises InputError naming the line that breaks the format.
     """
     lines = _Lines(path, data)
     objects = benchmark.object_order

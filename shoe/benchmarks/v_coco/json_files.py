@@ -136,9 +136,9 @@ class _Document(Struct, gc=False):
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of fredzzhang/vcoco; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets in a file of fredzzhang/vcoco, which has no annotations by person and no image sizes.
 
-    Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
     document = read_typed(path, data, _Document, named_record())
     entries = document.annotations
@@ -205,9 +205,9 @@ class _QpicImage(Struct, gc=False):
 
 
 def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file of QPIC's converter; arguments as in :class:`shoe.benchmarks.base.TruthFormat`.
+    """Return the triplets and the annotations by person in a file of QPIC's converter, which has no image sizes.
 
-    Raises InputError naming the image and field that break the format.
+    ``data`` is the content of the file. Raises InputError naming the image and field that break the format.
     """
     records = read_typed(path, data, list[_QpicImage], named_record())
     names = [record.file_name for record in records]

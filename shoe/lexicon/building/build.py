@@ -33,7 +33,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def bucket(lemma: str) -> int:
-    """Return the hash bucket of a lemma; the same hash as in :class:`~shoe.lexicon.compiled.Lexicon`."""
+    """Return the hash bucket of a lemma, its CRC-32 modulo 65536, as in :class:`~shoe.lexicon.compiled.Lexicon`."""
     return crc32(lemma.encode()) % BUCKETS
 
 
@@ -43,7 +43,7 @@ def in_buckets(lemmas: Iterable[str]) -> list[str]:
 
 
 def word_arrays(senses: Mapping[tuple[str, Pos], Sequence[int]], members: Sequence[Sequence[str]]) -> Arrays:
-    """Return the arrays of a compiled file for lemmas and their senses.
+    """Return the arrays of a compiled file for lemmas and their senses, by name; tag counts and adjective marks are 0.
 
     Args:
         senses: concept IDs of each (lemma, part of speech), most frequent sense first.
@@ -147,10 +147,11 @@ def check_ids(source: Source) -> None:
 
 
 def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the depth of each concept below a root (0 for a root), and one cycle of parents.
+    """Return the depth of each concept, and one cycle of parents.
 
-    ``parents`` maps each concept ID to its parents. Concepts on or below a cycle have no depth. The cycle is a tuple of
-    IDs with the first ID repeated at the end; it is empty without cycles.
+    The depth is 0 for a concept without parents, else 1 + the depth of its deepest parent. ``parents`` maps each
+    concept ID to its parents; parents that are not keys are ignored. Concepts on or below a cycle have no depth. The
+    cycle is a tuple of IDs with the first ID repeated at the end; it is empty without cycles.
     """
     waiting = {id_: sum(parent in parents for parent in set(above)) for id_, above in parents.items()}
     below: dict[str, list[str]] = {}
@@ -175,10 +176,11 @@ def ordered(parents: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, int], tup
 def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str, ...]]:
     """Return {concept ID: parents}, with only existing parents of the same part of speech.
 
-    If ``break_cycles`` is true, one relation of each cycle is left out and counted.
+    Other relations are left out. If ``break_cycles`` is true, one relation of each cycle is left out, too. Relations
+    that are left out are counted in ``source.left_out``.
 
     Raises:
-        InputError: for a cycle, unless ``break_cycles`` is true, or if a concept is too deep below its root.
+        InputError: for a cycle, unless ``break_cycles`` is true, or for a concept more than 250 levels below its root.
     """
     pos = {concept.id: concept.pos for concept in source.concepts}
     parents = {}
@@ -205,7 +207,7 @@ def check_parents(source: Source, *, break_cycles: bool) -> dict[str, tuple[str,
 
 
 def find_defects(source: Source) -> list[Defect]:
-    """Return the defects of a source, the most severe first."""
+    """Return the types of defect that a source has, in a fixed order, the most severe first; [] without defects."""
     all_ = source.concepts
     ids, pos = Counter(c.id for c in all_), {c.id: c.pos for c in all_}
     has_child = {parent for c in all_ for parent in c.parents}
@@ -241,7 +243,7 @@ class BuiltLexicon:
 
     Attributes:
         content: content of the compiled file.
-        concepts: number of concepts with words from the source.
+        concepts: number of concepts of the source that are in the lexicon.
         left_out: number of records left out, by reason.
     """
 
@@ -258,7 +260,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
         break_cycles: leave out one relation of each cycle of parents; otherwise a cycle is an error.
 
     Raises:
-        InputError: for invalid or repeated IDs, cycles of parents, or no concepts.
+        InputError: for invalid or repeated IDs, cycles of parents, concepts too deep below a root, or no concepts.
     """
     check_ids(source)
     parents = check_parents(source, break_cycles=break_cycles)
@@ -290,10 +292,12 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> BuiltLexi
 def build_words(source: Source, name: str) -> BuiltLexicon:
     """Compile a source to a lexicon of words for WordNet 3.0's synsets, with WordNet's glosses and parents.
 
-    The links of the source's concepts select the synsets. ``name`` is the name of the lexicon in signatures.
+    The links of the source's concepts select the synsets. Concepts without a synset of their part of speech are left
+    out and counted. ``name`` is the name of the lexicon in signatures.
 
     Raises:
         InputError: if no concept is linked to WordNet 3.0.
+        MissingWordNetError: if concepts are linked only by sense keys, and WordNet's files are missing.
     """
     numbers = wordnet_numbers([concept.links for concept in source.concepts])
     base = wordnet()

@@ -144,7 +144,7 @@ def lexicon_size(lexicon: Lexicon) -> LexiconSize:
 
 
 def to_source(lexicon: Lexicon) -> Source:
-    """Return the concepts of a compiled lexicon as a source, without inflected forms and order of senses."""
+    """Return the concepts of a compiled lexicon as a source, without inflected forms, order of senses and licence."""
     name = lexicon.name
     concepts = [
         Concept(
@@ -171,7 +171,7 @@ class Difference:
 
 
 def differences(one: Source, other: Source) -> list[Difference]:
-    """Return the differences of concepts with equal IDs, by type of difference, and the IDs in only one source."""
+    """Return the types of difference that occur between concepts with equal IDs, and the IDs in only one source."""
     a, b = ({concept.id: concept for concept in source.concepts} for source in (one, other))
     both = [id_ for id_ in a if id_ in b]
     found = [

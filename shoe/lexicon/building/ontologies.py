@@ -86,10 +86,10 @@ _BASE = "file:///"  # of relative IRIs; only the last part of an IRI is used
 
 
 def read_obo(path: str, data: bytes, language: str | None) -> Source:
-    """Read the terms of an OBO file: names and exact synonyms become names, is_a relations become parents.
+    """Read the terms of an OBO file as nouns: names and exact synonyms become names, is_a relations become parents.
 
-    Obsolete terms are left out. Imports of the file are not fetched. ``language`` is the language of the names (default
-    "en").
+    Terms that are obsolete or have no name are left out. Imports of the file are not fetched. ``language`` is the
+    language of the names (default "en").
 
     Raises:
         MissingExtraError: if fastobo is not installed.
@@ -126,11 +126,11 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
 
 
 def read_rdf(path: str, data: bytes, language: str | None) -> Source:
-    """Read SKOS concepts or OWL classes: labels become names, broader concepts and superclasses become parents.
+    """Read SKOS concepts or OWL classes as nouns: labels become names, broader concepts and superclasses parents.
 
     The ID of a concept is the last part of its IRI, or the whole IRI if several concepts share the last part.
-    Labels in languages other than ``language`` (default "en") are left out.
-    Imports are not fetched, and entities are not expanded.
+    Labels in languages other than ``language`` (default "en"), deprecated concepts, and concepts without a label are
+    left out. Imports are not fetched, and entities are not expanded.
 
     Raises:
         MissingExtraError: if pyoxigraph is not installed.

@@ -20,7 +20,7 @@ _LANGUAGES = {"en": "ENG", "fr": "FRE", "es": "SPA", "de": "GER", "it": "ITA", "
 
 
 def read_rrf(path: Path, language: str | None) -> Source:
-    """Read a folder of UMLS RRF files; only MRCONSO.RRF is required.
+    """Read the concepts in a folder of UMLS RRF files as nouns; only MRCONSO.RRF is required.
 
     Suppressed names, definitions and relations, and names in other languages than ``language`` (default "en"), are left
     out. The preferred name of a concept comes first. Parents are read from PAR and reversed CHD relations; the kind is
@@ -76,6 +76,8 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
 def read_tab(path: str, data: bytes) -> Source:
     """Read an OMW table: a header line, then lines of "OFFSET-POS <tab> LANGUAGE:lemma <tab> WORD".
 
+    Lines of other kinds, such as definitions, are ignored. Words that are neither nouns nor verbs are left out.
+
     Raises:
         InputError: for an invalid line, with its number.
     """
@@ -111,8 +113,8 @@ COLUMNS = ("id", "names", "gloss", "parents", "pos", "kind", "links")
 def read_table(path: Path, language: str | None) -> Source:
     """Read a TSV or CSV file with a header; several names, parents or links in a field are separated by bars (|).
 
-    The columns are those of ``COLUMNS``; id and names are required. ``language`` is the language of the names (default
-    "en").
+    The columns are those of ``COLUMNS``; id and names are required, and a concept without pos is a noun. ``language``
+    is the language of the names (default "en").
 
     Raises:
         InputError: for an invalid column or value, with line and field.

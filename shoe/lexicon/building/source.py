@@ -68,7 +68,7 @@ class Source:
             self.left_out[reason] = self.left_out.get(reason, 0) + number
 
     def with_verbs(self, kinds: frozenset[str]) -> Source:
-        """Return the source in which all concepts with a kind in ``kinds`` are verbs.
+        """Return a copy of the source in which all concepts with a kind in ``kinds`` are verbs.
 
         Raises:
             OptionError: for a kind that does not occur in the source.
@@ -80,7 +80,9 @@ class Source:
 
 
 def text_lines(path: str, data: bytes) -> list[str]:
-    """Return the lines of UTF-8 text, split only at line feeds, because definitions may contain other line separators.
+    """Return the lines of UTF-8 text, without empty lines at the end; [] for empty text.
+
+    Lines end only at LF or CRLF, because definitions may contain other line separators.
 
     Raises:
         InputError: if the bytes are not UTF-8.

@@ -390,5 +390,5 @@ class _Reader(NounReader):
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:
-    """Parse words with their tags (one letter per word) into clauses, and nouns and prepositions outside clauses."""
+    """Parse words, each with a one-letter tag, into clauses, and nouns and prepositional phrases outside clauses."""
     return _Reader(words, tags).read()

@@ -23,7 +23,8 @@ def accompanies(main: Clause, other: Clause) -> bool:
     """Return whether ``other``, a clause with an -ing form, states a second interaction of the person of ``main``.
 
     This holds if ``other`` starts with "while", or if it directly follows ``main`` and no other noun of ``main`` can be
-    its subject.
+    its subject. It does not hold for passives, for clauses of two sentences, or if ``other`` has no object or only
+    scenery, clothing, a pronoun or a body part as object.
     """
     thing, doer = other.object, main.subject is None or main.subject.person
     if not doer or main.passive or main.verb[0] == "being" or main.sentence != other.sentence:
@@ -78,7 +79,7 @@ _AWAY = text.PARTICLES - {"on"} | {"around"}
 def group_of(clauses: list[Clause], best: int, reply: ReplyObjects) -> list[int]:
     """Return the indices of the clauses that state interactions of one pair together with clause ``best``.
 
-    The index ``best`` is included. Clauses before their subject ("while holding a rope, she ...") come last.
+    The indices ascend and include ``best``; clauses before their subject ("while holding a rope, she ...") come last.
     """
     group = [best]
     told = [i for i, clause in enumerate(clauses) if i == best or not clause.borne]
@@ -186,7 +187,7 @@ def is_before(first: Clause, second: Clause) -> bool:
 
 
 def poses(first: Clause, second: Clause) -> bool:
-    """Return whether ``first`` states a posture, and ``second``, in another sentence, an action on an object."""
+    """Return whether ``first`` states a posture, and ``second``, in another sentence or after "while", an action."""
     posed = base_of(first.verb[0]) in table("posture") and first.object is not None and not first.direct
     return posed and second.apart and second.direct
 
@@ -205,14 +206,14 @@ def _does(clause: Clause) -> bool:
 
 
 def is_nearby(clause: Clause) -> bool:
-    """Return whether a clause only states that a person is near something: "stands behind a counter"."""
+    """Return whether a clause only states nearness or cover: "stands behind a counter", "covered by a blanket"."""
     posed = not clause.direct and base_of(clause.verb[0]) in table("posture")
     comes = clause.direct and clause.object is not None and base_of(clause.verb[0]) in table("approach")
     return clause.borne or comes or (posed and "_".join(clause.verb[1:]) in table("nearby"))
 
 
 def is_immaterial(clause: Clause) -> bool:
-    """Return whether the person does not act on the prepositional object: "listens to music", "looks at the camera"."""
+    """Return whether a clause has a prepositional object without an action on it, such as "listens to music"."""
     thing = clause.object
     if thing is None or clause.direct or thing.head in table("looker"):
         return thing is not None and not clause.direct
@@ -236,7 +237,10 @@ def _heads(clause: Clause) -> str:
 
 
 def is_bare(clause: Clause) -> bool:
-    """Return whether a clause without an object only states how the person stands, looks or moves."""
+    """Return whether a clause without an object only states how the person stands, looks or moves.
+
+    For a passive, return whether its subject is a body part.
+    """
     if clause.passive and clause.subject is not None:
         return is_body_part(clause.subject)
     alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
@@ -244,7 +248,7 @@ def is_bare(clause: Clause) -> bool:
 
 
 def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
-    """Return whether a noun of a clause is among the objects of the reply."""
+    """Return whether an object of a clause, the subject of a passive, or the implied object is in the reply."""
     nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     named = any(is_in_reply(noun, reply) for noun in nouns if noun is not None)
@@ -252,7 +256,7 @@ def fits_reply(clause: Clause, reply: ReplyObjects) -> bool:
 
 
 def implied_object(clause: Clause) -> str:
-    """Return the object that the verb of a clause implies: "skis" for skiing; "" for other verbs."""
+    """Return the object that the verb or its subject implies: "skis" for skiing, "horse" for horse-riding; else ""."""
     base, implied, first = base_of(clause.verb[0]), table("implied"), clause.inner or clause.verb[0].rpartition("-")[0]
     if not clause.inner and first and not MATERIAL.isdisjoint(senses_of(first)[:1]):
         return implied.get(f"{first}-{base}") or implied.get(first + base) or ("" if clause.direct else first)

@@ -109,10 +109,10 @@ def _rank(clause: Clause, reply: ReplyObjects) -> float:
 
 
 def resolve_pronouns(clauses: list[Clause], nouns: list[Noun], reply: ReplyObjects) -> None:
-    """Replace pronouns in ``clauses`` by the nouns to which they refer, in place.
+    """Replace "it", "them" and "its", and "him" and "her" for animals, in ``clauses`` by their antecedents, in place.
 
     ``nouns`` are the nouns of the phrase outside clauses. If no noun of the phrase is in the reply, pronouns refer to
-    the object of the reply.
+    the object of the reply. An object "it" or "them" without an antecedent is removed.
     """
     for number, clause in enumerate(clauses):
         before, thing = clauses[:number], clause.object
@@ -279,7 +279,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 
 
 def may_be_object(attached: Attached) -> bool:
-    """Return whether a noun after a preposition can be the object of the interaction: "hits a ball with a bat"."""
+    """Return whether the noun can be the object of an interaction: "hits a ball with a bat", "gives tea to a boy"."""
     preposition, noun = attached
     if noun.none or is_scenery(noun) or is_body_part(noun) or noun.person:
         return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
@@ -290,7 +290,7 @@ def may_be_object(attached: Attached) -> bool:
 
 
 def person_as_object(clause: Clause, reply: ReplyObjects) -> Candidate | None:
-    """Return the candidate of a clause whose object is the person or his body part: "a dog licks a man"; else None."""
+    """Return the candidate (licks, dog) for "a dog licks a man", whose object is a person or body part; else None."""
     thing, person = clause.subject, clause.object
     if thing is None or person is None or thing.person or is_body_part(thing) or is_in_reply(person, reply):
         return None
@@ -315,7 +315,7 @@ def nominal_candidate(clause: Clause) -> Candidate | None:
 
 
 def verbless_candidates(sentence: Sentence, reply: ReplyObjects) -> list[Candidate]:
-    """Return the candidates of nouns and prepositions outside clauses: "bicycle rider", "man on a horse"."""
+    """Return the candidates of words outside clauses ("man on a horse"); [] if the first noun is negated."""
     found = []
     for noun in sentence.nouns[:1]:
         verb = verb_of_noun(noun) if not sentence.clauses else ""
@@ -344,10 +344,10 @@ MOST_ALTERNATIVES = 3
 
 
 def candidates(sentence: Sentence, reply: ReplyObjects) -> list[list[Candidate]]:
-    """Return groups of candidates, best group first.
+    """Return groups of candidates, best group first; [] if no interaction is found, or all are negated.
 
     The sentence states all interactions of one group; the groups are alternatives. Clauses of ``sentence`` are changed
-    in place: pronouns are resolved.
+    in place: pronouns are resolved, and shared objects and negations are added.
     """
     for clause in sentence.clauses:
         lacking = (attached.noun for attached in clause.attached if attached.noun.none)

@@ -55,7 +55,7 @@ _BRACKETS = "|<>()[]{}\"'`. "
 
 
 class Fields(NamedTuple):
-    """Verb and object of a phrase in a notation, as written; ``sure`` is false for "ride, horse"."""
+    """Verb and object of a phrase in a notation; ``sure`` is false if it may be a list of words ("ride, horse")."""
 
     verb: str
     object: str
@@ -65,7 +65,8 @@ class Fields(NamedTuple):
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return verb and object if a phrase is in a notation such as "(man, ride, horse)"; else the phrase in lower case.
 
-    List marks, Markdown, scores and numbers are removed from the phrase.
+    List marks, Markdown, tags, box coordinates, scores and numbers are removed from the phrase. A notation with
+    only one field, or with a passive between persons ("child held by woman"), is returned as text.
     """
     if not phrase[1:].islower():
         if " " not in phrase.strip():

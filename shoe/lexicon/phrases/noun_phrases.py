@@ -49,7 +49,7 @@ class ReplyObjects(NamedTuple):
 
 @lru_cache(maxsize=20_000)
 def reply_objects(object_: str | None, known: tuple[str, ...]) -> ReplyObjects:
-    """Return the objects of a reply: ``object_``, or if None, the box labels ``known``, without persons if possible."""
+    """Return the objects of a reply: ``object_``, or else the box labels ``known``, without persons if possible."""
     words = [object_] if object_ else list(dict.fromkeys(known))
     heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}
     things = [word for word, head in heads.items() if not word_of(head).person] or list(heads)
@@ -231,7 +231,7 @@ def is_inner(noun: Noun) -> bool:
 
 @lru_cache(maxsize=20_000)
 def senses_of(word: str) -> tuple[str, ...]:
-    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent sense first."""
+    """Return the lexicographer file ("noun.animal") of each sense of a noun, most frequent first; () if unknown."""
     base = next(iter(bases(word, "object")), "")
     return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
 
@@ -282,7 +282,7 @@ class NounReader:
         return self.tags[self.at + offset]
 
     def noun_phrase(self) -> Noun | None:
-        """Return the noun phrase at the current word, and advance past it; None if there is no noun."""
+        """Return the noun phrase at the current word, and advance past it; None without a noun; "nobody" for "no"."""
         words: list[str] = []
         owner: Noun | None = None
         headed = none = person = its = False

@@ -44,9 +44,9 @@ def denies_interaction(part: str) -> bool:
 def no_interaction_candidates(part: str, reply: ReplyObjects, beside: Sequence[str] = ()) -> list[list[Candidate]]:
     """Return one group with the no_interaction candidate of ``part`` of a phrase; [] if no object is found.
 
-    In "no interaction between the man and the dog", the object is the dog: a thing in the part, else a person after the
-    denial. If the part names no object, it is taken from ``beside``, the words of other sentences: "None. The chair is
-    in the background."
+    The object is that of the reply; else a thing in the part ("dog" in "no interaction between the man and the dog");
+    else a thing in ``beside``, the words of other sentences ("None. The chair is in the background."); else a person
+    after the denial.
     """
     if reply.object:
         return [[Candidate([NO_INTERACTION], [reply.object])]]

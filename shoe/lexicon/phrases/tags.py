@@ -88,7 +88,7 @@ def describes_before(place: Context) -> bool:
 
 
 def tag_after_noun(place: Context) -> str:
-    """Return the tag of the word at ``place`` after a noun: verb ("man rides horse") or head of a compound noun."""
+    """Return the tag of the word at ``place`` after a noun: verb ("man rides horse"), noun or adjective."""
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != ADV)
     before = word_of(words[last])
@@ -170,7 +170,7 @@ _AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])  # follow v
 
 
 def tag_open_class(words: list[str], i: int, tags: list[str]) -> str:
-    """Return the tag of word ``i``, a noun, adjective or verb; ``tags`` are the tags of the words before it."""
+    """Return the tag of word ``i``, which is not a function word; ``tags`` are the tags of the words before it."""
     word, known = words[i], word_of(words[i])
     before = next((tag for tag in reversed(tags) if tag != ADV), "")
     before = ADJ if before == COMMA and _ADJECTIVES.search("".join(tags)) else before
@@ -374,7 +374,11 @@ _MAIN_VERBS = dict.fromkeys(["have", "has", "had", *_EMPHATIC], VERB) | dict.fro
 
 
 def words_of(sentence: str) -> list[str]:
-    """Return the words of a lower-case sentence, split at blanks and underscores; a single word is split at hyphens."""
+    """Return the words of a lower-case sentence, split at blanks and underscores; a single word is split at hyphens.
+
+    A verb with a final preposition ("type_on") is one word. Commas and clitics ("'s") are words, "&" and "+" become
+    "and", "/" becomes "or".
+    """
     spaced = _LABEL.sub(_split_label, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced

@@ -30,8 +30,8 @@ class Word(NamedTuple):
 
     Attributes:
         noun: whether the word can be a noun.
-        person: whether the first sense of the noun is a person.
-        adjective: whether the word is an adjective more often than a noun.
+        person: whether the noun usually means a person.
+        adjective: whether the word is an adjective at least as often as a noun, or listed as descriptive.
         forms: possible verb forms, one letter each: "b" base, "s" -s form, "g" -ing form, "e" past or participle.
         rather_noun: whether the word is a noun more often than a verb in tagged texts.
         plural: whether the word is a plural noun.
@@ -73,7 +73,7 @@ def word_of(word: str) -> Word:
 
 @lru_cache(maxsize=20_000)
 def is_expression(words: tuple[str, ...], part: Part) -> bool:
-    """Return whether the words form an expression in the lexicon, such as "dining table"."""
+    """Return whether the words form an expression in the lexicon or the aliases, such as "dining table"."""
     return bool(find(list(words), part)) and "_".join(words) not in table("not_compound")
 
 
@@ -232,7 +232,7 @@ def is_incorporated(words: list[str], i: int) -> bool:
 
 
 def is_modifier(word: str) -> bool:
-    """Return whether a word is an adjective or an unknown word, and not a verb form."""
+    """Return whether a word is an adjective or unknown, and not a verb form, function word, adverb or ""."""
     known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
 
@@ -292,7 +292,7 @@ class Context(NamedTuple):
 
     @property
     def describes(self) -> bool:
-        """Whether the word modifies a noun: a noun follows, or a further adjective of a list."""
+        """Whether the word modifies a noun: a noun or adjective follows, directly or after "and" or a comma."""
         following = self.i + 2
         while tag_alone(self.words, following) == ADV:
             following += 1

@@ -157,7 +157,7 @@ _LEAST = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curation:
-    """Options for turning annotations into pictures with one label.
+    """Options of :func:`curate`, which selects regions that show exactly one concept.
 
     Attributes:
         merge_at: similarity from which two actions of an object are merged.
@@ -181,7 +181,7 @@ class Step(Document, frozen=True):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curated:
-    """Curated pictures, each with one label.
+    """Regions (pairs of boxes) that each show exactly one concept.
 
     Attributes:
         regions: n regions; ``verb`` is an index into the names of actions, including merged actions.
@@ -198,7 +198,10 @@ class Curated:
 
 
 def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated:
-    """Return the curated pictures of an annotated dataset, under the options ``how``."""
+    """Return the regions (pairs of boxes) of an annotated dataset that show exactly one concept.
+
+    Similar actions are merged first; no_interaction, concepts that another implies, and small boxes are dropped.
+    """
     table, classes = truth.interactions, truth.classes
     first, region = np.unique(merge_pairs(table, _SAME_PAIR), return_inverse=True)
     drawn = np.zeros((len(first), len(classes)), bool)
@@ -249,7 +252,7 @@ def curate(truth: GroundTruth, similarity: Similarity, how: Curation) -> Curated
 
 
 def without(found: Curated, concepts: Mask, name: str) -> Curated:
-    """Return the pictures without the regions of the (C,) masked concepts; ``name`` is the name of this step."""
+    """Return a copy without the regions of the (C,) masked concepts, and with the counts of this step, ``name``."""
     keep = ~concepts[found.concept]
     columns: dict[str, Any] = {
         field: getattr(found.regions, field)[keep]
@@ -437,7 +440,7 @@ class Seen:
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
-        """Return the words of the concepts of training problems; a merged action counts as several verbs."""
+        """Return the words of the concepts of training problems, in any pairs; a merged action is several verbs."""
         concepts = problems.concepts
         verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
         return cls(verbs, frozenset(object_ for _, object_ in concepts))
@@ -483,7 +486,7 @@ class Built:
         problems: problems of all groups.
         steps: counts after each step of the curation.
         merged: (action, object) of each merged concept.
-        too_few: number of concepts with pictures, but with fewer than seven images on a side.
+        too_few: number of concepts with regions, but with fewer than seven images on a side.
     """
 
     problems: Problems
@@ -519,7 +522,7 @@ class BongardBuild(Document, frozen=True):
 
     @classmethod
     def from_built(cls, built: Built, files: list[str]) -> BongardBuild:
-        """Return the report of problems written to some files."""
+        """Return the report of built problems; ``files`` are the names of the problem files."""
         groups = [BongardGroup(name, *numbers) for name, numbers in built.problems.counts().items()]
         return cls(files, built.steps, [MergedConcept(*pair) for pair in built.merged], built.too_few, groups)
 

@@ -31,7 +31,7 @@ GROUPS = ("seen_obj_seen_act", "unseen_obj_seen_act", "seen_obj_unseen_act", "un
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Pictures of problems: n crops of images, each around one interaction.
+    """Regions of problems: n crops of images, each around one interaction.
 
     Attributes:
         images: names or paths of the images.
@@ -61,7 +61,7 @@ class Problems:
     """P Bongard problems.
 
     Attributes:
-        regions: pictures of the problems.
+        regions: regions to which the indices refer; some may be in no problem.
         positives: (P, 7) regions that show the concept; the last region is a query.
         negatives: (P, 7) regions that show the object of the concept with another action; the last is a query.
         group: (P,) index into ``groups``.
@@ -98,7 +98,7 @@ class Problems:
 
     @property
     def concepts(self) -> list[tuple[str, str]]:
-        """Action and object of each concept."""
+        """(action, object) of each distinct concept that the problems have, sorted by the indices of both."""
         verb, object_ = np.divmod(self._concepts[0], max(1, len(self.regions.objects)))
         return [(self.regions.verbs[v], self.regions.objects[o]) for v, o in zip(verb, object_, strict=True)]
 

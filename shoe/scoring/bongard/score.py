@@ -85,7 +85,8 @@ class Detections:
 def detections(predictions: Interactions, problems: Problems, how: Counting) -> Detections:
     """Return the predictions that count in the pictures of problems, under the options ``how``.
 
-    Images are matched by name, exactly or without folder and extension.
+    Images are matched by name, exactly or without folder and extension. A region whose image the predictions do not
+    list has no detections.
     """
     regions = problems.regions
     at = image_index(regions.images, predictions.images)[regions.image]

@@ -68,9 +68,9 @@ class PersonMatches:
 
 
 def overlaps(a: Single, b: Single, overlap: Overlap) -> Single:
-    """Return the (n,) IoU of (n, 4) boxes in single precision, as the official script computes it.
+    """Return the (n,) IoU of row i of ``a`` and row i of ``b`` in single precision, as V-COCO's script computes it.
 
-    Boxes may be invalid: NaN, or with an end before the start. Boxes without overlap have IoU 0.
+    Sides are x2 - x1 + 1, or x2 - x1 if ``overlap`` is CONTINUOUS. Boxes with NaN, or without overlap, have IoU 0.
     """
     last = np.float32(overlap is not Overlap.CONTINUOUS)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

@@ -57,8 +57,12 @@ class Judgements:
     def rows_of(self, model: str, task: Task) -> Indices:
         """Return the (N,) row of each judged prediction in a model's predictions; -1 for predictions of other models.
 
+        Without a column ``model``, words that the model does not predict have row -1, too. Of several predictions with
+        the same words and boxes, the most confident counts.
+
         Raises:
-            InputError: if a judged prediction is not in the file, or several predictions match it.
+            InputError: if a prediction is not in the file of its model, several predictions match it, or two judged
+                predictions are the same row.
         """
         rows = np.full(len(self.ratings.items), -1, np.int64)
         images = self.images(task.truth.interactions.images)
@@ -124,8 +128,8 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
 
     A prediction is identified by ``prediction``, its number (from 0) among the predictions of the file on the image; or
     by ``verb`` and ``object``, plus ``human_box`` and ``object_box`` (four numbers each) if several predictions have
-    these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. For
-    optional columns see :func:`read_study`.
+    these words. ``model`` names the prediction file; without it, words refer to every model that predicts them. Gold
+    items are left out. For optional columns see :func:`read_study`.
 
     Raises:
         InputError: for an invalid table, or a model that is not in ``models``.

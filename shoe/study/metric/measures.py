@@ -163,7 +163,7 @@ class ModelScoresCollector:
         self._measured.append(found)
 
     def against_people(self) -> MeasureComparison:
-        """Return the comparison of all measures with people.
+        """Return the comparison of all measures with people. Models without a judged prediction are not ranked.
 
         Raises:
             InputError: for a judged prediction that no model has.

@@ -184,7 +184,7 @@ def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Sco
         weights: (images, B) how often each judged image is drawn.
 
     Returns:
-        Scores by people under drawn images; scores by people under drawn images and other raters; scores by measure.
+        Scores by people under drawn images; the same also under other raters, if several; scores by measure.
     """
 
     def table(chosen: Mask) -> Floats:
@@ -237,14 +237,14 @@ class ScoreDifferences:
 
 
 def pearson(x: Floats, y: Floats) -> Floats:
-    """Return Pearson's correlation of two sets of scores, from the (..., C) differences of all pairs of models."""
+    """Return Pearson's correlation of two sets of scores from (..., C) differences of pairs; NaN for two models."""
     if x.shape[-1] < 3:  # any two models lie on a line
         return np.full(x.shape[:-1], np.nan)
     return correlation((x * y).sum(axis=-1), (x * x).sum(axis=-1), (y * y).sum(axis=-1))
 
 
 def accuracy(x: Floats, y: Floats) -> Floats:
-    """Return the fraction of model pairs whose differences ``x`` and ``y`` have the same sign (Kocmi et al. 2021)."""
+    """Return the fraction of model pairs with equal signs (Kocmi et al. 2021); NaN if all ``x`` or all ``y`` are 0."""
     x, y = np.sign(x), np.sign(y)
     return np.where(x.any(axis=-1) & y.any(axis=-1), (x == y).mean(axis=-1), np.nan)
 
@@ -252,7 +252,7 @@ def accuracy(x: Floats, y: Floats) -> Floats:
 def soft_accuracy(a: ScoreDifferences, b: ScoreDifferences, x: Floats, y: Floats) -> Floats:
     """Return soft pairwise accuracy (Thompson et al. 2024): 1 - mean difference between the confidences of a and b.
 
-    ``x`` are the differences of ``a`` and ``y`` the differences of ``b``: ``whole``, or ``drawn``.
+    ``x`` are the differences of ``a`` and ``y`` those of ``b``: ``whole``, or ``drawn``. NaN if :func:`accuracy` is.
     """
     return np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
 
@@ -272,7 +272,7 @@ class DrawnStatistic:
     draws: Floats | None
 
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
-        """Return the value with an interval from the percentiles of the centred draws; ``scale`` is ignored."""
+        """Return the value, and its interval from the centred draws if most are defined; ``scale`` is ignored."""
         known = self._known()
         if self.value is None or known is None:
             return Figure(self.value, None)

@@ -94,7 +94,7 @@ class Units:
 
     @cached_property
     def pairs(self) -> UnitPairs:
-        """Pairs of units of one image."""
+        """Pairs of units on the same image, of at most 50 units per image, as :func:`pairs_within` draws them."""
         return pairs_within(self.image)
 
     @cached_property
@@ -114,7 +114,7 @@ class Units:
         return np.array([pair_order(values, self.pairs, width) == self._by_people[0] for values, width in columns])
 
     def figures(self, keep: Mask, agreeing: Mask) -> Values:
-        """Return correlations over units, and the fraction of pairs of an image that are ordered as by people.
+        """Return correlations over units, and the fraction of pairs ordered as by people, by name and measure.
 
         Args:
             keep: (images,) whether each image counts.
@@ -154,7 +154,7 @@ class Judged:
         return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
 
     def cells(self, raters: Mask) -> tuple[Units, Indices]:
-        """Return models on an image as units, by means over predictions judged by ``raters``; and each unit's model."""
+        """Return one unit per model and image, means of what ``raters`` judged (NaN if nothing), and the models."""
         of, images = self.predictions(raters), int(self.image.max(initial=-1)) + 1
         key, cell = np.unique(self.model * images + self.image, return_inverse=True)
         known = ~np.isnan(of.people)
