@@ -135,9 +135,9 @@ class TestersReport(Document, frozen=True, kw_only=True):
 
 
 def is_trials(path: Path) -> bool:
-    """Return whether the header of a table separated by commas or tabs has the columns problem, query and right."""
-    header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8", "replace")
-    return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,\t]", header)}
+    """Return whether the header of a table with commas, semicolons or tabs has the columns problem, query and right."""
+    header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
+    return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,;\t]", header)}
 
 
 def read_trials(path: Path) -> Trials:

@@ -95,6 +95,9 @@ def test_what_testers_answered_by_hand(tmp_path: Path) -> None:
     assert (found["groups"]["h"]["waiting"], found["testers"]["bob"]["solved"]) == (1, 0)
     shown = run("study", "report", table, "--latex", tmp_path / "table.tex").stdout
     assert "waiting    1 problem " in shown
+    of_a_spreadsheet = tmp_path / "spreadsheet.csv"
+    of_a_spreadsheet.write_text(table.read_text().replace(",", ";"), "utf-8-sig")
+    assert json.loads(run("study", "report", of_a_spreadsheet, "--json", "-").stdout)["groups"] == found["groups"]
     assert r"\toprule" in (tmp_path / "table.tex").read_text()
 
 
