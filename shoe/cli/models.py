@@ -36,10 +36,10 @@ def load_runs(
     """Return one run per file, in the order of the files: saved runs are read, prediction files are scored.
 
     Args:
-        scoring: ground truth and options, for prediction files.
-        no_confidence: whether each prediction file also yields a second run with all scores set to 1.
+        scoring: ground truth and options, for prediction files; saved runs are checked against a given ground truth.
+        no_confidence: whether each prediction file with different scores yields a second run, with all scores set to 1.
         bounds: whether score intervals over unrated pairs are computed.
-        reports: dict to which the report of each scored model is added, by model name.
+        reports: dict to which the report of each scored run is added, by name of the run.
         progress: progress callback.
     """
     from shoe.scoring import evidence
@@ -105,9 +105,10 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
 
 
 def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
-    """Raise an OptionError if one of the ``given`` options cannot be applied to a saved run.
+    """Raise an OptionError if one of the ``given`` options cannot be applied to the saved runs among ``paths``.
 
-    ``given`` are names of parameters. With a ground truth, options for reading the ground truth are allowed.
+    ``given`` are names of parameters. Options of scoring are refused only if all files are saved runs. With a ground
+    truth, options for reading the ground truth are allowed.
     """
     kept = next((path for path in paths if is_run(path)), None)
     if kept is None:

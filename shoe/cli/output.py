@@ -89,7 +89,7 @@ def progress_bar(description: str) -> Callable[..., Any]:
 
 
 def say(line: str) -> None:
-    """Print a line for the user to standard error, with the prefix "shoe: "."""
+    """Print a line, cut to 1,000 characters, to standard error, with the prefix "shoe: "."""
     print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
 
 

@@ -36,6 +36,9 @@ def find_pairs(
 ) -> Pairs | None:
     """Return the human-object pairs to ask the model about, or None if questions are about whole images.
 
+    With a detector and without ``pairs``, boxes that ``files.detections`` lacks are detected and added to this file.
+    Raise OptionError if there are no pairs, except for a shard.
+
     Args:
         pictures: images of this run, or of its shard.
         every: images of all shards; external files of boxes or pairs refer to these.
@@ -86,7 +89,7 @@ def _detect(pictures: Sequence[Picture], choices: PredictionSettings, config: De
 def report_pairs(
     found: Pairs, ground_truth: Path | None, dataset: str, say: Callable[[str], None]
 ) -> PairFigures | None:
-    """Print the number of pairs; with a ground truth, also print and return the recall of its pairs."""
+    """Print the number of pairs; with a ground truth, also print and return the recall of its pairs, else None."""
     from shoe.core.errors import pluralize
     from shoe.predict.pairs import pair_recall
     from shoe.predictions.truth import read_ground_truth

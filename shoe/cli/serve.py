@@ -27,7 +27,7 @@ FolderPath = Annotated[Path, Argument(help="Folder of the service.")]
 
 @contextmanager
 def service_context() -> Iterator[None]:
-    """Context manager of service commands: warnings become log lines, a missing library a MissingExtraError."""
+    """Print warnings as log lines, and raise MissingExtraError for a missing library, while a service command runs."""
     from shoe.core.errors import MissingExtraError
 
     gc.enable()  # disabled at the start of every command, as short commands do not profit from it
@@ -47,7 +47,7 @@ def open_service(
     """Yield the opened folder of a service; if ``action`` is given, record this action in the audit log on success.
 
     ``object``: name of what the action changed, for the audit log. With ``create``, a missing folder is created;
-    otherwise it is an error, so that mistyped names are noticed.
+    otherwise, InputError is raised, so that mistyped names are noticed.
     """
     with service_context():
         from shoe.service import tokens

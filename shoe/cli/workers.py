@@ -19,7 +19,10 @@ _STATES = ("unparsable", "refused")
 
 
 def treat_sigterm_as_interrupt() -> None:
-    """Treat SIGTERM (from a cluster) and SIGHUP (closed terminal) like Ctrl-C, so that pending answers are saved."""
+    """Treat SIGTERM (from a cluster) and SIGHUP (closed terminal) like Ctrl-C, so that pending answers are saved.
+
+    Outside the main thread, nothing is changed. SIGHUP stays ignored if it is ignored, as under ``nohup``.
+    """
     if threading.current_thread() is not threading.main_thread():
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -36,7 +39,7 @@ def treat_sigterm_as_interrupt() -> None:
 
 
 def parse_states(text: str | None) -> list[str]:
-    """Return the states listed in ``--ask-again``; raise an OptionError for an unknown state."""
+    """Return the states listed in ``--ask-again``, [] for None; raise an OptionError for an unknown state."""
     states = [name.strip() for name in text.split(",")] if text is not None else []
     for name in states:
         if name not in _STATES:
@@ -45,7 +48,12 @@ def parse_states(text: str | None) -> list[str]:
 
 
 def parse_engine(text: str, gpus: float) -> Engine:
-    """Return the engine of a command that sends requests to models; the engine is not started."""
+    """Return the engine of a command that sends requests to models; the engine is checked, but not started.
+
+    Raises:
+        OptionError: for another engine than serial and ray, ``gpus`` without Ray, or an address without a cluster.
+        MissingExtraError: if Ray is requested but not installed.
+    """
     from shoe.engines import engine_of
     from shoe.engines.ray_cluster import Ray
 
@@ -64,7 +72,7 @@ def open_cluster(engine: Engine | None, gpus: float, models: int = 1) -> Iterato
     """Yield the Ray cluster whose workers send the requests, or None if this process sends them.
 
     Raises:
-        ShoeError: if no machine has the resources for a worker.
+        ShoeError: if the cluster does not answer, or has fewer GPUs than ``gpus``.
     """
     from shoe.engines.ray_cluster import Cluster, Ray
     from shoe.engines.ray_connection import connect

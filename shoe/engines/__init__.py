@@ -13,11 +13,12 @@ _MOST = 1024
 
 
 def engine_of(text: str) -> Engine:
-    """Return the engine of a name such as "processes:4" (names: :data:`HELP`); nothing is started yet.
+    """Return the engine of a name such as "processes:4" (names: :data:`HELP`); nothing is started or checked yet.
+
+    "processes" without a number uses all cores that this process may use.
 
     Raises:
-        OptionError: for an unknown engine.
-        MissingExtraError: if Ray is requested but not installed.
+        OptionError: for an unknown engine, or a number of processes that is not 1 to 1024.
     """
     name, colon, argument = text.partition(":")
     if name == "serial" and not colon:

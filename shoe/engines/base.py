@@ -55,7 +55,7 @@ class Serial:
     name = "serial"
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
+        """Yield each key with ``work(shared, key)``, computed in this process in the order of ``keys``."""
         for key in keys:
             yield key, work(shared, key)
 
@@ -95,7 +95,7 @@ class Shard:
 
     @property
     def folder(self) -> str:
-        """Name of a folder for this shard."""
+        """Name of a folder for this shard, for example "3-of-16"."""
         return f"{self.number}-of-{self.count}"
 
     def holds(self, hashes: NDArray[np.uint64]) -> Mask:
@@ -138,10 +138,10 @@ class Job(Generic[S, K, R]):
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Write a job into an unnamed file, with uncompressed arrays, so that workers can map them into shared memory.
+    """Return an unnamed file with a job and its uncompressed arrays, which workers can map into shared memory.
 
     Raises:
-        InputError: if the disk is full.
+        InputError: if the file cannot be written, for example because the disk is full.
     """
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)
@@ -164,7 +164,7 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:
-    """Read the job in a file of :func:`write_job`; its arrays are read-only and mapped from the file."""
+    """Return the job in a file of :func:`write_job`, given by its descriptor; the arrays are read-only and mapped."""
     content = memoryview(mmap(handle, 0, access=ACCESS_READ))
     start = int.from_bytes(content[-8:], "little")
     pickled, spans = pickle.loads(content[start:])  # noqa: S301 - written by the same command

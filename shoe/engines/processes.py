@@ -22,7 +22,7 @@ _SPAWN = get_context("spawn")
 
 
 class Processes:
-    """Engine with ``workers`` processes, started by "spawn" and replaced after ``_TASKS`` keys."""
+    """Engine with at most ``workers`` processes, started by "spawn"; each process is replaced after 64 keys."""
 
     name = "processes"
 
@@ -30,7 +30,7 @@ class Processes:
         self._workers = workers
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
+        """Yield each key with ``work(shared, key)`` as it is ready; ShoeError if a key kills three processes."""
         waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:

@@ -42,7 +42,7 @@ class Lease:
         return now
 
     def check(self) -> None:
-        """Exit this process if the lease has ended; to be called before each request."""
+        """Exit this process if the lease or the parent process has ended; to be called before each request."""
         if os.getppid() != self._parent or monotonic() > self._end:
             os._exit(1)
 
@@ -53,7 +53,7 @@ class Lease:
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a process has locked a file or folder; locks of other machines may be invisible."""
+    """Return whether a file or folder is locked; False if it cannot be opened. May miss locks of other machines."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -84,13 +84,18 @@ class Ray:
         self.address = address
 
     def check(self) -> None:
-        """Raise MissingExtraError if Ray is not installed, and OptionError if no cluster answers at the address."""
+        """Raise MissingExtraError if Ray is not installed, OptionError if no cluster answers at HOST:PORT."""
         if find_spec("ray") is None:
             raise MissingExtraError("--engine ray", "ray")
         check_address(self.address or os.environ.get("RAY_ADDRESS", ""))
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """Yield each key with its result; see :meth:`shoe.engines.base.Engine.map`."""
+        """Yield each key with ``work(shared, key)`` in order of completion; connect to the cluster first.
+
+        Raises:
+            MissingExtraError: if Ray is not installed.
+            ShoeError: if no cluster is at the address, the cluster is lost, or the task of a key dies three times.
+        """
         with connect(self.address) as connection:
             ray = connection.ray
             job = [ray.put(Job(work, shared))]  # in a list, because Ray would replace the reference by its value
@@ -142,7 +147,10 @@ class Cluster:
     models: int = 1
 
     def workers(self, most: int, *, is_local: bool = False) -> int:
-        """Return the number of workers for one model, 1 to ``most``; raise OptionError if there are too few GPUs."""
+        """Return the number of workers for one model, 1 to ``most``, by the cores (or GPUs) of the cluster.
+
+        ``is_local`` workers reserve ``gpus`` GPUs each. Raise OptionError if the whole cluster has fewer than ``gpus``.
+        """
         self.connection.check()  # because the next call would wait a minute for a lost cluster
         resources = self.connection.ray.cluster_resources()
         gpus = resources.get("GPU", 0.0)

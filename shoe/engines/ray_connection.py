@@ -47,7 +47,7 @@ class Connection:
             raise _lost(f"{missing} does not answer any more")
 
     def missing(self) -> str:
-        """Return the name of the first part of the cluster that refuses a connection, or "" if all parts accept."""
+        """Return name and address of the first part of the cluster that refuses a connection, or "" if all accept."""
         for name, address in self._addresses.items():
             host, _, port = address.rpartition(":")
             try:
@@ -212,7 +212,10 @@ class _StartedProcesses:
 
 
 def check_address(address: str) -> None:
-    """Raise OptionError unless the head of a cluster answers at the address; Ray itself would try for minutes."""
+    """Raise OptionError unless the head of a cluster answers at HOST:PORT; Ray itself would try for minutes.
+
+    At ray://HOST:PORT, only the port is checked. Addresses without a port, such as "auto", are not checked.
+    """
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and not host:
         raise _no_cluster(address, "it names no host")

@@ -64,7 +64,7 @@ _say = logging.getLogger(__name__)
 
 
 def make_app(folder: Folder, settings: Settings | None = None, executor: Executor | None = None) -> FastAPI:
-    """Return the web application of a data folder, which reports the state of `executor` but runs no jobs."""
+    """Return the web application of a data folder. The application shows the state of `executor`, but runs no jobs."""
     settings = settings or Settings()
     shared = AppState(folder, settings, executor)
 
@@ -103,13 +103,16 @@ def make_app(folder: Folder, settings: Settings | None = None, executor: Executo
 
 
 class Auditing:
-    """Middleware that adds each successful change to the audit log: caller, address, action and object."""
+    """Middleware that records successful requests in the audit log: caller, network address, action and object.
+
+    Read requests, parts of uploads, raters' answers and requests without an identified caller are not recorded.
+    """
 
     def __init__(self, app: ASGIApp, folder: Folder) -> None:
         self._app, self._folder = app, folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request, and add a successful change to the audit log when the response starts."""
+        """Handle a request, and add an entry to the audit log when the response starts with a status below 400."""
         if scope["type"] != "http" or scope["method"] in READS:
             await self._app(scope, receive, send)
             return

@@ -38,7 +38,7 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BackupSize:
-    """Content of a backup: number of stored files, and their total size in bytes."""
+    """Number of stored files in a backup, and their total size in bytes, without database and similarity maps."""
 
     files: int
     size: int
@@ -60,12 +60,12 @@ class Finding:
 
 
 def backup(folder: Path, target: Path) -> BackupSize:
-    """Copy a data folder to the new folder `target`, and return the size of the copy.
+    """Copy a data folder to the new folder `target`, and return number and total size of the copied stored files.
 
     A server may use the data folder meanwhile. After an error, no incomplete copy remains.
 
     Raises:
-        InputError: if `folder` is not a data folder, files are missing or damaged, or `target` exists.
+        InputError: if `folder` is no data folder, files are missing or damaged, or `target` exists or is not writable.
     """
     _check_is_folder(folder)
     if target.exists():
@@ -97,10 +97,10 @@ def backup(folder: Path, target: Path) -> BackupSize:
 
 
 def restore(copy: Path, folder: Path) -> BackupSize:
-    """Check every file of the backup `copy`, create the data folder `folder` from the backup, and return its size.
+    """Create the data folder `folder` from the backup `copy`, and return number and total size of its stored files.
 
     Raises:
-        InputError: if the backup is damaged, or `folder` exists and is not empty.
+        InputError: if :func:`doctor` finds a problem in the backup, or `folder` exists and is not empty.
     """
     _check_is_folder(copy)
     if folder.is_dir() and any(folder.iterdir()):
@@ -115,7 +115,9 @@ def restore(copy: Path, folder: Path) -> BackupSize:
 
 
 def doctor(folder: Path) -> list[Finding]:
-    """Check a data folder, which a server may use meanwhile, and return all problems and remarks.
+    """Check a data folder, which a server may use meanwhile, and return all problems and remarks, if any.
+
+    If the database has a problem, only the problems of the database are returned.
 
     Raises:
         InputError: if `folder` is not a data folder.
@@ -143,7 +145,10 @@ def doctor(folder: Path) -> list[Finding]:
 
 
 def clean(folder: Path) -> int:
-    """Remove stored files that are unreferenced and at least an hour old; return the number of removed files."""
+    """Remove stored files that are unreferenced and at least an hour old; return the number of removed files.
+
+    Unfinished files older than an hour are also removed, but not counted.
+    """
     _check_is_folder(folder)
     with closing(_connect(folder)) as db:
         kept = referenced(db)
@@ -151,7 +156,7 @@ def clean(folder: Path) -> int:
 
 
 def is_in_use(folder: Path) -> bool:
-    """Return whether a server has locked the folder."""
+    """Return whether a server has locked the folder; False if there is no data folder."""
     from filelock import lock_descriptor
 
     try:
@@ -244,6 +249,7 @@ _AT_ONCE = 200
 def export(folder: Folder, path: str | Path) -> int:
     """Write all public pages and files as a static site with relative links, and return the number of pages.
 
+    Unfinished runs, and files that reveal ground truth which must not leave the server, are left out.
     An earlier exported site in the folder `path` is replaced after the new site has been written completely.
 
     Raises:

@@ -46,8 +46,8 @@ def add_board(
         hidden: whether only administrators see the results.
 
     Raises:
-        OptionError: if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown, or
-            the protocols do not compute the metric.
+        OptionError: if the name is taken or not valid, the ground truth, protocol, option or similarity is unknown, the
+            protocols do not compute the metric, or the quota is below 1.
     """
     check_name("board", name)
     target = truth(folder, request.truth)
@@ -67,7 +67,7 @@ def add_board(
 
 
 def show_board(folder: Folder, name: str, *, hidden: bool = False) -> Board:
-    """Publish (or hide, if `hidden`) the results of a leaderboard; return it, or raise NotFoundError if unknown."""
+    """Publish (or hide, if `hidden`) the results of a leaderboard; return the leaderboard, or raise NotFoundError."""
     board(folder, name)
     with folder.database.write() as db:
         db.execute("UPDATE boards SET hidden = ? WHERE name = ?", (hidden, name))
@@ -89,10 +89,11 @@ def board(folder: Folder, name: str) -> Board:
 
 
 def standing(folder: Folder, name: str) -> Standing:
-    """Return a leaderboard with its table; raise NotFoundError if the leaderboard is unknown.
+    """Return a leaderboard with its table, even if it is hidden; raise NotFoundError if the leaderboard is unknown.
 
-    The table has only runs with the same signature as the latest run. After an update of shoe, for example, earlier
-    runs are left out until they are scored again.
+    The ranked runs have the same signature as the latest ranked run, except entries on how predictions were read. All
+    other runs are in `left_out` with the reason: for example, runs from before an update of shoe, until they are scored
+    again. Cancelled and deleted runs are in neither list.
     """
     own = board(folder, name)
     found = _entries(folder, name)

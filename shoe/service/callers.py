@@ -33,7 +33,7 @@ class Buckets:
         self._full: dict[str, float] = {}  # time at which each bucket is full again
 
     def take(self, key: str) -> float:
-        """Remove one token from the bucket of a key, and return 0; if it is empty, return the seconds to wait."""
+        """Remove one token from the bucket of a key, and return 0; for an empty bucket, return the seconds to wait."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
             full = max(self._full.pop(key, now), now)
@@ -49,7 +49,7 @@ class Buckets:
 
 
 class Changes:
-    """Wakes waiting coroutines when any process has written to the database.
+    """Notifier that wakes waiting coroutines when any process has written to the database.
 
     Attributes:
         stopping: whether the server is about to stop; all waits then end.
@@ -62,7 +62,10 @@ class Changes:
         self.stopping = False
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a change of the database or a stop of the server; return False if `seconds` pass before."""
+        """Wait for a change of the database or a stop of the server; return False if `seconds` pass before, else True.
+
+        Changes since the previous wait count, too. The first wait returns True at its first check, after 0.2 s.
+        """
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._poll())
         self._waiting += 1
@@ -108,7 +111,7 @@ class AppState:
         self.guesses = Buckets(settings.guesses)
 
     def note(self, identity: Identity) -> None:
-        """Record that the token of a caller was used."""
+        """Record in `used` that the token of a caller is used now; do nothing for a caller without a token."""
         if identity.key is not None and identity.team is not None:
             self.used[identity.key] = time.time()
 
@@ -124,7 +127,7 @@ async def _state(request: Request) -> AppState:
 
 
 def address_of(request: Request) -> str:
-    """Return the IP address of a client; for IPv6, the /64 network, because one machine may have many addresses."""
+    """Return the IP address of a client, or "unknown"; for IPv6, the /64 network, all of which one machine may use."""
     host = request.client.host if request.client else "unknown"
     try:
         address = ip_address(host)
@@ -138,10 +141,11 @@ def address_of(request: Request) -> str:
 def identify(request: Request) -> Identity:
     """Return the caller of a request: the owner of its token or session cookie, a local caller, or an anonymous caller.
 
-    Callers without a token are local callers if the server accepts only requests from this machine.
+    Callers without a token are local callers if the server accepts only requests from this machine. A session cookie
+    that is not valid is ignored. The caller is determined once per request.
 
     Raises:
-        Refused: 401 for a token that is not valid, 429 after too many invalid tokens.
+        Refused: 401 for an Authorization header without a valid token, 429 after too many invalid tokens.
     """
     found: Identity | None = getattr(request.state, "identity", None)
     if found is None:
@@ -168,7 +172,7 @@ def _identify(request: Request) -> Identity:
 
 
 def verify_token(request: Request, token: str) -> Identity:
-    """Return the caller that a token belongs to.
+    """Return the caller that a token belongs to, and record the use of the token.
 
     Raises:
         Refused: 401 for a token that is not valid, 429 after too many invalid tokens from the same address.
@@ -189,6 +193,8 @@ def _unauthorized(message: str, hint: str | None = None) -> Refused:
 
 def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
     """Return a FastAPI dependency that checks permission and rate limit of a request, and returns its caller.
+
+    The dependency raises Refused: 401 or 403 without the permission, 429 after too many requests.
 
     Args:
         scope: required permission; None if the route itself checks permissions.

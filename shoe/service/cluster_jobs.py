@@ -46,7 +46,8 @@ class Host:
     """Ray actor that runs jobs one after the other, each job in a child process.
 
     The methods run one at a time in the main thread of the actor's process, which outlives the child processes. If the
-    actor is killed, the kernel kills the child process. The actor exits when the Ray process that started it has ended.
+    actor is killed, the kernel kills the child process. The actor exits when the Ray process that started it has ended,
+    or 300 s after the latest call.
     """
 
     def __init__(self, version: str) -> None:
@@ -64,7 +65,7 @@ class Host:
         self._child: Child | None = None
 
     def start(self, task: Task, files: Mapping[str, list[Any]]) -> None:
-        """Copy the input files of a job to this host, and start the job in a child process.
+        """Copy the input files of a job that this host does not have yet, and start the job in a child process.
 
         Args:
             task: the job; its folders are replaced by the folders of this host.
@@ -115,7 +116,7 @@ class Host:
         return lines, (end, done.read_bytes() if done.exists() else None)
 
     def read(self, name: str, offset: int) -> bytes:
-        """Return the bytes of an output file that begin at an offset, at most PIECE bytes."""
+        """Return at most PIECE bytes of the output file `name`, from the byte `offset`; b"" at the end of the file."""
         self._lease.renew()
         with (self._scratch / "out" / name).open("rb") as stream:
             stream.seek(offset)
@@ -213,7 +214,7 @@ class JobRunner:
             _send(server, Finished(end))
 
     def dismiss_idle(self) -> None:
-        """Shut down hosts that have been idle for too long; loops forever."""
+        """Shut down hosts that have been idle for more than 30 s; loops forever."""
         while True:
             time.sleep(_POLL)
             with self._lock:

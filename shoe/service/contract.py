@@ -75,7 +75,7 @@ class Refused(Exception):  # noqa: N818
 
 
 def too_many(message: str, wait: float) -> Refused:
-    """Return an error with HTTP status 429, and a header that tells the client to wait for `wait` seconds."""
+    """Return an error with HTTP status 429, and a header with the seconds to wait (`wait` rounded up, at least 1)."""
     seconds = max(1, ceil(wait))
     return Refused(429, message, hint=f"try again in {seconds} s", headers={"Retry-After": str(seconds)})
 
@@ -200,7 +200,7 @@ def contract(
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI schema of an application, which is computed at the first call."""
+    """Return the OpenAPI schema of an application, which is computed at the first call and then reused."""
     if app.openapi_schema is None:
         kinds = [kind for kind in vars(types).values() if isinstance(kind, type) and issubclass(kind, msgspec.Struct)]
         _, components = msgspec.json.schema_components(kinds, ref_template=_PLACE)

@@ -32,10 +32,10 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the database file, and create or upgrade its tables.
+        """Open the database file, which is created if absent, and create or upgrade its tables.
 
         Raises:
-            InputError: if the file is not a database of shoe serve, or has a later version.
+            InputError: if the file is not an SQLite database, is damaged or locked, or has a later version.
         """
         self.path = path
         self._lock = threading.Lock()
@@ -90,7 +90,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Yield this thread's read-only connection in a transaction; all reads see the same state of the database."""
+        """Yield this thread's read-only connection in a transaction: all reads (and nested calls) see one state."""
         connection = self._reader()
         if connection.in_transaction:
             yield connection
@@ -103,7 +103,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Yield the writing connection for one transaction: committed at the end of the block, rolled back on error."""
+        """Yield the writing connection for one transaction, committed at the end, rolled back on error. Do not nest."""
         with self._lock:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
@@ -115,7 +115,7 @@ class Database:
                 raise
 
     def close(self) -> None:
-        """Close the connections of this thread and the writer."""
+        """Close the writing connection, and the reading connection of this thread."""
         with self._lock:
             self._writer.close()
         reader: sqlite3.Connection | None = getattr(self._local, "reader", None)
@@ -126,7 +126,7 @@ class Database:
 def read_row(row: sqlite3.Row, kind: type[T], **values: Any) -> T:
     """Convert a database row to the struct type `kind`.
 
-    The value of each field is in `values`, or else in the column of the same name. JSON columns are decoded.
+    The value of each field is in `values`, or else in the column of the same name (JSON is decoded), or the default.
     """
     columns = row.keys()
     for name, is_bool in _fields(kind):

@@ -49,7 +49,10 @@ class Store:
     """Content-addressed file store; for example, ``ab/cdef...`` is the file with SHA-256 ``abcdef...``."""
 
     def __init__(self, path: Path, parts: Path) -> None:
-        """Open the store in the folder `path`; the folder `parts`, on the same disk, contains unfinished files."""
+        """Open the store in the folder `path`, which is created if absent.
+
+        The folder `parts`, on the same disk, has unfinished files; unfinished files older than an hour are deleted.
+        """
         self.folder, self._parts = path, parts
         path.mkdir(mode=0o700, exist_ok=True)
         for left in parts.glob("part-*"):
@@ -73,19 +76,19 @@ class Store:
         return self.folder / sha256[:2] / sha256[2:]
 
     def open(self, sha256: str) -> IO[bytes]:
-        """Open a file for reading, or raise NotFoundError."""
+        """Open the file with this SHA-256 for reading bytes, or raise NotFoundError."""
         return self.path(sha256).open("rb")
 
     @contextmanager
     def receiving(
         self, encoding: Encoding | None = None, limit: int = LARGEST, free_below: int = FREE_BELOW
     ) -> Iterator[Receiver]:
-        """Yield a receiver for a new file, which is stored when the caller has written all pieces and calls ``finish``.
+        """Yield a receiver for a new file, which is stored only if all pieces are written and ``finish`` is called.
 
         Args:
             encoding: compression of the pieces; None if not compressed. The file is stored and hashed decompressed.
             limit: maximum decompressed size, in bytes.
-            free_below: minimum of free disk space, in bytes.
+            free_below: minimum of free disk space, in bytes; FullError is raised if less is free.
         """
         self._check_room(free_below)
         handle, name = tempfile.mkstemp(dir=self._parts, prefix="part-")
@@ -103,14 +106,14 @@ class Store:
         limit: int = LARGEST,
         free_below: int = FREE_BELOW,
     ) -> StoreEntry:
-        """Store a file from its pieces, and return its entry; other arguments and errors as for :meth:`receiving`."""
+        """Store a file from its pieces, and return its entry; arguments as for `receiving`, errors of `Receiver`."""
         with self.receiving(encoding, limit, free_below) as receiver:
             for chunk in chunks:
                 receiver.write(chunk)
             return receiver.finish()
 
     def put(self, path: Path) -> StoreEntry:
-        """Store a copy of the file at a path, and return the entry of the copy."""
+        """Store a copy of the file at a path, without limits of size or disk space; return the entry of the copy."""
         with path.open("rb") as stream:
             return self.receive(iter(lambda: stream.read(_STEP), b""), limit=1 << 62, free_below=0)
 
@@ -151,7 +154,7 @@ class Receiver:
         Raises:
             TooLargeError: if the file exceeds its limit, or the limit of the compression ratio.
             DamagedError: if compressed data is damaged, or followed by other data.
-            FullError: if too little disk space is left.
+            FullError: if too little disk space is left, which is checked every 64 MiB.
         """
         self._packed += len(chunk)
         for piece in self._decoder.pieces(chunk) if self._decoder else (chunk,):
@@ -174,7 +177,7 @@ class Receiver:
             raise DamagedError("compressed data is truncated: send the file again")
 
     def finish(self, expected: str | None = None) -> StoreEntry:
-        """Move the complete file into the store, and return its entry.
+        """Move the complete file into the store, unless the store has an equal file, and return the entry of the file.
 
         Args:
             expected: expected SHA-256 of the content; None if unknown.
@@ -282,13 +285,13 @@ class Folder:
 
     @classmethod
     def open(cls, path: str | Path, create: bool = True) -> Folder:
-        """Open a data folder, and return it.
+        """Open a data folder, restrict its permissions to the owner, and return it.
 
         Args:
             create: whether to create the folder and its content if absent.
 
         Raises:
-            InputError: if the folder is absent, cannot be created, or contains other files.
+            InputError: if the folder is absent, cannot be written, or contains other files or a damaged database.
         """
         root = Path(path)
         if not create and not (root / "shoe.sqlite").is_file():
@@ -319,7 +322,7 @@ class Folder:
         self._lock = handle
 
     def close(self) -> None:
-        """Release the lock and close the database."""
+        """Close the database, and release the lock, if any."""
         self.database.close()
         if self._lock is not None:
             os.close(self._lock)

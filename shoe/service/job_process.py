@@ -266,7 +266,7 @@ _GRACE = 5
 
 
 def main() -> None:
-    """Run the job in the folder of the first command-line argument."""
+    """Run the job in the folder of the first command-line argument, and write Done or Failed to its file done.json."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     _exit_with(parent)
     os.nice(_NICE)

@@ -85,7 +85,7 @@ def add(db: sqlite3.Connection, new: New) -> str:
 
 
 def claim(folder: Folder, lease: float = LEASE) -> Job | None:
-    """Claim the first queued job for `lease` seconds, and return the job; None if the queue is empty."""
+    """Claim the next job (by priority, teams in turn) for `lease` seconds, and return it; None for an empty queue."""
     now = time.time()
     with folder.database.read() as db:  # reading takes no lock
         if db.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone() is None:
@@ -162,7 +162,7 @@ def finish(
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
-    """Record that a job failed, and the reason; return False if the job no longer belongs to this attempt."""
+    """Record the failure of a job; return False, and record nothing, if the job was given to another attempt."""
     return _end(folder, job, "failed", reason, [*lines, f"failed: {reason}"])
 
 
@@ -170,7 +170,7 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
     """Queue a job again after a crash of its child process (`why`), or record a failure after MOST_DEATHS crashes.
 
     Returns:
-        False if the job no longer belongs to this attempt.
+        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
@@ -179,7 +179,7 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
-    """Queue an interrupted job again; return False if the job no longer belongs to this attempt."""
+    """Queue an interrupted job again; return False, and record nothing, if the job was given to another attempt."""
     return _end(folder, job, "queued", None, [*lines, f"{why}; queued again"])
 
 

@@ -85,14 +85,14 @@ class RunningJob(Protocol):
 
     @property
     def is_over(self) -> bool:
-        """Whether the child process has ended and all its lines were returned, or the time limit is exceeded."""
+        """Whether the child process has ended and all lines are returned, or `listen` found the time limit exceeded."""
 
     @property
     def end(self) -> End | None:
-        """Reason why the child process ended without a result; None if there is a result. Valid when `is_over`."""
+        """Reason why the child process was killed or failed; None if it exited with code 0. Valid when `is_over`."""
 
     def listen(self, seconds: float) -> list[str]:
-        """Wait at most about `seconds` for output of the child process; return its new ``stage`` and ``log`` lines."""
+        """Wait at most about `seconds` for output of the child process; return ``stage`` and ``log`` lines, if any."""
 
     def close(self) -> None:
         """Kill the child process if it is still running."""
@@ -127,7 +127,7 @@ class Child:
     """
 
     def __init__(self, scratch: Path, task: Task, environment: Mapping[str, str] = os.environ) -> None:
-        """Start the child process in the new folder `scratch`, with the environment variables of `_VARIABLES`."""
+        """Start the child process in the new folder `scratch`, with a few variables of `environment`, such as PATH."""
         scratch.mkdir(mode=0o700, parents=True)
         (scratch / "job.json").write_bytes(msgspec.json.encode(task))
         self._limits = task.limits
@@ -156,11 +156,11 @@ class Child:
 
     @property
     def is_over(self) -> bool:
-        """Whether the child process has ended and all its lines were returned, or the time limit is exceeded."""
+        """Whether the child process has ended and all lines are returned, or `listen` found the time limit exceeded."""
         return self._late or (not self._open and self._process.poll() is not None)
 
     def listen(self, seconds: float) -> list[str]:
-        """See :meth:`RunningJob.listen`; lines that are not part of its protocol are kept for ``End.last_words``."""
+        """Wait at most `seconds` for output; return ``stage`` and ``log`` lines, keep others for ``End.last_words``."""
         if time.monotonic() > self._deadline:
             self._late = True
             return []
@@ -193,7 +193,7 @@ class Child:
 
     @property
     def end(self) -> End | None:
-        """Reason why the child process ended without a result; None if there is a result. Valid when `is_over`."""
+        """Reason why the child process was killed or failed; None if it exited with code 0. Valid when `is_over`."""
         code, words = self._process.returncode, "\n".join(self._last_words)
         if self._late:
             return End(f"time limit of {self._limits.wall:g} s per job exceeded", "fail")

@@ -60,7 +60,7 @@ class RayExecutor:
         self._thread.start()
 
     def start(self, scratch: Path, task: Task) -> _RayJob:
-        """Start the job `task` on the cluster, and return the running job; see :meth:`Executor.start`."""
+        """Start the job `task` on the cluster, with results in the new folder `scratch`, and return the running job."""
         connection, job_end = Pipe()
         with suppress(OSError):  # if the process has died, its connection is closed, which ends the job as lost
             with job_end, self._lock:

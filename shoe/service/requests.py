@@ -73,7 +73,7 @@ def command(kind: str, request: Mapping[str, Any], file: str | None = None) -> s
     """Return the command line that prints the JSON of a job of kind score, page or compare.
 
     Args:
-        file: name of the prediction file (default: the name in the request).
+        file: name of the prediction file (default: the name in the request); ignored for a comparison.
     """
     if kind == "compare":
         compared = msgspec.convert(request, ComparisonRequest)

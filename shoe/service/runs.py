@@ -46,9 +46,9 @@ def runs(
 
     Args:
         team: team whose runs are listed in addition to public runs; None for all runs.
-        after: ID of the last run of the previous page; None for the first page.
+        after: ID of the last run of the previous page; None for the first page. No runs follow an unknown ID.
         state, truth: return only runs in this state, or only runs scored on this ground truth; None for all runs.
-        name: return only runs whose name contains this text; upper and lower case are equal.
+        name: return only runs whose name contains this text; upper and lower case of ASCII letters are equal.
     """
     with folder.database.read() as db:
         rows = db.execute(
@@ -64,7 +64,7 @@ def runs(
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
-    """Return the log lines of a run with line numbers greater than `after`, in order, at most 1,000 lines."""
+    """Return the first 1,000 log lines of a run (of all attempts) with line numbers greater than `after`, in order."""
     with folder.database.read() as db:
         row = _row(db, id_)
         rows = db.execute(
@@ -76,7 +76,7 @@ def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
 
 
 def command_of(folder: Folder, id_: str) -> str:
-    """Return the command line that reproduces the result of a run from its files."""
+    """Return the command line that reproduces the result of a run; raise NotFoundError if there is no such run."""
     with folder.database.read() as db:
         row = _row(db, id_)
         file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
@@ -104,7 +104,7 @@ def cancel(folder: Folder, id_: str) -> Run:
 
 
 def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
-    """Change the name or the visibility of a run, and return the run; None leaves a value unchanged."""
+    """Change the name (cut to 200 characters) or the visibility of a run, and return the run; None changes nothing."""
     with folder.database.write() as db:
         db.execute(
             "UPDATE runs SET name = coalesce(?, name), visibility = coalesce(?, visibility) WHERE id = ?",
@@ -116,7 +116,8 @@ def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibi
 def delete(folder: Folder, id_: str) -> None:
     """Delete a run, and remove its prediction file from the team's files if no other run of the team uses the file.
 
-    Results and stored files are kept while a run of any team refers to them.
+    Results and stored files are kept while a run of any team refers to them. Unfinished jobs that no other run
+    needs are cancelled.
     """
     with folder.database.write() as db:
         row = _row(db, id_)
@@ -193,10 +194,10 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
 
 
 def add_file(folder: Folder, team: str, name: str, stored: StoreEntry, most: int | None = None) -> None:
-    """Record a stored file as a prediction file of a team, with the file name `name`.
+    """Record a stored file as a prediction file of a team, with the file name `name`, which replaces an earlier name.
 
     Raises:
-        FullError: if the total size of the team's files would exceed `most` bytes; never if `most` is None.
+        FullError: if the team's files would exceed `most` bytes in total; nothing is recorded. Never if `most` is None.
     """
     now = time.time()
     with folder.database.write() as db:
@@ -242,7 +243,10 @@ _WANTED = """
 
 
 def tidy(folder: Folder) -> int:
-    """Remove deleted runs (unless a daily quota counts them) and unreferenced files; return the number of files."""
+    """Remove deleted runs (unless a daily quota counts them), finished jobs without runs, and unreferenced files.
+
+    Return the number of removed files. Files less than an hour old are kept.
+    """
     with folder.database.write() as db:
         db.execute(
             f"DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND key NOT IN ({_WANTED})",  # noqa: S608
@@ -261,7 +265,7 @@ def tidy(folder: Folder) -> int:
 
 
 def referenced(db: sqlite3.Connection) -> set[str]:
-    """Return the hashes of all files that the database refers to."""
+    """Return the SHA-256 of all stored files that the database refers to."""
     found = {row["sha256"] for row in db.execute("SELECT sha256 FROM predictions")}
     for row in db.execute("SELECT options FROM truths"):
         found |= {file.sha256 for file in msgspec.json.decode(row["options"], type=TruthOptions).files}
@@ -283,8 +287,8 @@ All other output files are withheld if boxes and labels of the ground truth must
 def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
     """Return a run if the caller may see it, without results that are hidden from the caller.
 
-    Callers may see the runs of their team and public runs, administrators all runs, and callers without a token only
-    public runs on leaderboards that are not hidden.
+    Callers may see the runs of their team and public runs, and administrators all runs. Callers without the permission
+    to read may see only public runs on leaderboards that are not hidden.
 
     Raises:
         NotFoundError: if there is no such run, or the caller may not see the run; the message is the same.
@@ -319,7 +323,7 @@ def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
 
 
 def is_hidden(folder: Folder, identity: Identity, run: Run) -> bool:
-    """Return whether a run's results are hidden from a caller because its leaderboard is hidden."""
+    """Return whether results of a run are hidden: its leaderboard is hidden, and the caller is not an administrator."""
     return run.board is not None and not identity.allows("admin") and not _is_public_board(folder, run.board)
 
 
@@ -329,7 +333,7 @@ def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
 
 
 def public_view(folder: Folder, run: Run) -> Run:
-    """Return a run as non-administrators see the run: without results if its leaderboard is hidden."""
+    """Return a run, without metrics, output files, signature and follow-up jobs if its leaderboard is hidden."""
     if run.board is None or _is_public_board(folder, run.board):
         return run
     return replace(run, figures={}, outputs={}, signature=None, further={})
@@ -342,14 +346,14 @@ def check_results(folder: Folder, identity: Identity, run: Run) -> None:
 
 
 def with_results(folder: Folder, identity: Identity, ids: Sequence[str]) -> list[str]:
-    """Return `ids` as a list; raise NotFoundError or Refused if the results of one of the runs are hidden."""
+    """Return `ids` as a list; raise NotFoundError for a run that the caller may not see, Refused for hidden results."""
     for id_ in ids:
         check_results(folder, identity, visible_run(folder, identity, id_))
     return list(ids)
 
 
 def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool) -> None:
-    """Check that a caller may score predictions on a ground truth without a leaderboard.
+    """Check that a caller may score predictions on a ground truth without a leaderboard; administrators always may.
 
     Args:
         whole: whether all images of the ground truth are scored. This is required if labels must not leave the server,
@@ -376,7 +380,7 @@ def check_closed(folder: Folder, identity: Identity, truth: str, *, whole: bool)
 
 
 def check_file(folder: Folder, identity: Identity, run: Run, name: str) -> None:
-    """Raise Refused (403) if an output file would reveal a ground truth that must not leave the server."""
+    """Raise Refused (403), except for administrators, if an output file would reveal ground truth that is not shown."""
     if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(folder, run.truth):
         raise Refused(
             403,

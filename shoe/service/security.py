@@ -119,7 +119,7 @@ class Guard:
 
 
 def host_name(header: str) -> str:
-    """Return the host name or address in a Host header, without port and IPv6 brackets; "" for an invalid header."""
+    """Return the lower-case host in a Host header, without port and IPv6 brackets; "" for an invalid header."""
     before, _, port = header.rpartition(":")
     name = before if port.isdigit() else header
     if name.startswith("[") and name.endswith("]"):
@@ -143,7 +143,7 @@ def check_same_origin(headers: Headers, host: str) -> None:
 
 
 class BodyLimit:
-    """Middleware that refuses request bodies that are too large or sent too slowly."""
+    """Middleware that refuses request bodies that exceed the size limit (413) or fall below the minimum speed (408)."""
 
     def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._settings, self._clock = app, settings, clock

@@ -50,7 +50,7 @@ def serve(
     cluster: str | None = None,
     progress: Callable[[str], None] = print,
 ) -> None:
-    """Serve a data folder until the signal SIGINT or SIGTERM; interrupted jobs are repeated at the next start.
+    """Serve a data folder until the signal SIGINT or SIGTERM, then close it; the next start repeats interrupted jobs.
 
     Args:
         settings: addresses and limits of the server.

@@ -70,7 +70,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address can only be reached from this machine."""
+    """Return whether a host is "localhost" or a loopback address, which can only be reached from this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

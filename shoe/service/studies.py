@@ -67,7 +67,7 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
     """Create tokens for raters of a study who have no valid token, and replace the tokens of the raters `names`.
 
     Returns:
-        New tokens by name of the rater; they cannot be shown again.
+        New tokens by name of the rater, which cannot be shown again; empty if no rater needs a token.
 
     Raises:
         OptionError: if a name is not a rater of the study.
@@ -115,7 +115,7 @@ def _read_questions(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[
 
 
 def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
-    """Store answers of a rater, without duplicates, and return the number of all stored answers of the rater.
+    """Store answers of a rater (exactly equal answers once); return the number of all stored answers of the rater.
 
     Raises:
         NotFoundError: if the study of the token is not published on this server.
@@ -144,13 +144,13 @@ def add_answers(folder: Folder, identity: tokens.Identity, answers: Sequence[Ans
 
 
 def answers_of(folder: Folder, identity: tokens.Identity) -> list[Answer]:
-    """Return all answers of a rater, the earliest first."""
+    """Return all answers of a rater, by the time of the answer, the earliest first."""
     with folder.database.read() as db:
         return _read_answers(db, *_study_and_rater(identity))
 
 
 def returned(folder: Folder, id_: str) -> list[Returned]:
-    """Return the answers of all raters of a study, one item per rater.
+    """Return the answers of all raters of a study, one item per rater, also for raters without answers.
 
     Raises:
         NotFoundError: if the study is not published on this server.

@@ -39,7 +39,8 @@ def submit(
 ) -> Run:
     """Submit predictions for scoring, and return the run.
 
-    If the team has submitted the same predictions with the same request before, the earlier run is returned.
+    If the team has submitted the same predictions with the same request before, the earlier run is returned unchanged,
+    even if it failed, but not if it was cancelled or deleted.
 
     Args:
         name: name of the run; None for the name of the file.
@@ -113,7 +114,7 @@ def compare(
     visibility: Visibility = "team",
     most_waiting: int | None = None,
 ) -> Run:
-    """Submit a comparison of finished runs, and return the run of the comparison.
+    """Submit a comparison of finished runs, and return its run, or the earlier run of an equal comparison.
 
     Args:
         ids: IDs of 2 to 20 runs on one ground truth.
@@ -124,7 +125,7 @@ def compare(
 
     Raises:
         NotFoundError: for an unknown run.
-        ConflictError: if a run is not done.
+        ConflictError: if a run is not done, or is a comparison itself.
         BusyError: if too many runs of the team are queued or running.
         OptionError: for too few or too many runs, or duplicate runs.
     """
@@ -161,7 +162,7 @@ def compare(
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
-    """Queue the follow-up jobs (page, diagnosis, leaderboard) of all runs of a finished job."""
+    """Queue the follow-up jobs (page, diagnosis, leaderboard) of all runs of a finished job of kind score."""
     query = "SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0"
     for row in db.execute(query, (job.key,)).fetchall():
         _follow_done(db, row["id"])

@@ -29,7 +29,7 @@ def record(
     detail: str | None = None,
     address: str | None = None,
 ) -> None:
-    """Add an entry to the audit log: `actor` at a network address has changed `object`; texts become one line each."""
+    """Add an entry to the audit log: `actor` at a network address changed `object`; texts are cut to 300 characters."""
     texts = [None if text is None else printable(text, 300) for text in (actor, address, action, object, detail)]
     with folder.database.write() as db:
         db.execute(
@@ -91,7 +91,8 @@ def new_token(
         days: days until the token expires; None for no expiry.
 
     Raises:
-        OptionError: for an unknown permission, an empty or too long name, or days not between 0 and 36500.
+        OptionError: for no or an unknown permission, a name or team not of 1 to 80 printable characters, or days not
+            between 0 and 36500.
     """
     for what, given in (("name", name), ("team", team)):
         if not given.strip() or len(given) > _LONGEST_NAME or not given.isprintable():
@@ -115,7 +116,7 @@ def new_token(
 
 
 def check(folder: Folder, token: str) -> Identity | None:
-    """Return the caller that a token belongs to; None if the token is not valid."""
+    """Return the caller that a token belongs to; None if the token is unknown, expired or revoked."""
     hashed = _hash(token)
     with folder.database.read() as db:
         row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
@@ -123,17 +124,17 @@ def check(folder: Folder, token: str) -> Identity | None:
 
 
 def tokens(folder: Folder) -> list[Token]:
-    """Return all tokens, the newest first."""
+    """Return all tokens, the newest first, including expired and revoked tokens."""
     with folder.database.read() as db:
         rows = db.execute("SELECT * FROM tokens ORDER BY created DESC, hash")
         return [read_row(row, Token, scopes=row["scopes"].split()) for row in rows]
 
 
 def revoke(folder: Folder, prefix: str) -> Token:
-    """Revoke the token with a prefix (its first characters, as listed) and its sessions, and return the token.
+    """Revoke the token with a prefix (its first 10 characters) and its sessions; return the token as it was before.
 
     Raises:
-        NotFoundError: if no valid token has the prefix.
+        NotFoundError: if no token has exactly this prefix, or the token has been revoked already.
     """
     found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
     if found is None:

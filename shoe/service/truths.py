@@ -38,7 +38,7 @@ class TruthOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
-        """Files of the ground truth."""
+        """Files of ground truth, class table and image-level labels, without absent files."""
         return tuple(file for file in (self.truth, self.classes, self.image_labels) if file is not None)
 
 
@@ -195,7 +195,7 @@ def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, s
 def check_name(noun: str, name: str) -> None:
     """Raise OptionError unless a name has 1 to 64 letters, digits, dots, dashes and underscores.
 
-    The first character must be a letter or digit. In the message, `what` names the kind of object, for example "board".
+    The first character must be a letter or digit. In the message, `noun` names the kind of object, for example "board".
     """
     if not _NAME.fullmatch(name):
         raise OptionError(f"{noun}: found the name {quote(name)}, expected at most 64 letters, digits, '.', '_', '-'")

@@ -52,7 +52,7 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         truth: name of the ground truth.
         request: scoring options of all runs of the leaderboard.
         figure: key of the metric that ranks the runs.
-        quota: maximum number of submissions per team and day, not counting failed submissions; None for no limit.
+        quota: maximum number of submissions per team in 24 hours, except failed or cancelled runs; None for no limit.
         hidden: whether only administrators see the results.
     """
 
@@ -73,8 +73,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         lowest, highest: lowest and highest number of the rank interval, from 1; equal if the rank is certain.
         run: run ID.
         figures: metric values (0 to 1) by key.
-        intervals: 95 % confidence intervals over images, by metric key.
-        why: mAP lost (0 to 1) by error type, the largest loss first.
+        intervals: 95 % confidence intervals over images, by metric key; metrics that do not vary have no interval.
+        why: mAP lost (0 to 1) by error type, the largest loss first; empty until the diagnosis is done.
     """
 
     lowest: int
@@ -132,7 +132,7 @@ class ResponseBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class NewRun(RequestBody):
-    """Request to score an uploaded prediction file, given by its SHA-256, with the options of ``shoe score``."""
+    """Request to score an uploaded file, given by its SHA-256, on a ground truth or leaderboard, as ``shoe score``."""
 
     prediction: Hash
     truth: Word | None = None
@@ -313,7 +313,7 @@ class Line(ResponseBody, frozen=True):
 
 
 class Log(ResponseBody, frozen=True):
-    """Lines of a run's log; ``after`` is the query parameter for the next lines."""
+    """Lines of a run's log; ``after`` is the number of the last line, and the query parameter for the next lines."""
 
     lines: list[Line]
     after: int
@@ -337,7 +337,7 @@ class Truths(ResponseBody, frozen=True):
 
 
 class Map(ResponseBody, frozen=True):
-    """A similarity map that a run can refer to by name; built-in maps have no ``created``."""
+    """A similarity that a run can refer to by name: a registered map, or a built-in similarity with only a name."""
 
     name: str
     digest: str | None = None
@@ -346,7 +346,7 @@ class Map(ResponseBody, frozen=True):
 
 
 class Maps(ResponseBody, frozen=True):
-    """Similarity maps that a run can refer to."""
+    """Similarities that a run can refer to."""
 
     maps: list[Map]
 
@@ -426,7 +426,7 @@ class Resolutions(ResponseBody, frozen=True):
 
 
 class Session(ResponseBody, frozen=True):
-    """The caller: team, name of the token, and permissions."""
+    """The caller: team ("" without a token), name of the token, and permissions."""
 
     team: str
     name: str

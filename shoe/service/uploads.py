@@ -49,10 +49,10 @@ class Uploads:
     def begin(self, team: str, name: str, size: int, sha256: str | None, room: int) -> Upload:
         """Start an upload, and return it.
 
-        If the team has an unfinished upload with the same name, size and SHA-256, this upload is returned.
+        If the team has an unfinished upload with the same name, size and SHA-256 (not None), this upload is returned.
 
         Args:
-            room: rest of the team's disk quota, in bytes.
+            room: rest of the team's disk quota, in bytes, from which unfinished uploads are not yet subtracted.
 
         Raises:
             BusyError: if the team has too many unfinished uploads.
@@ -77,7 +77,7 @@ class Uploads:
         return made
 
     def announced(self, team: str) -> int:
-        """Return the total size of all unfinished uploads of a team, in bytes."""
+        """Return the total size of the files of a team's unfinished uploads, in bytes, received or not."""
         return sum(upload.size for upload in self._uploads_of(team))
 
     def find(self, team: str, id_: str) -> Upload:
@@ -95,7 +95,7 @@ class Uploads:
     def receiving(self, upload: Upload, offset: int, encoding: Encoding | None) -> Iterator[Receiver]:
         """Yield a receiver, to which the caller writes the pieces of the next part, which begins at `offset`.
 
-        If the connection breaks, the received bytes are kept. If the part is damaged, its bytes are removed.
+        If the connection breaks, the received bytes are kept. If the part is refused, its bytes are removed.
 
         Raises:
             ConflictError: if `offset` is not the number of received bytes, or another part is just being received.
@@ -123,7 +123,7 @@ class Uploads:
             self._busy.discard(upload.id)
 
     def finish(self, upload: Upload) -> StoreEntry:
-        """Move a complete file into the store, and return its entry.
+        """Copy a complete file into the store, remove the upload, and return the entry of the stored file.
 
         Raises:
             DamagedError: if the file does not have the expected SHA-256; the upload is removed and must be repeated.

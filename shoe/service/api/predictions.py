@@ -103,7 +103,7 @@ def delete_predictions(sha256: Digest, identity: Submitter, app: App) -> Respons
 def begin_upload(
     document: Annotated[types.NewUpload, body(types.NewUpload)], identity: Submitter, app: App
 ) -> Response:
-    """Start an upload in parts, or return the interrupted or complete upload of the same file."""
+    """Start an upload in parts, or return the interrupted or complete upload of the file with the given SHA-256."""
     if document.sha256 is not None and runs.file_name(app.folder, _team(identity), document.sha256) is not None:
         size = app.folder.files.path(document.sha256).stat().st_size
         there = types.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=document.sha256)
@@ -119,7 +119,7 @@ def begin_upload(
 @router.head("/v1/uploads/{id}", **contract())
 @router.get("/v1/uploads/{id}", **contract(types.Upload))
 def get_upload(id: UploadId, identity: Reader, app: App) -> Response:  # noqa: A002 - of the path
-    """Return the number of received bytes of an upload, also in the header Upload-Offset."""
+    """Return the number of received bytes of an unfinished upload, also in the header Upload-Offset."""
     return _state(app, app.uploads.find(_team(identity), id))
 
 
@@ -132,7 +132,7 @@ async def send_part(
     offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Offset of the part in bytes.")],
     packed: Packed = None,
 ) -> Response:
-    """Send the next part of a file, which may be compressed. The last response contains the SHA-256 of the file."""
+    """Send the next part of a file, from the first missing byte. The last response contains the SHA-256 of the file."""
     upload = await run_in_threadpool(app.uploads.find, _team(identity), id)
     if offset != app.uploads.offset(upload):
         offset = app.uploads.offset(upload)

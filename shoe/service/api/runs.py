@@ -36,7 +36,7 @@ RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="ID of the r
 
 @router.post("/v1/runs", **contract(types.Run, types.NewRun))
 def new_run(document: Annotated[types.NewRun, body(types.NewRun)], identity: Submitter, app: App) -> Response:
-    """Submit predictions for scoring. If your team repeats a submission, the earlier run is returned."""
+    """Submit predictions for scoring. A repeated submission returns the earlier run, unless it was cancelled."""
     if document.truth is None and document.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth (or board: name of a leaderboard)")
     if document.board is None:
@@ -65,7 +65,7 @@ async def list_runs(
     ] = None,
     limit: Annotated[int, Query(ge=1, le=200, description="Maximum number of runs.")] = 50,
 ) -> Response:
-    """List runs of your team and public runs, the latest first."""
+    """List runs of your team and public runs (for administrators: all runs), the latest first."""
     if after:
         visible_run(app.folder, identity, after)
     team = None if identity.allows("admin") else identity.team
@@ -76,7 +76,7 @@ async def list_runs(
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
 async def get_run(id: RunId, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
-    """Return the current state of a run."""
+    """Return the current state of a run, without metrics and files if its leaderboard is hidden from the caller."""
     return _response(app, identity, visible_run(app.folder, identity, id))
 
 
@@ -87,7 +87,10 @@ def get_log(
     app: App,
     after: Annotated[int, Query(ge=0, le=2**62, description="Number of the last line that the client has.")] = 0,
 ) -> Response:
-    """Return log lines of a run after a given line, at most 1,000 lines."""
+    """Return at most 1,000 log lines of a run after a given line, and the number of the last line.
+
+    No lines are returned if the results of the run are hidden from the caller.
+    """
     run = visible_run(app.folder, identity, id)
     lines = [] if is_hidden(app.folder, identity, run) else runs.log(app.folder, run.id, after)
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
@@ -95,13 +98,13 @@ def get_log(
 
 @router.post("/v1/runs/{id}/cancel", **contract(types.Run))
 def cancel_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
-    """Cancel a queued or running run."""
+    """Cancel a queued or running run, and return the run."""
     return _response(app, identity, runs.cancel(app.folder, own_run(app.folder, identity, id).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(types.Run))
 def retry_run(id: RunId, identity: Submitter, app: App) -> Response:  # noqa: A002 - of the path
-    """Repeat a run that failed or was cancelled."""
+    """Repeat a run that failed or was cancelled, and return the run."""
     run = own_run(app.folder, identity, id)
     return _response(app, identity, submissions.retry(app.folder, run.id, app.settings.queue_per_team))
 
@@ -113,7 +116,7 @@ def change_run(
     identity: Submitter,
     app: App,
 ) -> Response:
-    """Change the name or the visibility of a run."""
+    """Change the name or the visibility of a run, and return the run."""
     run = own_run(app.folder, identity, id)
     return _response(app, identity, runs.change(app.folder, run.id, document.name, document.visibility))
 

@@ -34,7 +34,7 @@ async def version() -> Response:
 
 @about_router.get("/v1/health", **contract(types.Health, open_to="all"))
 def health(app: App) -> Response:
-    """Return the state of the server, and the number of queued and running jobs."""
+    """Return the state of the server and of its engine, and the numbers of queued and running jobs."""
     with app.folder.database.read() as db:
         rows = db.execute("SELECT state, count(*) AS n FROM jobs WHERE state IN ('queued', 'running') GROUP BY state")
         counts = {row["state"]: row["n"] for row in rows}
@@ -63,7 +63,7 @@ async def log_in(
 
 @about_router.get("/v1/session", **contract(types.Session, open_to="all"))
 async def get_session(identity: Anybody) -> Response:
-    """Return team, name and permissions of the caller."""
+    """Return team, name and permissions of the caller; the team is empty without a token."""
     return json_response(_session(identity))
 
 
@@ -82,7 +82,7 @@ def _session(identity: tokens.Identity) -> types.Session:
 
 
 def set_session(app: AppState, request: Request, response: Response, token: str) -> None:
-    """Start a session for a token, and set the session cookie, which is HttpOnly and SameSite=Strict."""
+    """Start a session and set its cookie (HttpOnly, SameSite=Strict); do nothing if the token is not valid."""
     secret = tokens.log_in(app.folder, token, app.settings.session)
     if secret is not None:
         age, is_https = app.settings.session, request.url.scheme == "https"
@@ -133,7 +133,7 @@ Name = Annotated[str, Path(max_length=80, description="Name of the leaderboard."
 
 @boards_router.get("/v1/boards", **contract(types.Boards, open_to="all"))
 async def list_boards(identity: Anybody, app: App) -> Response:
-    """List leaderboards; hidden leaderboards are listed only for callers with a token."""
+    """List leaderboards, without tables; hidden leaderboards are listed only for callers with a token."""
     known = boards.boards(app.folder)
     return json_response(types.Boards(boards=[each for each in known if identity.allows("read") or not each.hidden]))
 
@@ -160,7 +160,7 @@ async def list_truths(_: Reader, app: App) -> Response:
 
 @catalog_router.get("/v1/maps", **contract(types.Maps))
 async def list_maps(_: Reader, app: App) -> Response:
-    """List similarity maps: built-in maps, then registered maps."""
+    """List similarities: measures computed from WordNet, built-in maps, then registered maps."""
     own = [types.Map(name=name) for name in truths.own_similarities()]
     return json_response(types.Maps(maps=own + truths.maps(app.folder)))
 

@@ -89,12 +89,12 @@ Flow = Generator[Call | Wait, Answer, T]
 
 
 def get(path: str, **query: str | int) -> Flow[Answer]:
-    """Send a GET request with query parameters, with retries, and return the response."""
+    """Send a GET request with query parameters; return the response, with retries and errors of `send_with_retries`."""
     return send_with_retries(Call("GET", path, query))
 
 
 def post(path: str, content: msgspec.Struct, method: str = "POST") -> Flow[Answer]:
-    """Send a struct as JSON with the HTTP method `method`, with retries, and return the response."""
+    """Send a struct as JSON by `method`; return the response, with retries and errors of `send_with_retries`."""
     body = msgspec.json.encode(content)
     return send_with_retries(Call(method, path, content=body, headers={"content-type": "application/json"}))
 
@@ -167,7 +167,7 @@ def open_hashed(path: str | Path) -> Iterator[File]:
 
 
 def upload(file: File, progress: Progress, *, packed: bool) -> Flow[None]:
-    """Send a file to the server, compressed if `packed`, and in parts if the file is larger than PART bytes.
+    """Send a file, compressed if `packed`; if the file is larger than PART bytes, send parts and call `progress`.
 
     Raises:
         ServiceError: if the server cannot be reached, or refuses the file.
@@ -190,7 +190,7 @@ class File:
     size: int
 
     def part(self, offset: int, packed: bool) -> tuple[bytes, dict[str, str]]:
-        """Return the part that begins at an offset, compressed if `packed`, and its HTTP headers."""
+        """Return at most PART bytes from `offset`, compressed if `packed`, and the HTTP headers for the compression."""
         self.stream.seek(offset)
         part = self.stream.read(PART)
         if not packed:
@@ -238,7 +238,7 @@ RunCallback = Callable[[Run], None]
 
 
 def version() -> Flow[Version]:
-    """Return the server's version; raise ServiceError if its API is not compatible."""
+    """Return the server's version; raise ServiceError if its API is not compatible, or no shoe server responds."""
     try:
         found = (yield from send_with_retries(Call("GET", "/v1/version"), patience=_FIRST_PATIENCE)).read(Version)
     except ServiceError as error:
@@ -261,7 +261,8 @@ def submit(path: str | Path, wanted: NewRun, *, progress: Progress, packed: bool
     """Upload a prediction file if needed, create a run, and return the run.
 
     Args:
-        wanted: request for the run; `prediction` is filled in here, and `truth` and `name` if they are None.
+        wanted: request for the run; `prediction` is filled in here, and `name` if None; also `truth` if there is no
+            `board`, from the only ground truth on the server (OptionError if there are several or none).
         packed: whether the file is compressed for the transfer.
     """
     if wanted.truth is None and wanted.board is None:
@@ -287,7 +288,7 @@ def run(id_: str) -> Flow[Run]:
 
 
 def wait(id_: str, seen: RunCallback, timeout: float | None) -> Flow[Run]:
-    """Query a run at growing intervals until the run has ended, and return its final state; see ``Client.wait``."""
+    """Query a run every 0.1 to 2 s until the run has ended, and return it; raise ServiceError after `timeout` s."""
     began, pause = time.monotonic(), _FIRST_POLL
     while True:
         state = yield from run(id_)
@@ -301,7 +302,7 @@ def wait(id_: str, seen: RunCallback, timeout: float | None) -> Flow[Run]:
 
 
 def runs(state: str | None, after: str | None, limit: int) -> Flow[list[Run]]:
-    """Return at most `limit` runs, the latest first; arguments as for ``Client.runs``."""
+    """Return at most `limit` runs in a state (None: all) after the run `after` (None: first page), the latest first."""
     query: dict[str, str | int] = {"limit": limit}
     query |= {name: value for name, value in (("state", state), ("after", after)) if value is not None}
     return (yield from get("/v1/runs", **query)).read(RunList).runs
@@ -314,7 +315,7 @@ def act(id_: str, action: str) -> Flow[Run]:
 
 
 def change(id_: str, fields: Change) -> Flow[Run]:
-    """Change fields of a run (name or visibility), and return the run."""
+    """Change the name or the visibility of a run, and return the run; fields that are None are not changed."""
     return (yield from post(_path(id_), fields, "PATCH")).read(Run)
 
 

@@ -28,10 +28,10 @@ _NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def address(server: str) -> str:
-    """Return the address of a server without a trailing slash.
+    """Return the URL of a server without a slash at the end.
 
     Raises:
-        OptionError: if `server` is not an http or https address, or contains a password, a query or a fragment.
+        OptionError: if `server` is not an http or https URL, or contains a user name, password, query or fragment.
     """
     parts = urlsplit(server)
     if "@" in parts.netloc:
@@ -42,7 +42,7 @@ def address(server: str) -> str:
 
 
 def is_local(server: str) -> bool:
-    """Return whether a server is on this machine; files are sent to such a server without compression."""
+    """Return whether the host of a URL is 127.0.0.1, ::1 or localhost; files are sent there without compression."""
     return urlsplit(server).hostname in LOOPBACK
 
 
@@ -186,12 +186,12 @@ class Client:
         """Create a client; nothing is sent yet.
 
         Args:
-            server: address of the server, for example "https://shoe.example.org".
+            server: URL of the server, for example "https://shoe.example.org".
             token: access token, if the server requires one.
             timeout: time limit in seconds for each step of a request: to connect (at most 10 s), to send, to receive.
 
         Raises:
-            OptionError: if the address is not valid.
+            OptionError: if the URL is not valid.
             MissingExtraError: if the extra `client` is not installed.
         """
         self._packed = not is_local(server)
@@ -264,6 +264,7 @@ class Client:
 
         Raises:
             InputError: if the file cannot be read.
+            OptionError: without `truth` and `board`, if the server does not have exactly one ground truth.
             ServiceError: if the server refuses the request, or cannot be reached.
         """
         wanted = NewRun(
@@ -284,7 +285,7 @@ class Client:
         return self._do(calls.submit(path, wanted, progress=progress, packed=self._packed))
 
     def wait(self, run: Run | str, *, seen: RunCallback = _silent, timeout: float | None = None) -> Run:
-        """Wait until a run has ended, and return its final state.
+        """Wait until a run is done, failed or cancelled, and return the run. Its follow-up jobs may still run.
 
         Args:
             run: run, or its ID.
@@ -298,12 +299,12 @@ class Client:
         return self._do(calls.run(_id(run)))
 
     def runs(self, *, state: str | None = None, after: str | None = None, limit: int = 50) -> list[Run]:
-        """Return a page of runs, the latest first.
+        """Return a page of the team's runs and public runs, the latest first.
 
         Args:
             state: return only runs in this state, for example "done" (default: all states).
             after: ID of the last run of the previous page (default: return the first page).
-            limit: maximum number of runs.
+            limit: maximum number of runs, 1 to 200.
         """
         return self._do(calls.runs(state, after, limit))
 
@@ -332,7 +333,7 @@ class Client:
         return self._do(calls.compare(NewComparison(runs=[_id(run) for run in runs], resamples=resamples, seed=seed)))
 
     def diagnose(self, run: Run | str) -> Run:
-        """Return a scored run; ``further["diagnose"]`` of the run is the state of its diagnosis."""
+        """Return a run; once the run is scored, its ``further["diagnose"]`` is the state of its diagnosis."""
         return self._do(calls.act(_id(run), "diagnose"))
 
     def cancel(self, run: Run | str) -> Run:
@@ -370,7 +371,7 @@ def _as_coroutine(method: Callable[Concatenate[Client, P], T]) -> Callable[Conca
 
 
 class AsyncClient:
-    """Asynchronous version of :class:`Client`: the same methods, as coroutines."""
+    """Asynchronous version of :class:`Client`: the same methods as coroutines, and a coroutine `version`."""
 
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
         """Create a client; arguments and errors as for :class:`Client`."""
@@ -389,7 +390,7 @@ class AsyncClient:
         await self._session.close()
 
     async def version(self) -> Version:
-        """Return the version of shoe and of the API on the server; see :attr:`Client.version`."""
+        """Return the version of shoe and of the API on the server, requested once; errors as for `Client.version`."""
         if self._version is None:
             self._version = await self._session.run(calls.version())
         return self._version

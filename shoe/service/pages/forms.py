@@ -25,13 +25,13 @@ _LISTED = 200
 
 @router.get("/compare")
 def choose(request: Request, _: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    """Show the finished runs that can be compared; the runs with the IDs `run` are selected."""
+    """Show the scored runs among the latest 200 finished runs; the runs with the IDs `run` are selected."""
     return _choose(request, run)
 
 
 @router.post("/compare")
 def compare(request: Request, form: Form, identity: Submitter, app: App) -> Response:
-    """Submit a comparison of the selected runs, and redirect to its page."""
+    """Submit a comparison of the selected runs, and redirect to its page; after an error, show form and message."""
     ids = form.get("run", [])
     try:
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
@@ -65,7 +65,7 @@ def act(
     identity: Submitter,
     app: App,
 ) -> Response:
-    """Cancel, retry, change or delete a run."""
+    """Cancel, retry, change or delete a run; redirect to its page, or to the list of runs after a deletion."""
     run = own_run(app.folder, identity, id)
     if action == "delete":
         runs.delete(app.folder, run.id)
@@ -90,7 +90,7 @@ def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Respons
 
 @router.post("/login")
 def login(request: Request, form: Form, app: App) -> Response:
-    """Start a session with a token."""
+    """Start a session with a token, and redirect to the page `next` of the form; show the form again if refused."""
     token, wanted = field(form, "token").strip(), field(form, "next")
     try:
         verify_token(request, token)
@@ -103,7 +103,7 @@ def login(request: Request, form: Form, app: App) -> Response:
 
 @router.post("/logout")
 def logout(request: Request, app: App) -> Response:
-    """End a session."""
+    """End the session of the session cookie, and redirect to the front page."""
     tokens.log_out(app.folder, request.cookies.get(COOKIE, ""))
     response = redirect(request, "/")
     response.delete_cookie(COOKIE)
@@ -118,7 +118,7 @@ def token_list(request: Request, _: Admin) -> Response:
 
 @router.post("/tokens")
 def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
-    """Create a token, and show it once."""
+    """Create a token; show the list of tokens with the new token, which is not shown again, or with an error."""
     name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
     try:
         days = float(field(form, "days")) if field(form, "days") else None
@@ -130,7 +130,7 @@ def make_token(request: Request, form: Form, _: Admin, app: App) -> Response:
 
 @router.post("/tokens/revoke")
 def revoke_token(request: Request, form: Form, _: Admin, app: App) -> Response:
-    """Revoke a token."""
+    """Revoke the token with the prefix in the form, and redirect to the list of tokens."""
     tokens.revoke(app.folder, field(form, "prefix"))
     return redirect(request, "/tokens")
 

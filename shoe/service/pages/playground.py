@@ -24,7 +24,7 @@ _PARTS = ("verb", "object")
 
 @lru_cache(maxsize=8)
 def loaded(place: str) -> Similarity:
-    """Load a similarity map; `place` is the name of a built-in map, or the folder of a registered map."""
+    """Return a similarity map, cached; `place` is the name of a built-in map, or the folder of a registered map."""
     from shoe.similarity import load_similarity
 
     return load_similarity(place)
@@ -39,7 +39,7 @@ def places(folder: Folder) -> dict[str, str]:
 
 
 def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
-    """Return the values of ``playground.html``: interpretation, senses, and most similar classes of a phrase.
+    """Return values of ``playground.html`` for a phrase: interpretation, senses, and the 12 most similar classes.
 
     Args:
         place: name or folder of a similarity map, as returned by :func:`places`.

@@ -115,7 +115,7 @@ class Page(APIRoute):
 
 
 def viewer_of(request: Request) -> Viewer:
-    """Return the user who views a page, from the token or session of the request."""
+    """Return the user who views a page, by the token or session of the request; no permissions for a wrong token."""
     try:
         who = identify(request)
     except Refused:
@@ -141,12 +141,12 @@ def problem(
 
 
 def address_of(request: Request) -> str:
-    """Return the address of the server that the client used."""
+    """Return the URL of the server that the client used, without a slash at the end: "https://example.org"."""
     return str(request.base_url).rstrip("/")
 
 
 def redirect(request: Request, path: str) -> RedirectResponse:
-    """Return the response that redirects to the page with a path on the server."""
+    """Return the response (status 303) that redirects to the page with a path on the server."""
     return RedirectResponse(request.scope.get("root_path", "") + path, 303)
 
 

@@ -48,7 +48,7 @@ curl "{address}/v1/runs/ID/result" -H "Authorization: Bearer $SHOE_TOKEN"
 
 
 def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return groups of API calls, each with "name" and "calls", of an OpenAPI schema, as values of ``api.html``."""
+    """Return the groups of API calls in an OpenAPI schema, each a dict of "name" and "calls", for ``api.html``."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema["paths"].items():
         about = path.split("/")[2] if path.startswith("/v1/") else ""
@@ -145,7 +145,7 @@ async def front(request: Request, _: Anybody, app: App) -> Response:
 async def run_list(
     request: Request, identity: Reader, app: App, name: Text = "", state: Text = "", truth: Text = "", after: Text = ""
 ) -> Response:
-    """Show the runs that match a filter: part of the name, state, and ground truth."""
+    """Show at most 50 runs that match a filter: part of the name, state, ground truth; listed below the run `after`."""
     if after:
         visible_run(app.folder, identity, after)
     asked = {"name": name, "state": state, "truth": truth}
@@ -195,7 +195,7 @@ def submit(request: Request, identity: Reader, app: App, board: Text = "") -> Re
 
 @router.get("/boards")
 async def board_list(request: Request, _: Anybody, app: App) -> Response:
-    """Show all leaderboards."""
+    """Show the leaderboards; hidden leaderboards are listed only for users with a token."""
     return answer(request, views.board_list(app.folder, viewer_of(request)))
 
 
@@ -230,7 +230,7 @@ def ask(request: Request, _: Reader, app: App, said: Text = "", truth: Text = ""
 
 @router.get("/maps")
 def map_list(request: Request, _: Reader, app: App) -> Response:
-    """Show all similarity maps."""
+    """Show the built-in and the registered similarity maps."""
     return answer(request, views.map_list(app.folder))
 
 

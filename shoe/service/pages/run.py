@@ -47,7 +47,7 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
 
 
 def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
-    """Return an SVG plot of strict and semantic mAP of each model; `rows` has name and metrics (by key) per model."""
+    """Return an SVG plot of strict and semantic mAP of each model; `rows` has (name, metrics by key) per model."""
     strict = first_exact(*(metrics for _, metrics in rows))
     drawn = [(name, [_interval(metrics.get(key)) for key in (strict, "semantic:map")]) for name, metrics in rows]
     return intervals(drawn, COLOURS, "strict mAP and SHOE-mAP in percent, with 95 % intervals")
@@ -125,7 +125,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
 
 
 def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
-    """Read a JSON output file of a run; return None if the run has no such file."""
+    """Return the decoded JSON of an output file of a run; None if the run has no such file."""
     output = run.outputs.get(name)
     return _decoded(folder, output.sha256) if output else None
 
@@ -250,7 +250,7 @@ def short_signature(signature: str | None, truth: Truth | None) -> str | None:
 
 
 def row(run: Run) -> dict[str, Any]:
-    """Return the values of the row of a run in a table of runs."""
+    """Return the values of a row in a table of runs; metrics ("strict", "semantic", "mf1") are None if not computed."""
     keys = {"strict": first_exact(run.figures), "semantic": "semantic:map", "mf1": "semantic:mf1"}
     names = ("id", "kind", "name", "team", "truth", "state", "visibility", "created")
     metrics = {name: run.figures.get(key) for name, key in keys.items()}

@@ -76,7 +76,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=32)
 def map_row(name: str, place: str) -> dict[str, Any]:
-    """Return the row of a similarity map in the list of maps; `place` as for :func:`map_values`."""
+    """Return the row of a map in the list of maps; `place` is a built-in name, or the folder of a registered map."""
     from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
@@ -130,7 +130,7 @@ def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str,
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
-    """Return the front page: recent runs and leaderboards."""
+    """Return the front page: for readers the latest 8 runs, and leaderboards, hidden ones only for administrators."""
     recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
     return "front.html", {
         "runs": rows(viewer, folder, recent),
@@ -139,7 +139,7 @@ def front(folder: Folder, viewer: Viewer) -> View:
 
 
 def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: str | None) -> View:
-    """Return a page of the list of runs.
+    """Return a page of the list of runs, with at most 50 runs, the latest first.
 
     Args:
         filters: "name", "state" and "truth" of the listed runs; "" for no restriction.
@@ -158,7 +158,7 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
 
 
 def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
-    """Return the page of a run, or of a comparison."""
+    """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines."""
     values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values |= {
@@ -173,7 +173,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
 
 
 def classes_page(folder: Folder, run: Run) -> View | None:
-    """Return the page of metrics by class; None if the run has no file ``classes.csv``."""
+    """Return the page of metrics by class, in percent; None if the run has no file ``classes.csv``."""
     output = run.outputs.get("classes.csv")
     if output is None:
         return None
@@ -193,13 +193,13 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
-    """Return the list of leaderboards."""
+    """Return the list of leaderboards; hidden leaderboards are listed only for readers."""
     known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
     return "boards.html", {"boards": known, "viewer": viewer}
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
-    """Return the page of a leaderboard."""
+    """Return the page of a leaderboard, with "hidden": True if its results must not be shown to the viewer."""
     found = boards.standing(folder, name)
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
@@ -233,7 +233,7 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
 
 
 def map_list(folder: Folder) -> View:
-    """Return the list of similarity maps."""
+    """Return the list of built-in and registered similarity maps."""
     return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
 
 
