@@ -89,7 +89,7 @@ _MODULE_LINKS = re.compile(r"^import .*;\n|^export (?=class|const|function|async
 
 @cache
 def environment(*folders: Path) -> jinja2.Environment:
-    """Return the Jinja2 environment with the templates in ``folders`` and in ``shoe/report/page/templates``."""
+    """Return the Jinja2 environment (cached) with the templates in ``folders`` and ``shoe/report/page/templates``."""
 
     def finalize(value: Any) -> Any:
         if value is None:
@@ -182,7 +182,7 @@ def format_size(octets: int) -> str:
 
 
 def format_time(seconds: float | None) -> Markup:
-    """Return a Unix time as a ``time`` element in UTC."""
+    """Return a Unix time as a ``time`` element in UTC, or a dash for None."""
     if seconds is None:
         return Markup("–")
     at = datetime.fromtimestamp(seconds, UTC)
