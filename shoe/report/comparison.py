@@ -226,7 +226,7 @@ class Compare(Document, frozen=True, kw_only=True):
     Attributes:
         models: one entry per file, in the order of the files.
         resamples, seed: number of resamples of the images, and the random seed.
-        differences: differences of every two models, for each metric that both have.
+        differences: differences of every two models, for each metric that both have; empty without resamples.
         ranking: agreement of the rankings by strict and by semantic mAP.
         unlike: differences between signatures, and protocols that are left out.
         notes: results and remarks in sentences.

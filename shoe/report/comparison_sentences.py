@@ -44,7 +44,7 @@ def _not_measured(found: Comparison) -> list[str]:
 
 
 def legend(found: Comparison) -> str:
-    """Return the legend of the table of metrics."""
+    """Return the legend of the table of metrics: unit, styles and symbols that the table uses, as one text."""
     several = len(found.runs) > 1
     parts = ["Percent; best in bold, second underlined" if several else "Percent"]
     if found.statistics is not None and several:

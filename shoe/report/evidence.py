@@ -190,7 +190,7 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print a table per protocol: the metrics of the file, and the points that each attack adds to a metric."""
+    """Print a table per protocol: the metrics of the file, and the points added by each attack; then the attacks."""
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():

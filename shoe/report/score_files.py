@@ -176,5 +176,5 @@ class Score(Figures, frozen=True, kw_only=True):
 
 
 def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
-    """Return a report as indented JSON that ends with a newline."""
+    """Return a report as indented JSON that ends with a newline; the evidence is collected if not given."""
     return encode(Score.from_report(report, evidence), readable=True)

@@ -99,7 +99,7 @@ def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
 
 
 def pictures(found: Analysis) -> Figure:
-    """Draw the number of ratings per pair of levels: by words only, and with the image."""
+    """Draw a matrix of the number of ratings by level: a row per level by words only, a column per level with image."""
     study = found.study
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)

@@ -120,7 +120,7 @@ def environment(*folders: Path) -> jinja2.Environment:
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """Render a template of ``shoe/report/page/templates``."""
+    """Return a rendered template of ``shoe/report/page/templates``, with all values escaped."""
     return Markup(environment().get_template(template).render(values))  # noqa: S704 - the template escapes
 
 
@@ -158,7 +158,7 @@ def _digest(source: str) -> str:
 
 
 def write_document(path: str | Path, page: str) -> None:
-    """Write a page as UTF-8.
+    """Write a page as UTF-8, atomically.
 
     Raises:
         InputError: if the file cannot be written.
