@@ -144,7 +144,7 @@ def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
 
 
 def print_average(average: Average, to: Console) -> None:
-    """Print a row per metric: values of the reports, mean, standard deviation, and any ``beside`` with difference."""
+    """Print a row per metric: reports, mean, standard deviation, and, with ``beside``, its value and the difference."""
     reports, beside, difference = average.reports, average.beside, average.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
     output = table("", *columns, *([beside.split, "difference"] if beside else []))

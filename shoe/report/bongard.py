@@ -28,7 +28,7 @@ _OUTCOMES = {
 
 
 def group_name(name: str) -> str:
-    """Return "seen object, unseen action" for "seen_obj_unseen_act"; other names are only made printable."""
+    """Return a group name in words: "seen object, unseen action" for "seen_obj_unseen_act"; others only printable."""
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 

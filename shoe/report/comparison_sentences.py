@@ -24,9 +24,9 @@ def main_sentences(found: Comparison) -> list[str]:
 
 
 def sentences(found: Comparison) -> list[str]:
-    """Return all results of a comparison, one line each: those of a brief report, more tests, and uncertainties.
+    """Return all results, one line each: those of a brief report, more tests, and sources of uncertainty.
 
-    For a single model, return only the uncertainties and the parts that were not measured.
+    For a single model, return only the sources of uncertainty and the parts that were not measured.
     """
     if len(found.runs) == 1:
         return _uncertainty(found)

@@ -190,7 +190,7 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print a table per protocol: the metrics of the file, and the points added by each attack; then the attacks."""
+    """Print the metrics of the file and the points that each attack adds, a table per protocol, and the attacks."""
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -213,7 +213,7 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
-    """Print the calibration errors of all files and protocols; for a single file, also its score bins (not empty)."""
+    """Print the calibration errors of all files and protocols; for a single file, also its bins with predictions."""
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
     for model in found.models:
