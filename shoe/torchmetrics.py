@@ -104,7 +104,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         self._start()
 
     def reset(self) -> None:
-        """Delete all images."""
+        """Delete the predictions of all images; ``report`` is kept."""
         super().reset()
         self._start()
 
@@ -115,7 +115,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             getattr(self, name).append(torch.zeros(shape, dtype=kind, device=self.device))
 
     def update(self, predictions: Sequence[Mapping[str, Any]]) -> None:
-        """Add the predictions of some images.
+        """Add the predictions of some images. If an image is invalid, the images before it have been added.
 
         Raises:
             OptionError: if an element is not a mapping with all keys, "image" is not the name or number of an

@@ -34,7 +34,8 @@ def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
 def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
     """Yield blocks of consecutive groups as (first group, group after the last); ``count`` is the size of each group.
 
-    A block has fewer than ``most`` elements plus the elements of its largest group.
+    A block has fewer than ``most`` elements plus the elements of its largest group. Empty groups before the first
+    element are left out, so nothing is yielded if all groups are empty.
     """
     total = np.cumsum(count)
     if len(total) == 0 or total[-1] == 0:
@@ -147,7 +148,7 @@ def first_equal(columns: Sequence[Bits]) -> Indices:
 
 
 def first_of_run(order: Indices, new: Mask) -> Indices:
-    """Return the same as :func:`first_equal`, from the result of :func:`group_equal_rows`."""
+    """Return, for each row, the index of the first equal row, given the result of :func:`group_equal_rows`."""
     first = np.empty(len(order), np.int64)
     first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
     return first
@@ -206,7 +207,7 @@ def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
 
 
 def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
-    """Return single numbers of the sequences of :func:`random_numbers`; ``stream`` and ``index`` are broadcast."""
+    """Return number ``index`` of each sequence ``stream`` of :func:`random_numbers`; both arrays are broadcast."""
     start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
     return hash_numbers(start + index.astype(np.uint64) * _STEP)
 

@@ -105,7 +105,7 @@ def area(boxes: Floats, overlap: Overlap) -> Floats:
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:
     """Return the (n,) intersections over union, 0 to 1, of boxes a[i] and b[i]; ``a`` and ``b`` are (n, 4).
 
-    ``areas`` are the (n,) areas of ``a`` and the (n,) areas of ``b``; computed if None.
+    ``areas`` are the (n,) areas of ``a`` and the (n,) areas of ``b``; computed if None. A box without area has IoU 0.
     """
     ax1, ay1, ax2, ay2 = a.T
     bx1, by1, bx2, by2 = b.T

@@ -12,7 +12,7 @@ _MOST_NAMES_LISTED = 20
 
 
 class ShoeError(Exception):
-    """Base class of errors that a user can fix. ``str(error)`` is the complete message, always one line."""
+    """Base class of errors that a user can fix. ``str(error)`` is the message: one line of at most 2,000 characters."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message, longest=LONGEST_MESSAGE))
@@ -110,7 +110,7 @@ def quote(value: object) -> str:
 
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
-    """Return text as one line without control and bidi characters, cut to at most ``longest`` characters."""
+    """Return text as one line of at most ``longest`` characters, with U+FFFD for control and bidi characters."""
     clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
@@ -137,7 +137,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_name(noun: str, name: str, known: Iterable[str]) -> OptionError:
-    """Return the error for an unknown ``noun``, with the most similar ``known`` names, or all names if at most 20."""
+    """Return the error for an unknown ``noun``, with the most similar ``known`` names, and all names if at most 20."""
     names = sorted(known)
     is_long = len(names) > _MOST_NAMES_LISTED
     nearest = closest_names(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)

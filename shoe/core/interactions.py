@@ -29,7 +29,7 @@ _LARGEST = 1e9
 
 
 def plain_array(values: Any) -> Any:
-    """Return ``values`` as NumPy can read them: a torch tensor without its graph, on the CPU, bfloat16 as float32."""
+    """Return a torch tensor as NumPy can read it: without graph, on the CPU, bfloat16 as float32; others unchanged."""
     if not all(hasattr(values, name) for name in ("detach", "cpu", "float")):
         return values
     values = values.detach().cpu()
@@ -60,7 +60,10 @@ def check_integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return integers from 0 to ``limit`` - 1 as a one-dimensional array, of length ``rows`` unless None."""
+    """Return integers 0 to ``limit`` - 1 as a one-dimensional array, of length ``rows`` unless None.
+
+    Raises InputError for other values or another length.
+    """
     array = np.asarray(plain_array(values))
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
@@ -76,7 +79,7 @@ def check_integers(
 
 
 def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers as a float64 array of the given shape; an empty array is accepted for a shape with 0 rows."""
+    """Return numbers (also NaN) as float64 of a shape, or raise InputError; for 0 rows, any empty array is accepted."""
     try:
         array = np.asarray(plain_array(values))
     except ValueError:
@@ -91,7 +94,7 @@ def check_numbers(source: str | Path, field: str, values: ArrayLike, shape: tupl
 
 
 def check_sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Check the (images, 2) widths and heights of images, and return them as integers; 0, 0 for an unknown size."""
+    """Return (images, 2) widths and heights as int32, 0 if unknown; raise InputError unless whole numbers 0 to 1e9."""
     array = check_numbers(source, "sizes", values, (images, 2))
     bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
@@ -124,7 +127,7 @@ def check_bad_boxes(name: str) -> None:
 def apply_bad_boxes(
     rule: str, human: Floats, target: Floats, no_score: Mask, pixels: Mask
 ) -> tuple[int, Mask, Floats, Floats]:
-    """Return the number of bad predictions, the (n,) mask of predictions to keep, and both (n, 4) boxes to keep.
+    """Return the number of bad predictions, the (n,) mask of predictions to keep, and both (n, 4) boxes of all n.
 
     ``no_score`` is the (n,) mask of invalid scores; the other arguments are as in :func:`check_boxes`. Under "count",
     a prediction with an invalid box gets two equal boxes that overlap no other box, so that it matches nothing.
@@ -139,7 +142,7 @@ def apply_bad_boxes(
 
 
 def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
-    """Return the (n,) mask of (n, 4) boxes that are finite with x1 < x2 and y1 < y2; arguments as ``check_boxes``."""
+    """Return the (n,) mask of (n, 4) boxes within -1e9..1e9 with x1 < x2 and y1 < y2; arguments as ``check_boxes``."""
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():
@@ -151,7 +154,7 @@ def valid_boxes(boxes: Floats, pixels: Mask) -> Mask:
 
 
 def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
-    """Raise InputError unless (n, 4) boxes are finite with x1 < x2 and y1 < y2.
+    """Raise InputError unless (n, 4) boxes are within -1e9..1e9 with x1 < x2 and y1 < y2.
 
     ``pixels`` is the (n,) or (1,) mask of boxes in pixel indices, for which x1 = x2 and y1 = y2 are also valid.
     """

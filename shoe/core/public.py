@@ -98,13 +98,13 @@ _LONGEST_NOTE = 240
 
 
 def as_lines(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return a plain-text table: the title, one line per row with values in percent, and the first three notes."""
+    """Return a text: the title, a line per row with values in percent, without None, and the first three notes."""
     lines = (f"{name}: {', '.join(_cells(row))}" for name, row in rows.items())
     return "\n  ".join([title, *lines, *_first(notes)])
 
 
 def as_table(title: str, rows: Rows, notes: Sequence[str] = ()) -> str:
-    """Return the content of :func:`as_lines` as an HTML table."""
+    """Return an HTML table with a title and rows of values in percent, and the first three notes below the table."""
     lines = [
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(row))}</tr>"
         for name, row in rows.items()

@@ -115,10 +115,12 @@ class RolePredictions:
         return len(self.image)
 
     def apply_bad_boxes(self, rule: str) -> tuple[RolePredictions, int]:
-        """Return the predictions after the rule "drop" or "count", and the number with an invalid person or role box.
+        """Return the predictions after the rule "drop" or "count", and the number of bad persons and roles.
 
-        "drop" leaves them out; otherwise they match nothing. A role box of zeros or NaN is valid: it predicts that the
-        role has no box. Infinite scores are left out under "drop", and rank last under "count".
+        A person is bad if the person box is invalid. A role of another person is bad if the role has a score and an
+        invalid box. "drop" leaves them out; under "count" they match nothing. A role box of zeros or NaN is valid: it
+        predicts that the role has no box. Infinite scores, which are not in the number, become NaN under "drop", and
+        rank last under "count".
         """
         person, box = (
             np.isfinite(boxes).all(axis=1) & (boxes[:, :2] < boxes[:, 2:]).all(axis=1)

@@ -121,7 +121,7 @@ def correlation(both: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
-    """Return the (..., n (n - 1) / 2) differences of all pairs of (..., n) values; 0 if at most ``same`` in size."""
+    """Return the (..., n (n - 1) / 2) differences, earlier - later, of pairs of (..., n) values; 0 up to ``same``."""
     array = np.asarray(values, np.float64)
     first, second = np.triu_indices(array.shape[-1], 1)
     difference = array[..., first] - array[..., second]
@@ -129,7 +129,10 @@ def differences(values: ArrayLike, same: float = ROUNDING) -> Floats:
 
 
 def kendall_of_differences(x: Floats, y: Floats) -> Floats:
-    """Return (...,) Kendall's tau-b (1945) of two columns from their (..., P) :func:`differences`; NaN if all are 0."""
+    """Return (...,) Kendall's tau-b (1945) of two columns from their (..., P) :func:`differences`.
+
+    NaN if all differences of a column are 0.
+    """
     x, y = np.sign(x), np.sign(y)
     untied = np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)
     return np.where(untied > 0, (x * y).sum(axis=-1) / np.sqrt(np.maximum(untied, 1)), np.nan)
@@ -286,7 +289,7 @@ def interval_around(value: float, apart: Floats, level: float = 0.95) -> Interva
 def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
     """Return the confidence interval of a correlation over n items by Fisher's z; standard error 1 / sqrt(n - 3).
 
-    None for n <= 3.
+    None for n <= 3. The interval of a correlation of 1 or -1 has length 0.
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
     [0.765, 0.829]
@@ -297,7 +300,7 @@ def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interv
 def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
     """Return the confidence interval of Spearman's correlation over n items; None for n <= 3.
 
-    Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000).
+    Fisher's z with variance (1 + rho^2 / 2) / (n - 3) (Bonett and Wright 2000); length 0 for rho = 1 or -1.
     """
     return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
 

@@ -97,7 +97,7 @@ class ErrorAnalysis:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Settings of the analysis as signature entries, by name, without the options of the protocol."""
+        """Variant, target rule and seeds as signature entries, by name; without the options of the protocol."""
         of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
             return of_variant
@@ -206,7 +206,7 @@ class ErrorAnalysis:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """Number of cases by name: true_positive, the seven error types, false_positive and false_negative."""
+        """Number of cases: true_positive, seven error types (missed_gt rounded), false_positive and false_negative."""
         of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
         right, drawn = of_type[ErrorType.TRUE_POSITIVE], self._by_seed
         missed = self._fixed.missed.sum() if drawn is None else drawn.missed.sum(axis=1).mean()
@@ -262,7 +262,7 @@ class ErrorAnalysis:
 
     @cached_property
     def parts(self) -> dict[str, PartMean]:
-        """Mean AP before any fix, by part of the ground truth's class split."""
+        """Mean AP before any fix, by part of the ground truth's class split; empty without a class split."""
         return self._before.part_means(self.task.truth.class_parts)
 
     @cached_property

@@ -234,7 +234,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """Return all results as the document that ``shoe diagnose --json`` writes; ``sweeps`` includes the sweeps."""
+        """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""
         named = self.interaction_map
         return ModelFigures.from_analysis(
             self,
@@ -251,7 +251,7 @@ class Diagnosis(ErrorAnalysis, PairResults):
         )
 
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Return at most ``most`` best-scored examples of an error type such as "human_box", from different images.
+        """Return at most ``most`` best-scored examples of an error type such as "human_box", each from another image.
 
         Raises:
             OptionError: if ``error`` is unknown, or is a group of error types such as "false_positive".
@@ -296,8 +296,8 @@ def diagnose(
             semantic part. None omits this part.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
         by: definition of a class: ``class`` for the class table, or ``role`` for an action with a role, as in the
-            scoring of V-COCO (without the semantic part). By default ``role`` for predictions per person without
-            objects, else ``class``.
+            scoring of V-COCO (without the semantic part and ``action_scores``). By default ``role`` for predictions per
+            person without objects, else ``class``.
         pairs: pairs of the model from a separate file (``read_pairs``), by default the pairs of the triplets.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``), by default those of ``pairs``.
         rules: counting rules for pairs, by default those of the papers' toolbox.
@@ -307,7 +307,8 @@ def diagnose(
         A diagnosis whose parts are computed on first use.
 
     Raises:
-        OptionError: for an unknown variant, choice, protocol or map, or a seed out of range.
+        OptionError: for an unknown variant, choice, protocol or map, a seed out of range, or a value of ``by`` that is
+            impossible with the predictions, the ground truth or ``pairs``.
         InputError: if predictions and ground truth have no image in common. Parts of the diagnosis that use
             ``action_scores`` or ``pairs`` raise InputError if these do not belong to the triplets.
 

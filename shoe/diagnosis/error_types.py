@@ -309,7 +309,7 @@ class State:
 
 
 def before_fixes(found_by: Indices, predictions: int) -> State:
-    """Return the state before any fix; ``found_by`` is as in :class:`State`, ``predictions`` a number."""
+    """Return the state before any fix, given the (t,) true positives ``found_by`` and the number of predictions."""
     return State(np.ones(predictions, bool), found_by, np.ones(len(found_by), bool))
 
 

@@ -52,10 +52,10 @@ class ErrorExample:
 
 
 def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
-    """Return at most ``most`` examples of an error type, such as "human_box", from as many images as possible.
+    """Return at most ``most`` examples of an error type, such as "human_box", each from a different image.
 
-    Predictions with high scores come first. Equal scores, and missed ground truths, are in random order, which depends
-    on the seed of the analysis.
+    Examples of each image and of each combination of verb and object are chosen by descending score, and combinations
+    take turns. Equal scores, and missed ground truths, are in random order by the seed of the analysis.
     """
     if error == "missed_gt":
         truth = analysis.task.truth.interactions

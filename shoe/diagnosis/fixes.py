@@ -88,7 +88,7 @@ class TruePairs:
         return cls(np.cumsum(count) - count, count, other[np.argsort(one, kind="stable")])
 
     def whole(self, truths: Indices) -> Indices:
-        """Return all ground truths in the same pairs as the given ground truths."""
+        """Return all ground truths in the same pairs as the given ground truths; some may occur several times."""
         return self.truth[expand(self.first[truths], self.count[truths])[1]]
 
 
@@ -257,7 +257,8 @@ class OverSeeds:
     def alone(self) -> dict[str, Floats]:
         """(s, 3 + p) mean AP after each single oracle that depends on the seed, by error name.
 
-        Columns are the means over all, rare and non-rare classes, then over the p parts of a class split.
+        Columns are the means over all, rare and non-rare classes, then over the p parts of a class split. A mean over
+        no class is NaN.
         """
         fixed = {type_: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return {type_.label: figures for type_, figures in fixed.items()} | {MISSED_GT.name: self._without_missed}
@@ -472,7 +473,8 @@ def over_seeds(figures: Floats, statistic: Callable[[Floats], float] = np.mean) 
 def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
     """Return mean and sample standard deviation over seeds of the means over all, rare and non-rare classes.
 
-    ``figures`` has one row per seed, and these means in its first three columns. The deviation is 0 for one seed.
+    ``figures`` has one row per seed, and these means in its first three columns. NaN values are left out; the results
+    are None if all values are NaN. The deviation is 0 for one value.
     """
 
     def deviation(there: Floats) -> float:

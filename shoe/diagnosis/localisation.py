@@ -60,7 +60,7 @@ class PairFigures(Document, frozen=True, kw_only=True):
         recall_one_to_one: size of the largest one-to-one matching of true and predicted pairs, as a fraction of the
             true pairs. The paper counts "only one" true pair per predicted pair (IJCV paper 4.1).
         precision: fraction of predicted pairs that are right, by the rule in ``PairRules``.
-        per_image: number of predicted pairs per image.
+        per_image: number of predicted pairs per image with ground truth.
         human_recall, object_recall: fraction of the true human boxes, and of the true object boxes, that match a
             predicted box with their label in any pair (IJCV paper 6.7).
         truths, predictions, images: number of true pairs, predicted pairs, and images with ground truth.
@@ -132,7 +132,7 @@ def localise(
 def restrict_to_classes(localised: Localised, hoi: Mask) -> Localised:
     """Return a copy with only the true pairs of the classes in the (K,) mask ``hoi``, and all predicted pairs.
 
-    See the first version of the paper, Table 4.
+    Ground truths without an object box are left out. See the first version of the paper, Table 4.
     """
     scope = localised.scope
     counted = hoi[scope.truth_hoi] & ~no_boxes(scope.task.truth.interactions.object_boxes[scope.truth])

@@ -77,7 +77,7 @@ class InteractionMap:
         map_rare, map_non_rare: mean AP over rare and over non-rare HOI classes (not verbs), with one ranking per class
             (first version, Table 4; the toolbox has no such metric).
         ap: (V,) AP of each verb; NaN for verbs that are not in the mean.
-        truths: (V,) number of ground truths of each verb whose pair is among the predicted pairs.
+        truths: (V,) number of ground truths of each verb that are not excluded; see :func:`interaction_map`.
     """
 
     map: float | None
@@ -276,7 +276,7 @@ class PairDiagnosis(PairResults):
         return self.figures(sweeps=sweeps).to_dict()
 
     def figures(self, *, sweeps: bool = False) -> ModelFigures:
-        """Return all results as the document that ``shoe diagnose --json`` writes; ``sweeps`` includes the sweeps."""
+        """Return the results as in ``shoe diagnose --json``, but no dataset, split and name; ``sweeps`` adds sweeps."""
         return ModelFigures(
             signature=str(self.signature),
             ground_truths=len(self.scope.truth),

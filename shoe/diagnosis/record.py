@@ -105,7 +105,8 @@ class ModelFigures(Document, frozen=True, kw_only=True):
 
     Attributes:
         signature: signature of the results with exact labels.
-        images, ground_truths, predictions: number of images, ground truths and predictions evaluated.
+        images, ground_truths: number of images and ground truths evaluated.
+        predictions: number of all predictions (or pairs) of the model, evaluated or not.
         map, map_rare, map_non_rare: mAP before any fix.
         parts: results for each part of a class split, by name.
         true_positives: number of true positives.

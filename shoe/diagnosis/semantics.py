@@ -227,7 +227,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def means(self) -> Means:
-        """SHOE-mAP before any fix, over all, rare and non-rare classes."""
+        """SHOE-mAP before any fix, over all, rare and non-rare classes; three times None if it cannot be measured."""
         if self.absent:
             return Means(None, None, None)
         scorer, matches = self._scored
@@ -235,7 +235,7 @@ class SemanticDiagnosis:
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
-        """Gain in SHOE-mAP of each single oracle of the error analysis, by error name. A gain may be negative."""
+        """Gain in SHOE-mAP of each single oracle, by error name; may be negative. Empty if SHOE-mAP is not measured."""
         states = {} if self.absent else self.analysis.states
         return {name: self._lists.means(self._entries_after(state)).minus(self.means) for name, state in states.items()}
 

@@ -151,7 +151,7 @@ class SharedLists:
         self._known: dict[tuple[int, int, bytes], float] = {}
 
     def means(self, entries: Entries) -> Means:
-        """Return the same means as ``entries.means()``; AP is computed only for ranked lists that are not cached."""
+        """Return the same means as ``entries.means()``; AP of ranked lists not yet cached is computed and cached."""
         truths, order = entries.truths, stable_order(entries.category)
         ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
         score, credit = entries.score[order], entries.credit[order]
@@ -463,9 +463,9 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """Return a copy of ``similarities`` in which the similarity is 1 for equal words and 0 for different words.
+    """Return a copy of ``similarities`` with similarity 1 of a class's word in any inflection, and 0 of other words.
 
-    If the map rates whole interactions, the similarity of an interaction is 1 if both verb and object are equal.
+    If the map rates whole interactions, the similarity of an interaction is 1 if both verb and object are the class's.
     """
     classes = task.truth.classes
 

@@ -31,8 +31,9 @@ class AveragedReport(Document, frozen=True):
         file: file name of the report.
         split: split that was scored.
         signature: settings that produced the metrics.
-        figures: metrics by key: "strict:PROTOCOL:PART" and "roles:PROTOCOL:PART", where PART is "full" or the name of
-            a part of the classes, and "semantic:map".
+        figures: metrics by key: "strict:PROTOCOL:PART", where PART is "full", "rare", "non_rare" or a part of the class
+            split; "roles:PROTOCOL:full"; "semantic:map", ":mf1", ":gt_miss_rate", ":prediction_miss_rate" and
+            ":PART". Metrics that were not measured are left out.
     """
 
     file: str
@@ -48,7 +49,7 @@ class Average(Document, frozen=True):
         reports: one report per split.
         mean, standard_deviation: mean and sample standard deviation of the metrics that all reports have.
         beside: a further report that is not in the mean.
-        difference: mean minus the metrics of ``beside``.
+        difference: mean minus the metric of ``beside``, for the metrics in both; None without ``beside``.
     """
 
     reports: list[AveragedReport]
@@ -92,14 +93,15 @@ def read_report(path: Path) -> Scored:
 
 
 def average(paths: Sequence[Path], beside: Path | None) -> Average:
-    """Return the mean and standard deviation of the metrics of several reports.
+    """Return the mean and sample standard deviation, over several reports, of the metrics that all reports have.
 
     Args:
         paths: files of two or more reports, each with a different ground truth.
         beside: file of a further report that is not in the mean, such as the report of the original split.
 
     Raises:
-        InputError: if a file is not a report, two reports have the same ground truth, or protocols or options differ.
+        InputError: if there are fewer than two ``paths``, a file is not a report, two reports (or ``beside`` and a
+            report) have the same ground truth, or protocols or options differ.
     """
     reports = [read_report(path) for path in paths]
     if len(reports) < 2:
@@ -142,7 +144,7 @@ def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
 
 
 def print_average(average: Average, to: Console) -> None:
-    """Print a row per metric: value of each report, mean, standard deviation, and difference from ``beside``."""
+    """Print a row per metric: reports, mean, standard deviation, and, with ``beside``, its value and the difference."""
     reports, beside, difference = average.reports, average.beside, average.difference or {}
     columns = [report.split for report in reports] + ["mean", "s. d."]
     output = table("", *columns, *([beside.split, "difference"] if beside else []))

@@ -28,12 +28,12 @@ _OUTCOMES = {
 
 
 def group_name(name: str) -> str:
-    """Return the name of a group in words, such as "seen object, unseen action" for "seen_obj_unseen_act"."""
+    """Return a group name in words: "seen object, unseen action" for "seen_obj_unseen_act"; others only printable."""
     return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
 
 
 def print_built(built: Built, files: list[str], to: Console) -> None:
-    """Print the numbers of concepts, regions and labels after each curation step, and of sampled problems."""
+    """Print the counts after each curation step, counts of the sampled problems, and the paths of written ``files``."""
     rows = ((step.step, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
     to.print(table("curation", "concepts", "regions", "labels", rows=rows))
     if built.merged:
@@ -53,7 +53,7 @@ def print_counts(problems: Problems, to: Console) -> None:
 
 
 def print_score(report: BongardReport, to: Console) -> None:
-    """Print the accuracy of both oracles by group, and the outcomes of the questions."""
+    """Print the accuracy of both oracles by group, the outcomes of the questions, all notes, and the signature."""
     sizes = (report.problems, "problem"), (report.concepts, "concept"), (report.images, "image")
     print_line(to, " · ".join(pluralize(*size) for size in sizes), "bold")
     if report.named_images < report.images:
@@ -103,7 +103,7 @@ def write_problem_page(path: str | Path, problems: Problems, images: Path | None
 
 
 def problem_page(problems: Problems, images: Path | None, count: int, seed: int) -> str:
-    """Return sampled problems as an HTML page; arguments as in :func:`write_problem_page`."""
+    """Return at most ``count`` random problems of each group as an HTML page; see :func:`write_problem_page`."""
     total = f"{pluralize(len(problems), 'problem')} of {pluralize(len(problems.concepts), 'concept')}"
     groups = []
     for number, group in enumerate(problems.groups):

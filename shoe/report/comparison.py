@@ -29,7 +29,7 @@ chance. If all classes (or verbs, or objects) have fewer, all are shown."""
 
 
 def print_largest_differences(found: Comparison, made: Sequence[ClassDifference], to: Console) -> None:
-    """Print the classes, verbs and objects whose AP differs most between the two best models.
+    """Print the classes, verbs and objects whose AP differs most between the two best models, if there are differences.
 
     ``made``: differences by class, verb and object for each metric and pair of models.
     """
@@ -50,7 +50,9 @@ def largest_differences(
     """Yield, per metric, its name, the two best models, and rows with the largest AP gains and losses between them.
 
     ``made``: as in :func:`print_largest_differences`. A row has the kind ("class", "verb" or "object"), name, number of
-    ground truths, AP of both models in percent, and the difference in points.
+    ground truths, AP of both models in percent, and the difference in points. There are at most three gains and three
+    losses of each kind. Classes with fewer than 5 ground truths, and verbs and objects with fewer than 10, are left out
+    unless all have fewer. Metrics without rows are left out.
     """
     pair = _two_best(found)
     for each in made:
@@ -81,7 +83,10 @@ def _extremes(moves: Sequence[GroupDifference], fewest: int) -> list[GroupDiffer
 
 
 def classes_csv(found: Comparison) -> str:
-    """Return a CSV table with one line per class: name, rare or not, ground truths, and AP per metric and model."""
+    """Return a CSV table with a line per class: name, rare or not, ground truths, and AP (0..1) per mAP and model.
+
+    The AP is empty if the class is not in the mean.
+    """
     figures = dict.fromkeys(c.figure for c in found.columns if c.figure.endswith((":full", ":map")))
     headings = [f"{name} {figure}" for figure in figures for name in found.names]
     rows: list[list[object]] = [["class", "rare", "ground truths", *headings]]
@@ -111,7 +116,7 @@ def print_sweep(
 
 
 def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield, for each metric, its name and a row per setting: option, value (* if requested), percent per model."""
+    """Yield the name of each swept metric, and a row per setting: option, value (* if requested), percent per model."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -123,7 +128,7 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
 
 
 def sentence(survival: RankStability) -> str:
-    """Return a sentence that lists the settings under which the ranking of models changes, if any."""
+    """Return a sentence with the settings under which the ranking of models changes, if any, and the lowest tau-b."""
     figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
@@ -139,7 +144,7 @@ def _value(setting: OptionValue) -> str:
 
 
 class Figure(Document, frozen=True):
-    """Value of one metric of one model, and its 95 % interval over images."""
+    """Value of one metric of one model, its rank among the models, and its 95 % interval over images."""
 
     value: Fraction
     rank: Count
@@ -153,8 +158,8 @@ class Compared(Document, frozen=True, kw_only=True):
         name: name of the model.
         signature: settings that produced the metrics.
         predictions, predictions_sha: number of predictions, and a digest of them.
-        figures: metrics by key: "strict:PROTOCOL:full", ":rare" and ":non_rare"; "semantic:map", ":mf1",
-            ":gt_miss_rate" and ":prediction_miss_rate".
+        figures: metrics with a value, by key: "strict:PROTOCOL:full", ":rare" and ":non_rare"; "semantic:map", ":mf1",
+            ":gt_miss_rate" and ":prediction_miss_rate"; and others (:meth:`shoe.comparison.run.Run.figures`).
         gain: SHOE-mAP minus the strict mAP of the first protocol.
         raters: SHOE-mAP with the ratings of each rater of the similarity map alone.
         map_interval: with ``--bounds``, the likely range of SHOE-mAP if all pairs were rated.
@@ -221,7 +226,7 @@ class Compare(Document, frozen=True, kw_only=True):
     Attributes:
         models: one entry per file, in the order of the files.
         resamples, seed: number of resamples of the images, and the random seed.
-        differences: differences of every two models, for each metric that both have.
+        differences: differences of every two models, for each metric that both have; empty without resamples.
         ranking: agreement of the rankings by strict and by semantic mAP.
         unlike: differences between signatures, and protocols that are left out.
         notes: results and remarks in sentences.
@@ -283,7 +288,7 @@ class Compare(Document, frozen=True, kw_only=True):
 
 
 def comparison_csv(found: Comparison) -> bytes:
-    """Return a CSV table with one line per model and metric: model, metric, value, rank, and interval."""
+    """Return CSV in UTF-8 with a line per model and metric with a value: model, metric key, value, rank, interval."""
     rows: list[list[object]] = [["model", "figure", "value", "rank", "low", "high"]]
     for column in found.columns:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):
@@ -311,7 +316,7 @@ _LATEX = {
 
 
 def print_comparison(found: Comparison, to: Console, *, verbose: bool = False) -> None:
-    """Print the table of metrics, the main results in sentences, and with ``verbose`` ranks, all notes and signatures.
+    """Print the metrics, the main results and notes; with ``verbose`` also ranks, raters, all results and signatures.
 
     Without ``verbose``, intervals are printed for at most three models, so that the report fits on one screen.
     """
@@ -378,7 +383,7 @@ def _detail_rows(found: Comparison, number: int) -> dict[str, list[str]]:
 
 
 def as_latex(found: Comparison) -> str:
-    """Return a LaTeX table for the booktabs package."""
+    """Return a LaTeX table for the booktabs package, with a row per model, and signatures and notes as comments."""
 
     def write_cell(cell: Cell) -> str:
         text = percent(cell.value) if cell.value is not None else "--"
@@ -410,7 +415,7 @@ def as_latex(found: Comparison) -> str:
 
 
 def as_markdown(found: Comparison) -> str:
-    """Return a Markdown table for GitHub and MkDocs, with the results in sentences below."""
+    """Return a Markdown table for GitHub and MkDocs; the legend, the results in sentences and signatures follow."""
 
     def write_cell(cell: Cell) -> str:
         text = percent(cell.value)
@@ -443,7 +448,7 @@ def _rows(
 
 
 def escaped(text: str) -> str:
-    """Return a text with LaTeX's special characters escaped, shortened to 200 characters."""
+    """Return a text, cut to 200 characters, with LaTeX's special characters escaped."""
     return "".join(_LATEX.get(sign, sign) for sign in printable(text, 200)).replace("--", "-{}-")
 
 
@@ -457,7 +462,7 @@ def _styled(cell: Cell) -> Text:
 
 
 def write(text: str, path: str) -> None:
-    """Write a table to a file, atomically."""
+    """Write a text to a file in UTF-8, atomically."""
     from shoe.core.io.files import atomic_write
 
     with atomic_write(path) as stream:

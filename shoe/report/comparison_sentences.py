@@ -14,14 +14,20 @@ _MOST_NAMED = 3
 
 
 def main_sentences(found: Comparison) -> list[str]:
-    """Return the results for a brief report, one line each: limits of the statistics, ranking, and tests."""
+    """Return the results for a brief report, one line each: limits of the statistics, ranking, tests, missing parts.
+
+    For a single model, return only the parts that were not measured.
+    """
     if len(found.runs) == 1:
         return _not_measured(found)
     return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found, 1), *_not_measured(found)]
 
 
 def sentences(found: Comparison) -> list[str]:
-    """Return the results of a comparison, one line each, limits of the statistics first."""
+    """Return all results, one line each: those of a brief report, more tests, and sources of uncertainty.
+
+    For a single model, return only the sources of uncertainty and the parts that were not measured.
+    """
     if len(found.runs) == 1:
         return _uncertainty(found)
     tests = _tests(found, 6)  # more pairs of models are summarised
@@ -38,7 +44,7 @@ def _not_measured(found: Comparison) -> list[str]:
 
 
 def legend(found: Comparison) -> str:
-    """Return the legend of the table of metrics."""
+    """Return the legend of the table of metrics: unit, styles and symbols that the table uses, as one text."""
     several = len(found.runs) > 1
     parts = ["Percent; best in bold, second underlined" if several else "Percent"]
     if found.statistics is not None and several:
@@ -60,7 +66,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 
 def named(names: Sequence[str], found: Comparison) -> str:
-    """Return names of models as one text, or "all models" for all models of the comparison."""
+    """Return names of models joined by "; ", or "all models" for all models of a comparison of several models."""
     return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 

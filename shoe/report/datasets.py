@@ -78,7 +78,7 @@ def _fold(grid: Table, *columns: int) -> Table:
 
 
 class SplitPart(Document, frozen=True):
-    """Number of classes in a part of a class split."""
+    """Numbers of all classes, of no_interaction classes and of rare classes in a part of a class split."""
 
     classes: Count
     no_interaction: Count
@@ -109,7 +109,8 @@ class ClassSplitInfo(Document, frozen=True):
         parts: class counts by part, such as "seen" and "unseen".
         lost_verbs, lost_objects: verbs and objects that occur only in unseen classes.
         nearest: the most similar seen class of each unseen class, under the map ``similarity``.
-        by_nearest_seen: number of unseen classes by similarity to their nearest seen class.
+        by_nearest_seen: number of unseen classes by similarity to their nearest seen class. The fields from
+            ``lost_verbs`` on are None for a split without seen and unseen classes.
     """
 
     split: str
@@ -126,7 +127,7 @@ class ClassSplitInfo(Document, frozen=True):
 
 
 def class_split_info(benchmark: Benchmark, name: str) -> ClassSplitInfo:
-    """Return class counts of a split's parts, words only in unseen classes, and nearest seen classes."""
+    """Return class counts of a split's parts and, for seen and unseen parts, lost words and nearest seen classes."""
     split, classes = benchmark.class_splits[name](), benchmark.classes
     parts = {
         part: SplitPart(*(int(each.sum()) for each in (mask, mask & classes.no_interaction, mask & classes.rare)))
@@ -232,6 +233,7 @@ class FoundFile(Document, frozen=True, kw_only=True):
     """A file of the checked folder: its contents, or the problem why it cannot be read.
 
     Attributes:
+        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; None if the file is not recognised.
         holds: the split of the dataset, or other content, that the file contains.
     """
 
@@ -265,7 +267,7 @@ class Missing(Document, frozen=True):
 
 
 class DatasetCheck(Document, frozen=True):
-    """Dataset files of a folder, missing files, and scoring commands for the files found."""
+    """Files of a folder except images, number of images, missing dataset files, and commands that score the files."""
 
     folder: str
     pictures: Count
@@ -290,7 +292,7 @@ def dataset_check(folder: str, inventory: Inventory, wanted: Sequence[Benchmark]
 
 
 def print_inventory(check: DatasetCheck, datasets: Sequence[str], to: Console) -> None:
-    """Print the files of the given datasets in a folder, the missing files, and scoring commands."""
+    """Print the files of the given datasets in a folder, missing files, scoring commands, and files of no dataset."""
     sizes = f"{pluralize(len(check.files), 'file')}, {pluralize(check.pictures, 'picture')}"
     print_line(to, f"{check.folder}: {sizes}", "bold")
     for dataset in datasets:

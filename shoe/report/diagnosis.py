@@ -39,7 +39,7 @@ _NO_WORD = "(nothing)"
 
 
 def print_semantics(found: SemanticDiagnosis, to: Console, *, verbose: bool = True) -> None:
-    """Print the parts of SHOE-mAP of one model; with ``verbose`` also relations of wrong words, and confusions."""
+    """Print the parts of SHOE-mAP, if measured; with ``verbose`` also relations of wrong words, and confusions."""
     wide, gap = to.width >= 140, found.vocabulary_gap
     if gap is not None:
         sentence = (
@@ -369,7 +369,7 @@ Models = Mapping[str, Diagnosis | PairDiagnosis]
 
 
 class Model(ModelFigures, frozen=True):
-    """Diagnosis of one of several models; its name is the file name without extension."""
+    """Diagnosis of one of several models, with the name of the model."""
 
     name: str
 

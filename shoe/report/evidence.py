@@ -190,7 +190,7 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 
 def print_audit(found: Audit, to: Console) -> None:
-    """Print a table per protocol: the metrics of the file, and the points that each attack adds to a metric."""
+    """Print the metrics of the file and the points that each attack adds, a table per protocol, and the attacks."""
     title = "points that each attack on the file adds to a metric"
     print_line(to, f"{title}; a sound metric gains nothing from any attack")
     for protocol, honest in found.protocols.items():
@@ -205,7 +205,7 @@ def print_audit(found: Audit, to: Console) -> None:
 
 
 def calibrated(run: Run, bins: int) -> ModelCalibration:
-    """Return the calibration of a run under each of its protocols, with ``bins`` bins of scores."""
+    """Return the calibration of a run under each exact-label and the semantic protocol, with ``bins`` score bins."""
     results = [calibration(each.entries, bins, each.options.protocol, str(each.signature)) for each in run.strict]
     if run.semantic is not None:
         results.append(calibration(run.semantic.entries, bins, run.semantic.options.protocol, str(run.signature)))
@@ -213,7 +213,7 @@ def calibrated(run: Run, bins: int) -> ModelCalibration:
 
 
 def print_calibration(found: CalibrationReport, to: Console) -> None:
-    """Print the calibration errors of all files and protocols; for a single file, also a table of the score bins."""
+    """Print the calibration errors of all files and protocols; for a single file, also its bins with predictions."""
     print_line(to, "mean score compared with the percentage of right predictions; error: expected calibration error")
     made = table("predictions", "protocol", "mAP %", "error %", "tied %", "ranked")
     for model in found.models:
@@ -236,7 +236,7 @@ _FIGURES = ("mAP", "rare", "non-rare")
 
 
 def print_explained(report: Report, found: Explained, to: Console, *, verbose: bool = False) -> None:
-    """Print mAP by protocol and the contribution of each differing rule.
+    """Print mAP by protocol, the contribution of each differing rule and, if known, image labels of false positives.
 
     With ``verbose``, also print rare and non-rare mAP, rules without effect, classes that changed most, and the effect
     of duplicate annotations.

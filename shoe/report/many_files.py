@@ -78,7 +78,8 @@ def score_many(
         bounds: whether to compute bounds due to unrated pairs and the order of lines.
 
     Raises:
-        ShoeError: if the ground truth or the map cannot be read, or results cannot be written.
+        ShoeError: if the ground truth or the map cannot be read, results cannot be written, or ``folder`` contains one
+            of the files. Errors of single prediction files are not raised; see ``failed`` of the outcome.
     """
     inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
     if inside is not None:  # the next run would take the results for predictions
@@ -126,7 +127,7 @@ def score_many(
 
 
 def print_many(results: Mapping[Path, Path], to: Console) -> None:
-    """Print a table of metrics with one row per file."""
+    """Read result files, given by prediction file, and print a table of metrics with a row per prediction file."""
     reports = [read_typed(path, read_bytes(path), Score, lambda *_: "the report") for path in results.values()]
     to.print(comparison_table(dict(zip(model_names(list(results)), reports, strict=True))))
 

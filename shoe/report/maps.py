@@ -345,7 +345,7 @@ def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
 
 
 def failure_lines(outcome: Outcome) -> Iterator[str]:
-    """Yield a line per rater with the number of failed requests of each kind."""
+    """Yield a line per rater that has failed requests, with their number by kind."""
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())

@@ -103,7 +103,7 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
     ``verb_`` and ``object_``. Phrases are separated by " | ". A phrase in ``unread`` has a line with only its count.
 
     Args:
-        wordings: all wordings of a report.
+        wordings: all wordings of a report; those without verb and object are left out if ``unread`` is not empty.
         unread: number of occurrences of each phrase in which no verb and object were found.
     """
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
@@ -176,5 +176,5 @@ class Score(Figures, frozen=True, kw_only=True):
 
 
 def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
-    """Return a report as indented JSON that ends with a newline."""
+    """Return a report as indented JSON that ends with a newline; the evidence is collected if not given."""
     return encode(Score.from_report(report, evidence), readable=True)

@@ -43,7 +43,7 @@ def _reading_text(reading: Reading) -> str:
 
 
 class MapName(Document, frozen=True):
-    """Name and digest of a similarity map, and how the ratings of its raters are combined."""
+    """Name and digest of a similarity map or measure, and how the ratings of a map's raters are combined."""
 
     name: str
     digest: str
@@ -59,7 +59,11 @@ class Combined(Document, frozen=True):
 
 
 class ExplainedSimilarity(Document, frozen=True):
-    """Similarity of two words or interactions, with its explanation."""
+    """Similarity of two words or interactions, with its explanation.
+
+    For words, ``parts`` has an explanation per class sense that the class may mean. For interactions, ``parts`` has the
+    explanations of the verbs and of the objects.
+    """
 
     similarity: MapName
     parts: list[Explanation]
@@ -79,7 +83,8 @@ def similarity_of(
         combine, weight: how verb and object are combined, and the weight of the verb, 0 to 1.
 
     Raises:
-        OptionError: if the dataset has no such class, or ``combine`` is unknown.
+        OptionError: if the dataset has no such class, ``a`` is both a verb and an object and ``part`` is None, or, for
+            interactions, ``combine`` is unknown or ``weight`` out of range.
     """
     classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
     parts, interaction = explanations(source, classes, a, b, part)

@@ -95,7 +95,10 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
 
 
 def figure_rows(agreement: Agreement) -> dict[str, str]:
-    """Return measures of agreement with their intervals as text, by name."""
+    """Return measures of agreement with intervals, and numbers of items and ratings, as text by name.
+
+    The text of a measure without a value is "undefined".
+    """
     rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in agreement.alpha.items()}
     rows["quadratic weighted kappa, mean of pairs"] = _figure(agreement.kappa)
     rows["each rater against the others' mean (rho)"] = _figure(agreement.ceiling)
@@ -150,7 +153,7 @@ def _ends(interval: Ends | None, digits: int = 3) -> str:
 
 
 def study_latex(found: Analysis) -> str:
-    r"""Return a LaTeX table with one row per measure of agreement; needs ``\usepackage{booktabs}``."""
+    r"""Return a LaTeX table with a row per measure of agreement, "--" if undefined; needs ``\usepackage{booktabs}``."""
     lines = [r"\begin{tabular}{lrr}", r"\toprule", r"figure & value & 95\,\% interval \\", r"\midrule"]
     named = {f"Krippendorff's $\\alpha$ ({level})": figure for level, figure in found.whole.alpha.items()}
     named |= {"quadratic weighted $\\kappa$": found.whole.kappa, "rater against others ($\\rho$)": found.whole.ceiling}

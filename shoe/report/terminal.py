@@ -27,13 +27,13 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Return a console for standard output that does not truncate lines if the output is piped."""
+    """Return a console for standard output, 160 characters wide if piped. A closed pipe raises BrokenPipeError."""
     made = _Console(highlight=False)
     return made if made.is_terminal else _Console(highlight=False, width=160)
 
 
 def print_report(report: Report, to: Console, evidence: Evidence | None = None, *, verbose: bool = False) -> None:
-    """Print a report; names from files cannot inject terminal commands.
+    """Print the metrics, notes and signature of a report; names from files cannot inject terminal commands.
 
     Args:
         evidence: explanations of the metrics; collected if not given.
@@ -88,7 +88,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None, 
 
 
 def comparison_table(reports: Mapping[str, Report | Score]) -> Table:
-    """Return a table of strict and semantic metrics with one row per set of predictions."""
+    """Return a table with one row per report: metrics of its first strict protocol and of its semantic protocol."""
     made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
     for name, report in reports.items():
         figures = [getattr(report.strict, key, None) for key in ("map", "map_rare", "map_non_rare")]

@@ -83,7 +83,7 @@ _KEY = 11
 
 
 def print_line(to: Console, line: str, style: str = "") -> None:
-    """Print a line; on a terminal, wrap it between words and indent the lines after the first."""
+    """Print a line of at most 2,000 characters; on a terminal, wrap it (100 columns at most) and indent later lines."""
     line = printable(line, _LONGEST)
     width = min(to.width, 100) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)
@@ -127,13 +127,13 @@ def table_of_models(first: str, *columns: str) -> Table:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows of cells as lines, with each column as wide as its longest cell."""
+    """Return rows of cells as indented lines, with each column as wide as its longest cell."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def percent(value: float | None) -> str:
-    """Return a fraction in percent with two decimals, or a dash for None."""
+    """Return a fraction in percent with two decimals and without "%", or a dash for None."""
     return "–" if value is None else f"{100 * value:.2f}"
 
 
@@ -153,7 +153,7 @@ def count(value: int) -> str:
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:
-    """Return unique names of models: file names, with endings and folders only if needed to distinguish them."""
+    """Return unique names of models: file names, with endings, folders and then numbers only if names are equal."""
     paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON text must be valid Unicode
     names = [path.stem for path in paths]
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):

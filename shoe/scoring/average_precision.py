@@ -201,7 +201,9 @@ def ranked_lists(
     ties: Ties,
     epsilon: float = 0.0,
 ) -> RankedLists:
-    """Rank the entries of each class by descending score, and return the average precision of each class.
+    """Return the average precision of each class, its entries ranked by descending score, with recall and tie counts.
+
+    The ranking itself is not returned. Classes without ground truth have AP 0.
 
     Args:
         category: (n,) class of each entry, 0 to K - 1.
@@ -209,7 +211,8 @@ def ranked_lists(
         credit: (n,) 0 to 1; a false positive has 0.
         truths: (K,) number of ground truths per class.
         ap: interpolation of the precision-recall curve.
-        ties: ranking of equal scores: in the order of the input, reversed, or the expectation over all orders.
+        ties: ranking of equal scores: in the order of the input, reversed, or the expectation over all orders,
+            estimated from random orders if a class has more than 5,040.
         epsilon: see :func:`average_precision`.
     """
     classes = len(truths)

@@ -212,7 +212,7 @@ class Report:
         return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
     def figures(self) -> Figures:
-        """Return the metrics, as in ``shoe score --json``."""
+        """Return the metrics: those of ``shoe score --json`` without intervals, values by rater, and explanations."""
         results = self.strict_results if len(self.strict_results) > 1 else ()
         return Figures(
             signature=str(self.signature),

@@ -65,7 +65,7 @@ class WordNetSimilarity(Similarity):
 
 
 def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Similarity:
-    """Load a similarity map, or create a similarity that is computed from WordNet.
+    """Load a similarity map, or create a similarity that is computed from WordNet; shipped maps are cached.
 
     Args:
         name_or_folder: shipped map ("hico-det"), folder of a map, "identity", "path", "wup" or "neighbourhood".

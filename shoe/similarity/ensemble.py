@@ -47,7 +47,7 @@ class RaterWeights:
         return RaterWeights(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
 
     def mask_omissions(self, ratings: Ratings) -> Ratings:
-        """Return (n, R) ratings in which zeros that count as omissions are replaced by -1.
+        """Return (n, R) ratings in which zeros that count as omissions are replaced by -1; a copy only if needed.
 
         A 0 of a rater with ``omits`` is an omission if another rater rated the pair: with any rating, or above 0 if the
         other rater also has ``omits``.

@@ -121,7 +121,7 @@ class LearnedFile:
 
     @cached_property
     def learned(self) -> Learned:
-        """Predictions per part of speech; see :func:`read_learned`."""
+        """Predictions per part of speech; the first access reads and checks the file (:func:`read_learned`)."""
         return read_learned(self.path, self.sha256)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def read_learned(path: Path, digest: str) -> Learned:
 
 
 def learned_bytes(learned: Learned) -> bytes:
-    """Return the content of the file for predictions per part of speech; :func:`read_learned` reads it."""
+    """Return the bytes of a file with predictions per part of speech, which :func:`read_learned` reads."""
     listed, parts, offset = [], [], 0
     for part, of_part in learned.items():
         for name, kind in _KINDS.items():

@@ -287,7 +287,7 @@ class SimilarityMap(Similarity):
         return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
-        """Return (C, S) predicted similarities; see :meth:`shoe.similarity.Similarity.predicted`."""
+        """Return (C, S) predicted similarities 0..1, NaN for a class without predictions; None without predictions."""
         return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
@@ -301,7 +301,10 @@ class SimilarityMap(Similarity):
         return {name: value for name, value in self.about.items() if name not in Header.__struct_fields__}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return (C, S) ensemble values of pairs of senses; see :meth:`shoe.similarity.Similarity.values`."""
+        """Return the (C, S) ensemble values 0..1 of pairs of senses: NaN for unrated pairs, 1 for a sense with itself.
+
+        Raises OptionError if the active lexicon is not ``concepts``.
+        """
         if lexicon().concepts is not self.concepts:
             used = lexicon().concepts.title
             raise OptionError(
@@ -358,7 +361,7 @@ def is_map(name_or_folder: str | Path) -> bool:
 
 
 def no_map_error(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
-    """Return the error for a name or path that is no ``what``, with the closest of the ``known`` names."""
+    """Return an InputError for a path that is no map; else the error for an unknown ``what``, with ``known`` names."""
     if not os.path.exists(name_or_folder):
         return unknown_name(what, str(name_or_folder), known)
     found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
@@ -527,7 +530,10 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 
 def check_is_new(folder: Path) -> None:
-    """Raise InputError if the folder of a new map exists and is not empty, is a file, or has unprintable characters."""
+    """Raise InputError if the folder of a new map is not empty, is a file, has an unprintable name or is not writable.
+
+    Also clean up after killed processes; see :func:`clear_leftovers`.
+    """
     if not Path(os.path.realpath(folder)).name.isprintable():
         raise InputError(quote(str(folder)), found="unprintable characters", expected="a printable folder name")
     clear_leftovers(folder)

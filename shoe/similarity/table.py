@@ -55,7 +55,7 @@ class Similarity(ABC):
 
     Attributes:
         name: name of the map or measure, such as "hico-det".
-        digest: 8 hex digits of a hash of all content that affects the values; part of metric signatures.
+        digest: 8 hex digits of a hash of the ratings or of the graph, without the ensemble; part of metric signatures.
     """
 
     name: str

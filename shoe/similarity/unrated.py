@@ -97,7 +97,7 @@ class ImputedBase(Similarity):
 
     @property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """Rated whole interactions of the source map; see :attr:`Similarity.whole`."""
+        """Rated pairs of whole interactions of the source map, and their (m,) values 0..1; None without such pairs."""
         return self.source.whole
 
 
@@ -121,7 +121,7 @@ class ImputedSimilarity(ImputedBase):
     name: str = "imputed"
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
-        """Return the (C, S) rated or imputed values; see :meth:`shoe.similarity.Similarity.values`."""
+        """Return (C, S) rated or imputed values 0..1; NaN for unrated pairs of a class that is not in ``classes``."""
         found = self.source.values(part, class_senses, senses)
         unrated = np.isnan(found) & np.isin(class_senses, list(self.classes))[:, None]
         if self.value is not None:

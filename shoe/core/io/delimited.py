@@ -23,7 +23,8 @@ def delimited_rows(path: Path) -> list[list[str]]:
     semicolons in locales with a decimal comma. Fields cannot contain tabs or line breaks.
 
     Raises:
-        InputError: if the file is not UTF-8 text, has no rows, or a line has more or fewer fields than the header.
+        InputError: if the file is not UTF-8 text, has no row after the header, a line has more or fewer fields than the
+            header, or quotes are unpaired.
     """
     try:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)

@@ -29,7 +29,7 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
 
 
 def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON in which numbers may be NaN and Infinity, as written by Python's ``json``; see :func:`parse_json`."""
+    """Parse JSON in which numbers may be NaN or Infinity, as in Python's ``json``; else as :func:`parse_json`."""
     if b"NaN" in data or b"Infinity" in data:
         with suppress(ValueError, RecursionError):  # parse_json reports the error
             return json.loads(data, parse_int=_int_or_float)

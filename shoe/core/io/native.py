@@ -32,7 +32,7 @@ _PADDING = b"\x35\xd9"
 
 
 def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
-    """Write a table to a native file atomically; ``notes`` are stored with the table as JSON if not empty."""
+    """Write a table without ``roles`` and ``bad`` to a native file, atomically, with ``notes`` (JSON) if not empty."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,
@@ -60,7 +60,7 @@ def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
 
 
 def read_native(path: str | Path, data: bytes = b"", bad_boxes: str = "refuse") -> Interactions:
-    """Read and validate a table written by :func:`write_native`.
+    """Read and validate a table written by :func:`write_native`, without its notes (:func:`notes_of_native`).
 
     Arrays are mapped copy-on-write: changing them does not change the file. ``data`` is the content of the file if it
     was read already, for example from a pipe. ``bad_boxes`` is as in :meth:`Interactions.from_columns`.

@@ -36,7 +36,7 @@ _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
 def load_plain(path: str | Path, data: bytes) -> Any:
-    """Read a pickle into lists, dicts, numbers, text, True, False and None.
+    """Read a pickle into lists (also for arrays, tuples, sets), dicts, numbers, text (also for bytes), bools and None.
 
     Raises:
         InputError: if the pickle contains other types or calls, is damaged, or expands to far more than its file size.

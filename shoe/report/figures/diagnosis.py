@@ -199,9 +199,9 @@ class Cell(NamedTuple):
 
 
 def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[Path]:
-    """Write all figures of a diagnosis as PDF and PNG, and return their paths.
+    """Write all figures of a diagnosis, each as PDF and PNG, and return all paths; the folder is created if needed.
 
-    ``sweeps`` adds metrics at several thresholds.
+    Error bars need a diagnosis of triplets; heat maps need its semantic part. ``sweeps`` adds curves over thresholds.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -237,7 +237,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     """Draw confusions as a heat map: a row per true word, a column per predicted word, sorted by sum of values.
 
     Args:
-        cells: all confusions; only the words with the largest values are drawn.
+        cells: all confusions, at least one; those with the largest values are drawn, at most 18 rows and 18 columns.
         show: function that formats a value in a few characters.
     """
     from matplotlib.patches import Rectangle

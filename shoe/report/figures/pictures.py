@@ -32,9 +32,10 @@ _SMALL = 6000
 
 
 def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
-    """Write a PNG grid of examples for each kind of error of one model that occurs, and return the paths.
+    """Write a grid of at most six examples, ERROR.png, for each kind of error of a model that occurs; return the paths.
 
-    ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey.
+    ``pictures`` is the folder of the dataset's images; boxes of missing images are drawn on grey. ``folder`` is created
+    if needed.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -54,7 +55,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
 
 
 def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | None) -> Image:
-    """Draw examples side by side, below a title, a ``line`` of text and a legend; ``pictures`` is the image folder."""
+    """Draw examples, three per row, below a title, a line of text and a legend; ``pictures`` is the image folder."""
     from PIL import Image, ImageDraw
 
     columns = min(3, len(cases))
@@ -87,7 +88,7 @@ def _caption(case: ErrorExample) -> list[str]:
 
 
 def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
-    """Draw the image of an example with the boxes of the ground truth and of the prediction."""
+    """Draw an example, 480 x 360 pixels: its image (grey if missing), and the boxes of ground truth and prediction."""
     from PIL import Image, ImageDraw
 
     pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
@@ -148,7 +149,7 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
-    """Return an image and "", or None and the reason why it cannot be read.
+    """Return an RGB image and "", or None and the reason why it cannot be read. Folders in ``name`` are ignored.
 
     Raises:
         MissingExtraError: if Pillow is not installed.
@@ -228,7 +229,7 @@ def _key(draw: ImageDraw, right: float) -> float:
 
 
 def cut(text: str, font: FreeTypeFont, width: float) -> str:
-    """Return a text shortened to a width in pixels, without characters that the font does not contain."""
+    """Return a text cut to a width in pixels, with "□" for each character that the font does not contain."""
     text = in_font(text)
     if font.getlength(text) <= width:
         return text
@@ -239,7 +240,7 @@ def cut(text: str, font: FreeTypeFont, width: float) -> str:
 
 @cache
 def font_of(size: int, *, bold: bool = False) -> FreeTypeFont:
-    """Load matplotlib's DejaVu Sans, so that text looks the same on every machine; ``size`` is in pixels."""
+    """Return matplotlib's DejaVu Sans (cached), so that text looks the same everywhere; ``size`` is in pixels."""
     from matplotlib import get_data_path
     from PIL import ImageFont
 

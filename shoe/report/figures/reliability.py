@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def draw_reliability(found: CalibrationReport, folder: Path) -> list[Path]:
-    """Write one figure per protocol with a line per model, and return the paths; the folder is created if needed.
+    """Write one figure per protocol, as PDF and PNG, with a line per model, and return all paths; creates the folder.
 
-    Models whose scores are not probabilities are left out.
+    Models whose scores are not probabilities are left out, and so are protocols without a model.
     """
     by_protocol: dict[str, dict[str, Calibration]] = {}
     for model in found.models:

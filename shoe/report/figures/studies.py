@@ -28,7 +28,7 @@ _SHADES = ("#DCE9F2", "#A9CBE2", "#6BA6CD", "#2F7FB5", "#0B4F82")
 
 
 def draw_study(found: Analysis, beside: PeopleAndRaters | None, folder: Path) -> list[Path]:
-    """Write the figures for which a study has data, as PDF and PNG, and return their paths.
+    """Write the figures for which a study has data, each as PDF and PNG, and return all paths.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -44,7 +44,7 @@ def draw_study(found: Analysis, beside: PeopleAndRaters | None, folder: Path) ->
 
 
 def levels(found: Analysis) -> Figure:
-    """Draw the distribution of ratings over levels, one bar per rater, for at most 40 raters."""
+    """Draw the distribution of ratings over levels in percent, one bar per rater, for the first 40 raters."""
     ratings = found.levels[:_MOST]
     shares = 100 * ratings / np.maximum(ratings.sum(axis=1, keepdims=True), 1)
     figure = new_figure(_ABOVE + _ROW * len(ratings))
@@ -76,7 +76,7 @@ def reference(found: Analysis) -> Figure:
 
 
 def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
-    """Draw the rank correlation of people, and of a map's raters, with the mean of the other people."""
+    """Draw the rank correlation of the first 40 people, and of raters ``beside``, with the mean of the other people."""
     if beside is None:
         rows = [(name, True, rho) for name, rho in zip(found.study.raters, found.ceilings, strict=True)]
     else:
@@ -99,7 +99,7 @@ def ceilings(found: Analysis, beside: PeopleAndRaters | None) -> Figure:
 
 
 def pictures(found: Analysis) -> Figure:
-    """Draw the number of ratings per pair of levels: by words only, and with the image."""
+    """Draw a matrix of the number of ratings by level: a row per level by words only, a column per level with image."""
     study = found.study
     both = (study.first != MISSING) & (study.picture != MISSING)
     counts = np.zeros((LEVELS, LEVELS), np.int64)

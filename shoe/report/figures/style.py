@@ -64,9 +64,9 @@ def make_folder(path: Path) -> None:
 
 
 def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
-    """Draw a figure in the common style, write it as PDF and PNG, and return the two paths.
+    """Draw a figure in the common style, write it as NAME.pdf and NAME.png, and return the two paths.
 
-    The style does not depend on the user's matplotlib settings.
+    The folder is created if needed. The style does not depend on the user's matplotlib settings.
 
     Raises:
         InputError: if the folder cannot be written to.
@@ -98,14 +98,15 @@ def beside_right(axes: Axes, y: float, text: str, x: float = 1, **look: Any) -> 
 
 
 def file_name(name: str) -> str:
-    """Return the name of a model with all characters that are unsafe in file names replaced."""
+    """Return a model name, at most 100 characters, with "_" for those unsafe in file names; "model" if it is empty."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
 def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
     """Return a text broken into at most ``lines`` lines, each at most ``inches`` wide.
 
-    Characters that the font does not contain are replaced. The middle of a text that is too long is cut out.
+    Characters that the font does not contain are replaced, and an empty text by two quotation marks. The middle of a
+    text that is too long is cut out.
     """
     clean = in_font(text).strip() or '""'
     wrapped, length = _wrapped(clean, inches, bold=bold), len(clean)
@@ -117,7 +118,7 @@ def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> st
 
 
 def in_font(text: str) -> str:
-    """Return a text in one line, with a placeholder for characters that the font does not contain."""
+    """Return a text in one line of at most 1,000 characters, with "□" for those that the font does not contain."""
     return "".join(c if ord(c) in _characters() else "□" for c in printable(text, longest=1000))
 
 

@@ -34,7 +34,7 @@ _SCALE = 65535
 def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Return metrics and curves per class with the keys of ``static/classes.js`` and ``static/curves.js``.
 
-    Return None if no metric is known for all models.
+    Return None if no metric per class is known for all models.
 
     Args:
         runs: runs with one ground truth and the same protocols.
@@ -113,7 +113,7 @@ def write_page(
     people: Markup | None = None,
     shown: bool = True,
 ) -> None:
-    """Write the report of a comparison.
+    """Write the report of a comparison as one HTML file.
 
     Args:
         reports: scoring reports by model name. The page can score again, break down errors and show images only if

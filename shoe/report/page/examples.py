@@ -33,12 +33,15 @@ class Words:
     """
 
     def __init__(self, listed: list[dict[str, Any]], report: Report, options: SemanticOptions) -> None:
-        """Append new explanations to ``listed``, which other models may share."""
+        """Create the explanations of one model; new explanations are appended to ``listed``, which models may share."""
         self.listed, self._classes, self._options = listed, report.truth.classes, options
         self._known: dict[tuple[Part, int, int], int] = {}
 
     def indices_of(self, similarities: HoiSimilarity, hoi: int, table: Interactions, row: int) -> list[int]:
-        """Return the indices in ``listed`` of the verb and object explanation for class ``hoi`` and a table row."""
+        """Return the indices in ``listed`` of the verb and object explanation for class ``hoi`` and a table row.
+
+        Missing explanations are appended.
+        """
         classes, verb, object_ = self._classes, int(table.verb[row]), int(table.object[row])
         labels = classes.verbs[classes.verb[hoi]], classes.objects[classes.object[hoi]]
         rows = int(similarities.verb_row[hoi]), int(similarities.object_row[hoi])
@@ -87,7 +90,8 @@ _MATCHED, _UNMATCHED = 12, 5
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
     """Return the contents of example images with the keys of ``static/examples.js``.
 
-    Return None if a model has no SHOE results, or if no image qualifies.
+    There are at most eight images of each kind, none with more than 12 ground truths. Return None if a model has no
+    SHOE results, or if no image qualifies.
 
     Args:
         names: names of the models.

@@ -89,7 +89,7 @@ _MODULE_LINKS = re.compile(r"^import .*;\n|^export (?=class|const|function|async
 
 @cache
 def environment(*folders: Path) -> jinja2.Environment:
-    """Return the Jinja2 environment with the templates in ``folders`` and in ``shoe/report/page/templates``."""
+    """Return the Jinja2 environment (cached) with the templates in ``folders`` and ``shoe/report/page/templates``."""
 
     def finalize(value: Any) -> Any:
         if value is None:
@@ -120,7 +120,7 @@ def environment(*folders: Path) -> jinja2.Environment:
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """Render a template of ``shoe/report/page/templates``."""
+    """Return a rendered template of ``shoe/report/page/templates``, with all values escaped."""
     return Markup(environment().get_template(template).render(values))  # noqa: S704 - the template escapes
 
 
@@ -158,7 +158,7 @@ def _digest(source: str) -> str:
 
 
 def write_document(path: str | Path, page: str) -> None:
-    """Write a page as UTF-8.
+    """Write a page as UTF-8, atomically.
 
     Raises:
         InputError: if the file cannot be written.
@@ -182,7 +182,7 @@ def format_size(octets: int) -> str:
 
 
 def format_time(seconds: float | None) -> Markup:
-    """Return a Unix time as a ``time`` element in UTC."""
+    """Return a Unix time as a ``time`` element in UTC, or a dash for None."""
     if seconds is None:
         return Markup("–")
     at = datetime.fromtimestamp(seconds, UTC)

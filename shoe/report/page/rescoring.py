@@ -36,8 +36,8 @@ _ALIGNED = 8
 def pack(value: Any) -> str:
     """Encode a JSON value that may contain arrays as text: base64 of the gzip of a JSON header and the arrays.
 
-    ``unpack`` of ``static/packed.js`` decodes the text. Integers have the smallest sufficient type; other numbers are
-    float64. The text cannot end the HTML element that contains it.
+    ``unpack`` of ``static/packed.js`` decodes the text. Arrays are flattened; arrays of integers have the smallest
+    sufficient type, others are float64. The text cannot end the HTML element that contains it.
     """
     columns: list[NDArray[Any]] = []
     head = _without_columns(value, columns)

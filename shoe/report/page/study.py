@@ -163,7 +163,7 @@ def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the part of a rater page's data that is equal for all raters, without images.
+    """Return the part of a rater page's data that is equal for all raters, without images and expected answers.
 
     ``texts`` are the texts of the page by file name, as from :func:`default_texts`.
     """

@@ -259,7 +259,7 @@ def sweep_charts(
 ) -> dict[str, dict[str, Markup]]:
     """Return charts of each metric over the values of each option, as {metric: {option title: chart}}.
 
-    ``survivals`` mark the settings under which the ranking of the models changes.
+    ``survivals`` mark the settings under which the ranking of models changes. Options with one setting are left out.
     """
     from shoe.comparison.sweeps import FIGURES, VALUES
     from shoe.report.comparison import NAMES
