@@ -194,7 +194,10 @@ class Ledger:
         return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read the lines added since the last call, up to byte ``end``; raise InputError if a line is damaged."""
+        """Read the lines added since the last call, up to byte ``end`` if given; a missing file has no lines.
+
+        Raise InputError if a line is damaged, the ledger is of another model, or the file is shorter than before.
+        """
         if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:
