@@ -70,7 +70,7 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """Return the IDs of the verb senses to compare with verb classes, ascending; the class senses are included.
+    """Return the IDs of the verb senses to compare with verb classes (``VERB_RULE``), ascending, with the class senses.
 
     For a lexicon other than WordNet, which contains only the verbs of one domain, the result is all its verb senses.
     """
@@ -303,7 +303,8 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
     A predicted verb and object are compared with each class that is similar enough for a match, under protocol ``shoe``
-    with ``similarity``. The same map selects the sense of each word.
+    with ``similarity``, except with no_interaction and with the class of exactly these labels. The same map selects the
+    sense of each word.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

@@ -60,7 +60,7 @@ class Measured:
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer all groups of questions, and pass the answers to the recorder."""
+        """Answer groups of questions, and pass the answers to the recorder, until all are answered or the run ends."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
@@ -72,7 +72,7 @@ class Measured:
             recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, by ID."""
+        """Return the ratings in a stored answer, in the order of ``ids``."""
         return read_by_id(raw, ids)
 
 
@@ -110,7 +110,7 @@ class Predicted(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the map."""
+        """Digest of the source map."""
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:

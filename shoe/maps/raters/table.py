@@ -112,5 +112,5 @@ class Rows:
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, by ID."""
+        """Return the ratings in a stored answer, in the order of ``ids``."""
         return read_by_id(raw, ids)
