@@ -277,7 +277,8 @@ class Spread:
     def run(self, requests: Iterator[Request]) -> None:
         """Send all requests; raise ShoeError if no further request can succeed, or too many workers die in a row.
 
-        If the run ends early, wait for the requests in flight and record their answers.
+        If the run ends early, wait for the requests in flight and record their answers. The workers' ledgers are
+        deleted at the end, unless an error is raised.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):
