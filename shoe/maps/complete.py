@@ -292,10 +292,7 @@ class Look(NamedTuple):
 
 
 def look_at(similarity: Similarity, task: Task) -> Look:
-    """Compute SHOE-mAP under protocol ``shoe``, and its bounds over all possible values of the map's unrated pairs.
-
-    Raise InputError if there is no triplet of ground truth.
-    """
+    """Compute SHOE-mAP under protocol ``shoe`` and its bounds over unrated pairs; raise InputError without triplets."""
     similarities = HoiSimilarity.from_task(task, similarity, OPTIONS)
     scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()

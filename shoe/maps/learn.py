@@ -33,9 +33,8 @@ from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pac
 from shoe.similarity.maps import shipped_maps
 from shoe.similarity.wordnet import steps_up, wordnet_values
 
-# Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. Except for the
-# mean rating of a class, no feature uses the pair's own rating, so that rated and unrated pairs have the same kind of
-# features.
+# Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. Except for the class
+# mean, no feature uses the pair's own rating, so that rated and unrated pairs have the same kind of features.
 
 Grid = NDArray[np.float32]
 """(C, S) matrix with one number per pair of a class sense and any sense."""
