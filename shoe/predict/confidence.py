@@ -52,7 +52,10 @@ def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
 
 
 def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
-    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens."""
+    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens.
+
+    A refusal, also by a content filter, has no tokens and the finish "refused".
+    """
     choices, error = raw.get("choices"), raw.get("error")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
