@@ -104,7 +104,7 @@ class Endpoint:
         object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
-        """Return a copy with the API key from the environment; raise OptionError if the key is missing or invalid."""
+        """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
             found = "unprintable or non-ASCII characters" if key else "nothing"

@@ -189,7 +189,7 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """Names of the states whose questions a command has started to send again, but has not finished; else empty."""
+        """States ("unparsable", "refused") whose questions an unfinished command started to send again; else empty."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
