@@ -166,7 +166,7 @@ class Plan:
 
     @cached_property
     def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
-        """Text of each sense or interaction in a question, and the text as encoded in answer keys; by ID."""
+        """By ID, text of each sense or interaction in a question, and the text as encoded in answer keys; cached."""
         if self.described is not None:
             return {index: (text, text.encoded()) for index, text in enumerate(self.described)}
         synsets = np.unique(np.concatenate([self.first, self.second])).tolist()

@@ -280,7 +280,7 @@ class Group(Request):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """One ID per question; see :func:`ids_of`."""
+        """ID of three or nine digits per question, by which an answer refers to the question; see :func:`ids_of`."""
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:

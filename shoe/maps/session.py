@@ -313,7 +313,7 @@ class Raters:
         return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Discard stored answers without a rating, for all raters; see :meth:`RaterSession.ask_again`."""
+        """Discard all raters' stored answers in ``states``; see :meth:`RaterSession.ask_again`."""
         for session in self.sessions:
             session.ask_again(states, say)
 

@@ -37,7 +37,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     ] = ROUNDED  # type: ignore[assignment]  # a tuple of four
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
@@ -86,7 +86,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("name of a shipped map, or a map's folder, with predictions", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 
@@ -153,7 +153,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 
