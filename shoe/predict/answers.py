@@ -58,14 +58,14 @@ class AnswerRecorder(LedgerRecorder):
     _rejected: str = field(default="", init=False)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Record the raw answer to one question."""
+        """Record the raw answer to one question; end the run if the answer lacks required token probabilities."""
         LedgerRecorder.answer(self, request, raw)
         answer = read_completion(raw)
         if self.probabilities and answer.tokens is None and answer.finish != REFUSED:
             self._end_without_probabilities("answers without logprobs")
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Record one failed request, with the kind of failure, such as "429", and a description."""
+        """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
         if kind in _REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
@@ -93,7 +93,7 @@ class AnswerRecorder(LedgerRecorder):
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return a list with the state of the question in a ledger line; see :data:`shoe.llm.ledger.Parse`."""
+    """Return the state of the question in a ledger line as a list: an :class:`AnswerState` or ``State.REFUSED``."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]

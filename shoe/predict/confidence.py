@@ -72,7 +72,7 @@ def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
 
 
 def text_tokens(answer: GeneratedText) -> tuple[Token, ...]:
-    """Return the tokens of an answer without the end token, because only some endpoints return the end token."""
+    """Return the tokens of an answer, () if unknown, without the end token, which only some endpoints return."""
     tokens, text = answer.tokens or (), answer.text.strip()
     complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
     return tokens[:-1] if answer.finish == "stop" and complete != text and shorter == text else tokens

@@ -112,7 +112,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Return an image file with its size and digest, after decoding; raise InputError if the file is damaged."""
+    """Return an image file with its size and digest, after decoding; raise InputError if it is damaged or too large."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
