@@ -43,8 +43,8 @@ class BatchState(NamedTuple):
 
     Attributes:
         status: status in OpenAI's Batch API, such as "in_progress" or "completed".
-        files: IDs of the output and error files.
-        done, total: number of finished requests, and of all requests.
+        files: IDs of the output file and of the error file, if they exist.
+        done, total: number of requests that were answered or have failed, and number of all requests.
         problems: (code, message) of each error.
     """
 
@@ -82,7 +82,11 @@ def _id(place: Endpoint, response: Any) -> str:
 
 
 class BatchApi:
-    """Client of the Batch API of one endpoint, which uses the openai SDK."""
+    """Client of the Batch API of one endpoint, which uses the openai SDK.
+
+    Methods repeat failed requests. They raise StoppedError if the run ends first, and ShoeError if no try can succeed
+    or all tries have failed.
+    """
 
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
@@ -104,7 +108,7 @@ class BatchApi:
         return Path(self._folder.name)
 
     def upload(self, name: str, path: Path) -> str:
-        """Upload a file of requests, and return its ID."""
+        """Upload the file of requests at ``path`` under the file name ``name``; return the ID of the uploaded file."""
 
         def send() -> str:
             with path.open("rb") as stream:
@@ -115,7 +119,7 @@ class BatchApi:
     def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
         """Start a batch, and return its ID.
 
-        If the response to an earlier attempt was lost, the batch may be running: it is looked up by its digest first.
+        If the response to an earlier attempt of this call was lost, the batch is looked up by its digest first.
 
         Args:
             file: ID of the uploaded file of requests.
@@ -150,10 +154,11 @@ class BatchApi:
         return self._call(create)
 
     def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
-        """Return the IDs of the newest batches started by shoe, by digest; empty if the endpoint cannot list batches.
+        """Return the ID of the newest batch of each digest; empty if the endpoint cannot list batches.
 
-        A new batch may be missing in the list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG``
-        seconds, until it contains all ``wanted`` digests. Batches with IDs in ``others`` are left out.
+        Only batches of shoe among the newest 1,000 are included, without batches in ``others`` (IDs). A new batch may
+        be missing in the list at first. So the list is fetched repeatedly, for up to ``LISTS_LAG`` seconds, until it
+        contains all ``wanted`` digests or the run ends.
         """
         return self._call(lambda: self._begun(others, wanted))
 
@@ -206,7 +211,7 @@ class BatchApi:
     def lines(self, file: str) -> Iterator[bytes]:
         """Download a file, given its ID, and yield its lines; yield nothing if the endpoint no longer has the file.
 
-        Only a line feed ends a line.
+        Only a line feed ends a line; the lines include the line feed.
         """
         import openai
 
@@ -293,9 +298,10 @@ class BatchPass:
         self._sends_last = self._waits_for_room = self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests; raise ShoeError if no further request can succeed.
+        """Send all requests, wait for their results, and record answers and failures.
 
-        If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers.
+        If the run is stopped, running batches continue at the endpoint, and the next run fetches their answers. Raise
+        ShoeError if no further request can succeed, or a batch was cancelled.
         """
         self._supply = Supply(requests)
         try:

@@ -80,7 +80,7 @@ class Started:
 
     @property
     def found_all(self) -> bool:
-        """Whether all questions in the requests read so far belong to this run."""
+        """Whether all questions of the batch were found among the requests of this run that were read so far."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
     def open_request(self, custom_id: str) -> Request | None:
@@ -105,7 +105,7 @@ class Supply:
         self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Request | None:
-        """Return the next request, or None; ``again`` allows repeated requests, which come after all new requests."""
+        """Return the next request, or None; with ``again``, also requests to be repeated, after all new requests."""
         request = self._waiting.popleft() if self._waiting else self._next()
         return self._again.popleft() if request is None and again and self._again else request
 
@@ -118,17 +118,17 @@ class Supply:
         self._again.append(request)
 
     def hold(self, started: Started) -> None:
-        """From now on, leave out the questions of a batch, and collect them in ``started.found``."""
+        """Leave out the questions of a batch from now on, and collect those that are read in ``started.found``."""
         self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
-        """No longer leave out the questions of a batch."""
+        """Stop leaving out the questions of a batch."""
         for names in started.requests.values():
             for name in names:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Read requests ahead, to fill ``found`` of the batches, until ``enough()`` is True or none are left."""
+        """Read requests ahead, to fill ``found`` of the batches, until ``enough()`` is True or no request is left."""
         while not enough() and (request := self._next()):
             self._waiting.append(request)
 
@@ -149,7 +149,7 @@ class Supply:
 
 
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
-    """Return the batches in the events of earlier runs: running batches by digest, and the IDs of ended batches."""
+    """Return, from events of earlier runs, the batches that have not ended, by digest, and the IDs of ended batches."""
     running: dict[str, Started] = {}
     ended: set[str] = set()
     for event in events:
@@ -187,7 +187,7 @@ Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
     """Parse a line of an output or error file; return the custom ID ("" if the line is invalid) and the result.
 
-    The result is the answer as JSON, or the exception that describes the failure.
+    The result is the answer as JSON, or the exception that describes the failure (returned, not raised).
     """
     try:
         line = msgspec.json.decode(text, type=_Line, strict=False)

@@ -41,7 +41,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Usage(NamedTuple):
-    """Number of input and output tokens of a request; ``cached`` counts the input tokens cached at the endpoint."""
+    """Number of input and output tokens of a request; ``cached`` of the input tokens were cached at the endpoint."""
 
     input: int
     output: int
@@ -55,7 +55,7 @@ class Usage(NamedTuple):
 
 
 def usage_of(raw: Mapping[str, Any]) -> Usage | None:
-    """Return the tokens reported in a raw answer, under any of the usual field names; None if none are reported."""
+    """Return the tokens reported in a raw answer (output 0 if missing); None if input is missing or one is invalid."""
     usage = raw.get("usage")
     if not isinstance(usage, dict):
         return None
@@ -85,7 +85,7 @@ def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
-    """Estimate the tokens of a request whose answer does not report tokens, from its characters and questions."""
+    """Estimate the tokens of a request whose answer reports none: 0.25 per character, 8 output tokens per question."""
     return Usage(ceil(characters * LIKELY_TOKENS_PER_CHAR), LIKELY_ANSWER_TOKENS * questions)
 
 
@@ -117,8 +117,8 @@ class Budget:
         """Reserve one request with its largest possible cost.
 
         Returns:
-            True if the budget suffices; False if it does not, which ends the run; None if it may suffice after a
-            request in flight is answered.
+            True if the budget suffices; False if it does not, which ends the run, or if the run is ending already; None
+            if it may suffice after a request in flight is answered.
         """
         with self._lock:
             if self.reason is not None:
@@ -146,7 +146,8 @@ class Budget:
         """Reserve a part of the budget, for at most ``requests`` attempts and ``cost``, until :meth:`take_back`.
 
         Returns:
-            A new budget with at most these limits; None if nothing is left at present, or if the run is being stopped.
+            A new budget with at most these limits, and without the limits that this budget lacks. None if the run is
+            ending, or nothing is left at present; if then no request is in flight, this ends the run.
         """
         with self._lock:
             left = None if self.max_requests is None else self.max_requests - self.requests

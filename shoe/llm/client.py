@@ -45,9 +45,10 @@ class Pass:
         self._reached = False
 
     def run(self, requests: Iterator[Request]) -> None:
-        """Send all requests; raise ShoeError if no further request can succeed.
+        """Send all requests, repeat failed requests, and record answers and failures.
 
-        If the pass ends early, wait for the requests in flight and record their answers.
+        If the pass ends early, wait for the requests in flight and record their answers. Raise ShoeError if no further
+        request can succeed.
         """
         asyncio.run(self._run(requests))
         if self._failure is not None:

@@ -1,4 +1,4 @@
-"""Address and key of an endpoint, and the removal of secrets from messages, ledgers and maps."""
+"""URL and key of an endpoint, and the removal of secrets from messages, ledgers and maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Secrets:
     """Secrets to be removed from texts, in all their forms: plain, escaped, in hexadecimal and in base64."""
 
     def __init__(self, *keys: str) -> None:
-        """Collect secrets: the given keys, and the credentials of proxies in environment variables."""
+        """Collect keys, and credentials of proxies in environment variables, if they have at least 8 characters."""
         words = [word for word in (*keys, *_proxy_credentials()) if len(word) >= _SHORTEST]
         forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
         self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
@@ -104,7 +104,7 @@ class Endpoint:
         object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
-        """Return a copy with the API key from the environment; raise OptionError if the key is missing or invalid."""
+        """Return a copy with the key from the environment ("" if not needed); raise OptionError for an invalid key."""
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
             found = "unprintable or non-ASCII characters" if key else "nothing"
@@ -112,7 +112,7 @@ class Endpoint:
         return replace(self, key=key)
 
     def shown(self, text: str) -> str:
-        """Return a text from the endpoint as one line for a message, without secrets."""
+        """Return a text from the endpoint as one line of at most 300 characters for a message, without secrets."""
         return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ def address(context: str, base_url: str, api_key_env: str) -> Endpoint:
 
 
 def named(variable: str) -> str:
-    """Return the name of an environment variable for a message, or a substitute if it is not in capitals.
+    """Return "environment variable NAME" for a message, or words without the name if it is not in capitals.
 
     Such a name may be the API key itself, entered in the wrong field.
     """

@@ -88,8 +88,8 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         JSON, without secrets, of a chat completion or of an error by which a content filter refuses the question.
 
     Raises:
-        Transient: if the same request may succeed later. A response of status 200 without text counts as such a
-            failure.
+        Transient: if the same request may succeed later, also after a successful response without any text, unless it
+            was cut off at the token limit or by a content filter.
         NoResponseFormatError: if the request may succeed without ``response_format``.
         ShoeError: if the request can never succeed.
     """
@@ -175,7 +175,7 @@ def http_error(
 
 
 def words_of(body: bytes) -> tuple[str, str]:
-    """Return (message, code) of an error response; if the body is not JSON, the message is the complete body."""
+    """Return (message, code) of an error response, code "" if missing; the message is the body if that is not JSON."""
     try:
         content = msgspec.json.decode(body)
     except RecursionError:
@@ -196,9 +196,9 @@ def _text(value: Any) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, from the header ``retry-after-ms`` or ``Retry-After`` (seconds or date), or None.
+    """Return the seconds to wait, at most ``LONGEST_PAUSE``; None if the headers contain no valid time.
 
-    The result is at most ``LONGEST_PAUSE``.
+    The time is in the header ``retry-after-ms``, or in ``Retry-After`` (seconds or date).
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

@@ -189,12 +189,15 @@ class Ledger:
 
     @property
     def asking_again(self) -> list[str]:
-        """Names of the states whose questions a command has started to send again, but has not finished; else empty."""
+        """States ("unparsable", "refused") whose questions an unfinished command started to send again; else empty."""
         events = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
         return events[-1].get("states", []) if events else []
 
     def refresh(self, end: int | None = None) -> None:
-        """Read the lines added since the last call, up to byte ``end``; raise InputError if a line is damaged."""
+        """Read the lines added since the last call, up to byte ``end`` if given; a missing file has no lines.
+
+        Raise InputError if a line is damaged, the ledger is of another model, or the file is shorter than before.
+        """
         if is_stream(self.path):  # reading would wait for a writer
             raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:

@@ -102,7 +102,7 @@ class Writer:
                 raise self._error
 
     def close(self) -> None:
-        """Sync all lines to the disk. The file stays open and locked."""
+        """Sync all lines to the disk, and end the thread; no error is raised. The file stays open and locked."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -156,7 +156,7 @@ def writing(
 def locked(
     path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Lock a ledger, cut off an incomplete last line, and yield its file descriptor; see :func:`writing`."""
+    """Lock a ledger, cut off an incomplete last line, and yield its file descriptor or None as in :func:`writing`."""
     with locked_lines(path, header(identity), lambda line: check_header(path, line, identity), stopping, say) as handle:
         yield handle
 
@@ -165,9 +165,10 @@ def locked(
 def locked_lines(
     path: Path, first: bytes, check: Callable[[bytes], object], stopping: Callable[[], bool], say: Callable[[str], None]
 ) -> Iterator[int | None]:
-    """Lock a file of lines and yield its file descriptor, as :func:`locked` does for a ledger.
+    """Lock a file of lines, cut off an incomplete last line, and yield its file descriptor; None if stopped before.
 
-    ``first`` is the first line of a new file; ``check`` raises if the first line of an existing file is not valid.
+    ``first`` is the first line of a new or empty file; ``check`` raises if the first line of an existing file is
+    invalid. Other arguments and errors are as for :func:`writing`.
     """
     while True:
         try:

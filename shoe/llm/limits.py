@@ -43,7 +43,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
     def divided(self, workers: int) -> Limits:
-        """Return the limits of each worker if these limits are divided equally; at most ``concurrency`` workers."""
+        """Return the limits of each of ``workers`` workers: an equal part of rates and (rounded down) concurrency."""
         return msgspec.structs.replace(
             self,
             concurrency=self.concurrency // workers,
@@ -60,7 +60,7 @@ class Bucket:
         self._paid_until = 0.0
 
     def spend(self, amount: float) -> float:
-        """Spend an amount; return the seconds to wait before it may be used. No wait for up to one second's amount."""
+        """Spend an amount; return the seconds to wait before it may be used, 0 for up to one second's amount."""
         if self._per_second is None:
             return 0.0
         now = monotonic()
@@ -124,16 +124,16 @@ class Gate:
 
     @property
     def is_out(self) -> bool:
-        """Whether there is an outage: the endpoint has answered before, but many attempts in a row have failed."""
+        """Whether there is an outage: the endpoint has answered before, but at least the last 20 attempts failed."""
         return self._out_since is not None
 
     @property
     def is_out_for_long(self) -> bool:
-        """Whether the outage has lasted longer than the limit ``outage``."""
+        """Whether there is an outage that has lasted at least as long as the limit ``outage``."""
         return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
 
     def failed(self) -> None:
-        """Record a failed attempt; after many failures in a row, admit single requests with growing pauses."""
+        """Record a failed attempt; in an outage (:attr:`is_out`), admit only single requests, with growing pauses."""
         self._failed_in_a_row += 1
         if not (self.answered and self._failed_in_a_row >= _OUTAGE):
             return
@@ -163,7 +163,7 @@ class Gate:
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
 
     def back_off(self) -> None:
-        """Pause if only single requests are allowed already; each pause is twice as long as the pause before."""
+        """Pause if only single requests are allowed; pauses double from 0.5 to 30 seconds until there is an answer."""
         if self.window == 1.0:
             self.pause(self._breath)
             self._breath = min(2 * self._breath, _LONGEST_BREATH)

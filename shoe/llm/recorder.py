@@ -70,12 +70,12 @@ class Progress:
             os._exit(130)
 
     def say(self, line: str) -> None:
-        """Print a line above the bars."""
+        """Print a line above the bars, after the prefix "shoe: "."""
         line = printable(f"shoe: {line}", longest=1000)
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, tallies: Sequence[Tally]) -> None:
-        """Update the bars, or without bars print a line per tally, every ``SECONDS_BETWEEN_LINES``."""
+        """Update the bars; without bars, print a line per tally with questions every ``SECONDS_BETWEEN_LINES``."""
         for tally in tallies:
             if tally.name not in self._task:
                 self._task[tally.name] = self._bars.add_task(printable(tally.name), total=None, facts="")
@@ -212,7 +212,7 @@ class LedgerRecorder:
         return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
 
     def check(self) -> None:
-        """Raise ShoeError if many attempts in a row had no usable answer, to avoid costs of a broken endpoint."""
+        """Raise ShoeError if 50 attempts in a row had no usable answer, or 20 before the run's first usable answer."""
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row had no usable answer; "
@@ -220,7 +220,7 @@ class LedgerRecorder:
             )
 
     def may_ask(self, request: Request) -> bool | None:
-        """Reserve one request in the budget; see :class:`~shoe.llm.request.Recorder`."""
+        """Reserve one request; return True if it may be sent, False if the run is ending, None if it must wait."""
         if not self.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.price.is_free else self._most(request) * self._dearest

@@ -56,11 +56,11 @@ class Request:
         return self._about
 
     def characters(self) -> int:
-        """Return the number of characters of the request's texts, or slightly more."""
+        """Return the number of characters of the request's texts, or slightly more; an image counts as 12,000."""
         return _characters(self.payload())
 
     def size(self) -> int:
-        """Return the number of bytes of the request's texts; an image counts as a fixed number of bytes."""
+        """Return the number of bytes of the request's texts; an image counts as 12,000."""
         return _characters(self.payload(), lambda text: len(text.encode()))
 
     def parts(self) -> Sequence[Request]:
@@ -68,7 +68,10 @@ class Request:
         return [self]
 
     def joined(self, requests: Sequence[Request]) -> Request:
-        """Return one request with the questions of this request, then of ``requests``, which are of the same class."""
+        """Return one request with the questions of this request, then of ``requests``, which are of the same class.
+
+        This base class raises TypeError if there are ``requests``.
+        """
         if requests:
             raise TypeError("requests of this class cannot be joined")
         return self

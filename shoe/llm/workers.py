@@ -69,7 +69,7 @@ class Job:
         return cls(name, make, in_flight, identity, price, sampling, asks, hint, events, is_local)
 
     def most(self, request: Request) -> float:
-        """Return an upper bound of the cost of one attempt at a request."""
+        """Return an upper bound of the cost of one attempt at a request, in the currency of the price."""
         return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)
 
 
@@ -124,15 +124,18 @@ class Worker:
         return self.renew(0.0)
 
     def renew(self, time: float) -> float:
-        """Process a heartbeat, and return the worker's time; see :meth:`shoe.engines.ray_cluster.Lease.renew`."""
+        """Extend the worker's lease, given the time that the worker returned last, and return its present time.
+
+        Times are in seconds of the worker's own clock; see :meth:`shoe.engines.ray_cluster.Lease.renew`.
+        """
         return self._lease.renew(time)
 
     def stop(self) -> None:
-        """Finish the requests in flight, and send no further requests."""
+        """Allow no further requests in the present batch, without waiting for the requests in flight."""
         self._budget.stop("interrupted")
 
     def ask(self, requests: Sequence[Request], max_cost: float | None, max_requests: int | None) -> BatchResult:
-        """Send requests within a budget, and return the result.
+        """Send requests within a budget, and return the result; a ShoeError is stored in the result, not raised.
 
         Answers are on the disk, in the worker's ledger, before they are returned.
         """
@@ -252,6 +255,7 @@ class Spread:
     """One pass over the requests to one model by several workers of a Ray cluster.
 
     Attributes:
+        count: number of workers.
         recorder: recorder of the run's ledger, with the run's budget.
         beside: path of the run's ledger; the workers' ledgers are in subfolders of its folder.
     """
@@ -273,7 +277,8 @@ class Spread:
     def run(self, requests: Iterator[Request]) -> None:
         """Send all requests; raise ShoeError if no further request can succeed, or too many workers die in a row.
 
-        If the run ends early, wait for the requests in flight and record their answers.
+        If the run ends early, wait for the requests in flight and record their answers. The workers' ledgers are
+        deleted at the end, unless an error is raised.
         """
         self._ray, self._size, is_stopped = self.cluster.connection.ray, _FIRST * self.job.in_flight, False
         for _ in range(self.count):

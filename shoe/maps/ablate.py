@@ -99,7 +99,7 @@ class MapAblate(Document, frozen=True):
         subsets: results per subset, by number of raters; the last subset contains all raters.
         sizes: dispersion of the metrics over the subsets of each size.
         all_subsets: dispersion of the metrics over all subsets.
-        signature: signature of the score; null if nothing was scored.
+        signature: signature of the score; absent if nothing was scored.
         human: number of human ratings, per kind.
     """
 
@@ -144,7 +144,7 @@ class MapAblate(Document, frozen=True):
 
 
 def agreement_with(kind: HumanKind) -> Callable[[Subset], float | None]:
-    """Return a function that returns a subset's agreement with one kind of human ratings, or None."""
+    """Return a function that returns a subset's agreement with one kind of human ratings, or None if undefined."""
     return lambda subset: subset.human[kind].agreement if subset.human else None
 
 
@@ -167,7 +167,7 @@ class Ablation:
 
     @property
     def sizes(self) -> dict[int, int]:
-        """Number of subsets of each size."""
+        """Number of subsets, by number of raters in a subset."""
         return dict(Counter(len(subset.raters) for subset in self.subsets))
 
     def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:

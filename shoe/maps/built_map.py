@@ -45,7 +45,9 @@ def check_asked(raters: Raters) -> None:
 
 
 def write_whole(folder: Path, similarity: SimilarityMap, raters: Raters, outcome: Outcome, planned: WholePlan) -> None:
-    """Write a copy of a map with added ratings of whole interactions; an earlier map in the folder is replaced.
+    """Write a copy of a map, with the ratings of whole interactions of a run instead of the map's own.
+
+    An earlier map in the folder is replaced.
 
     Args:
         similarity: map whose ratings of verbs and objects, and predicted ratings, are copied.
@@ -109,8 +111,8 @@ class Prefilter(Document, frozen=True):
         zeros: number of pairs that the first rater rated 0.
         sample: number of these pairs in the sample.
         seed: random seed of the sample.
-        disagreement: number of pairs in the sample that are rated, and that are rated 1 or more, per column of the
-            other raters.
+        disagreement: per column of the other raters, number of rated pairs in the sample (rated) and of pairs rated 1
+            or more (not_zero), their fraction (share) and its interval_95; columns without ratings are left out.
         share_in_the_paper: lowest and highest fraction of pairs rated 1 or more in the SHOE paper's sample.
     """
 
@@ -128,7 +130,7 @@ class Account(Document, frozen=True, kw_only=True):
     Attributes:
         complete: whether all questions have a final answer.
         plan: planned pairs, per part.
-        prefilter: error of the prefilter, per part; null if no prefilter was used.
+        prefilter: error of the prefilter, per part; absent if no prefilter was used.
     """
 
     complete: bool
@@ -162,7 +164,7 @@ class BuildRun(Document, frozen=True):
     """Number of requests and cost of this run.
 
     Attributes:
-        stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; null if there was none.
+        stopped_by: reason for an early end: "requests", "cost", "interrupted" or "failed"; absent if there was none.
     """
 
     requests: Count
@@ -195,13 +197,13 @@ class MapBuilt(Account, frozen=True, kw_only=True):
 
 
 def check_place(folder: Path, mark: str = MARK) -> None:
-    """Check that a map may be written to a folder.
+    """Check that a map may be written to a folder; unfinished maps of killed processes are completed or deleted first.
 
     The folder must be new or empty, or contain a map of an earlier run, whose map.json has the key ``mark``.
 
     Raises:
         OptionError: if the folder's name is not a valid name of a map.
-        InputError: if the folder contains anything else.
+        InputError: if the folder contains anything else, or cannot be written.
     """
     name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
@@ -262,7 +264,7 @@ def account(raters: Raters, outcome: Outcome, rules: Rules) -> Account:
 
 
 def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
-    """Return the number of questions without a final answer in each of C columns, (C,)."""
+    """Return the number of questions without a final answer in each of C columns of a map, (C,)."""
     count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
     return count
 
@@ -302,7 +304,7 @@ def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
 
 
 def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """Return the texts of the prompts that the raters used, by digest."""
+    """Return the texts of the prompts that the raters used, by digest; empty if no rater reads prompts."""
     prompted = any(session.config.prompted for session in raters.sessions)
     prompts = [raters.prompts.prompt_for(part) for part in outcome.parts if prompted]
     return {prompt.digest: prompt.text for prompt in prompts}

@@ -63,6 +63,7 @@ class Round:
 
     Attributes:
         number: index of the round; 0 is the state before the first round.
+        score: SHOE-mAP with the map after the round.
         interval: lowest and highest possible score, if an unmatched prediction may be a false positive of its present
             class or of one other class.
         matches: lowest and highest possible score, if each unmatched prediction is a false positive of its present
@@ -149,7 +150,7 @@ class MapCompleted(Document, frozen=True, kw_only=True):
     """Result of completing a map for a file of predictions; scores are from 0 to 1.
 
     Attributes:
-        out: folder of the completed map; null if no pair was rated.
+        out: folder of the completed map; absent if no pair was rated.
         tolerance: width of the interval at which the completion ends.
         why: reason for the end: "decided", "tolerance", "over" or "nothing_left".
         map: SHOE-mAP with the completed map.
@@ -262,9 +263,10 @@ def first_round(
     purpose: Mapping[str, Any],
     known: Rate | None = None,
 ) -> tuple[Round, dict[Part, list[Pair]]]:
-    """Return the initial state of :func:`complete`, and the pairs of its first round if the budget is unlimited.
+    """Return the initial state of :func:`complete`, and the pairs that its first round would rate without a budget.
 
-    Arguments and errors are as for :func:`complete`. No rater is queried, and nothing is written.
+    There are no pairs if the score is decided, or its interval is within the tolerance. Arguments and errors are as for
+    :func:`complete`. No rater is queried, and nothing is written.
     """
     draft, look = Draft.from_map(similarity, raters, purpose, known), look_at(similarity, task)
     state = _round(0, look, draft, 0, Spent())
@@ -290,7 +292,7 @@ class Look(NamedTuple):
 
 
 def look_at(similarity: Similarity, task: Task) -> Look:
-    """Compute SHOE-mAP under protocol ``shoe``, and its bounds over all possible values of the map's unrated pairs."""
+    """Compute SHOE-mAP under protocol ``shoe`` and its bounds over unrated pairs; raise InputError without triplets."""
     similarities = HoiSimilarity.from_task(task, similarity, OPTIONS)
     scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()

@@ -98,7 +98,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         raise NotImplementedError
 
     def identity(self) -> Mapping[str, Any]:
-        """Return further data, as JSON, that the answers depend on, such as the hash of a file's content."""
+        """Return further data, as JSON, that the answers depend on, such as the hash of a file; {} by default."""
         return {}
 
 

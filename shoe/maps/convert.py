@@ -24,7 +24,7 @@ from shoe.similarity.whole_interactions import FILE as WHOLE
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:
-    """Write a map to a file in the format of its extension: .npz, .csv or .tsv. A partial file is never left behind.
+    """Write a map atomically to a file in the format of its extension (.npz, .csv or .tsv); replace an earlier file.
 
     Raises:
         OptionError: if the extension is unknown, or is not .npz and the map has ratings of whole interactions.
@@ -200,8 +200,8 @@ def _moved(table: RatedPairs, number: np.typing.NDArray[np.int32], to: Lexicon) 
 def unknown_words(classes: HoiClasses) -> dict[Part, list[str]]:
     """Return a dataset's verbs and objects that the lexicon in use lacks, per part of speech.
 
-    For an English lexicon, these are the class words without a sense; for another language, the names of the class
-    senses without a word.
+    For an English lexicon, these are the class words that it does not contain, except no_interaction; for another
+    language, the sorted names of the class senses without a word.
     """
     store = lexicon()
     if store.language == ENGLISH:

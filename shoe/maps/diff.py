@@ -46,8 +46,8 @@ class PartDiff(Document, frozen=True, kw_only=True):
     Attributes:
         shared, only_a, only_b: number of pairs that are rated in both maps, in map a only, and in map b only.
         pearson, spearman: correlation of the values of shared pairs.
-        mean_difference: mean absolute difference of the values of shared pairs; null if there are no shared pairs.
-        largest: shared pairs whose values differ most, the largest difference first.
+        mean_difference: mean absolute difference of the values of shared pairs; absent if there are no shared pairs.
+        largest: at most 10 shared pairs whose values differ most, the largest difference first.
     """
 
     shared: Count
@@ -91,7 +91,7 @@ class ScoredBy(Document, frozen=True, kw_only=True):
 
 
 class ScoreDiff(Document, frozen=True):
-    """Scores of a prediction file with both maps, and the classes whose average precision differs most."""
+    """Scores of a prediction file with both maps, and up to 10 classes whose average precision differs most."""
 
     a: ScoredBy
     b: ScoredBy
@@ -122,7 +122,7 @@ class MapDiff(Document, frozen=True):
 
     @property
     def parts(self) -> dict[Part, PartDiff]:
-        """Comparison of each part of speech."""
+        """Comparison by part of speech."""
         return {"verb": self.verbs, "object": self.objects}
 
     def with_glosses(self) -> MapDiff:
@@ -171,7 +171,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
 
 
 def lemmas_of(synset: str) -> str:
-    """Return the words of a synset as one text: "mount, hop on, ..."."""
+    """Return the words of a synset, given its name, as one text: "mount, hop on, ..."."""
     words = lexicon()
     return ", ".join(lemma.replace("_", " ") for lemma in words.lemmas(words.synset(synset)))
 
@@ -217,7 +217,10 @@ def under(report: Report, similarity: SimilarityMap) -> Report:
 
 
 def class_moves(a: Report, b: Report) -> list[ClassMove]:
-    """Return the classes whose average precision differs between two reports, the largest difference first."""
+    """Return the classes whose average precision differs between two reports, the largest difference first.
+
+    Classes with an undefined average precision are left out.
+    """
     ap_a, ap_b = semantic_of(a).ap, semantic_of(b).ap
     difference = np.nan_to_num(np.abs(ap_b - ap_a))
     order = np.argsort(-difference, kind="stable")[: np.count_nonzero(difference)].tolist()

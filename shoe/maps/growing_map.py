@@ -78,6 +78,9 @@ class Draft:
             purpose: data that identify the predictions for which the map is completed.
             known: function that returns stored answers to pairs. Pairs that earlier runs recorded without a valid
                 answer are rated again if ``known`` omits them. If it is None, they are not rated again.
+
+        Raises:
+            OptionError: if a new rater has the name of a different rater of the map.
         """
         columns = all_columns(similarity, raters)
         active, old = [rater.name for rater in raters], range(len(similarity.raters))
@@ -109,7 +112,7 @@ class Draft:
             self.asked[part] |= _questions(names)
 
     def add_answers(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
-        """Add ratings, and return the number of answered questions.
+        """Add ratings, and return the number of different questions in ``answers``.
 
         Args:
             answers: pairs with one column per active rater, per part of speech. A pair without any rating is recorded
@@ -133,7 +136,7 @@ class Draft:
         return count
 
     def write(self, folder: Path) -> SimilarityMap:
-        """Write the map to a folder, and return it as loaded from there."""
+        """Write the map to a folder, in place of an earlier map, and return it as loaded from there."""
         names = {
             part: sorted(sorted(names_of(divmod(question, len(lexicon())))) for question in questions)
             for part, questions in self.unanswered.items()
@@ -184,10 +187,12 @@ def _merge(pairs: RatedPairs, new: RatedPairs, columns: Sequence[int]) -> RatedP
 
 
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Return the map in a folder if it is a completion of ``similarity``; return ``similarity`` if the folder is new.
+    """Return the map in a folder if it is ``similarity`` or its completion; ``similarity`` for a new or empty folder.
+
+    Unfinished maps of killed processes in this place are completed or deleted first.
 
     Raises:
-        InputError: if the folder contains an invalid map, or anything else than a completion of ``similarity``.
+        InputError: if the folder contains an invalid map, or anything else.
     """
     clear_leftovers(folder)
     if not (folder / ABOUT).is_file():

@@ -52,7 +52,7 @@ class HumanAgreement(Document, frozen=True):
         pairs: number of human-rated pairs for which the map has a value.
         agreement: 1 - mean absolute difference between the map's values and the human values, all 0 to 1.
         pearson, spearman: correlation of these values.
-        among_best: whether the agreement is not significantly lower than that of the best map compared; null if not
+        among_best: whether the agreement is not significantly lower than that of the best map compared; absent if not
             tested, because the map has a value for less than half of the pairs or there is no other map.
     """
 
@@ -106,7 +106,8 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
 def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
     """Return the (N,) values, 0 to 1, of the human-rated pairs under a map with only the raters in ``columns``.
 
-    The value of a pair that none of these raters rated is NaN.
+    The value of a sense with itself is 1; the value of another pair that none of these raters rated is NaN. The value
+    of a whole interaction combines those of verb and object as protocol ``shoe`` does.
     """
     of_parts, voices = [], similarity.rater_weights.select(columns)
     for part, pairs in human.pairs.items():

@@ -21,7 +21,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 
 class RaterAgreement(Document, frozen=True):
-    """Agreement of two raters on the pairs that both rated; values are null if they are undefined.
+    """Agreement of two raters on the pairs that both rated; undefined values are absent.
 
     Attributes:
         raters: names of the two raters.
@@ -94,9 +94,9 @@ class PartInfo(Document, frozen=True):
         rated_pairs: number of pairs that at least one rater rated.
         class_senses: number of class senses in the table.
         agreement: agreement of every two raters.
-        coverage: number of rated pairs of each class sense, in the order of the dataset; null if shoe does not know the
-            dataset's classes.
-        classes_without_ratings: class senses of the dataset without a rated pair; null if the classes are unknown.
+        coverage: number of rated pairs of each class sense, in the order of the dataset; absent if shoe does not know
+            the dataset's classes.
+        classes_without_ratings: class senses of the dataset without a rated pair; absent if the classes are unknown.
     """
 
     pairs: Count

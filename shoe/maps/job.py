@@ -50,7 +50,7 @@ class Disagreement:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % confidence interval of this fraction for all zeros of the first rater (Wilson score interval, 1927)."""
+        """95 % confidence interval (low, high) of ``share`` for all zeros (Wilson score interval, 1927)."""
         from scipy.stats import binomtest
 
         found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")

@@ -33,8 +33,8 @@ from shoe.similarity.learned import CREDIT_FROM, LearnedPart, learned_bytes, pac
 from shoe.similarity.maps import shipped_maps
 from shoe.similarity.wordnet import steps_up, wordnet_values
 
-# Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. No feature uses the
-# pair's own rating, so that rated and unrated pairs have the same kind of features.
+# Features of a pair: distances in WordNet's graph, names, glosses, and the ratings of other pairs. Except for the class
+# mean, no feature uses the pair's own rating, so that rated and unrated pairs have the same kind of features.
 
 Grid = NDArray[np.float32]
 """(C, S) matrix with one number per pair of a class sense and any sense."""
@@ -66,9 +66,10 @@ class PairFeatures:
     rows: Ints
 
     def from_ratings(self, ratings: Grid) -> dict[str, Grid]:
-        """Return the (C, S) features, by name, that are computed from the (C, S) ratings 0 to 4 of other pairs.
+        """Return the (C, S) features, by name, that are computed from (C, S) ratings 0 to 4, such as mean ratings.
 
-        NaN marks unrated pairs in ``ratings``, and undefined features in the result.
+        Only "class mean" uses a pair's own rating. NaN marks unrated pairs in ``ratings``, and undefined features in
+        the result.
         """
         is_rated = ~np.isnan(ratings)
         known, rated = np.where(is_rated, ratings, 0).astype(np.float32), is_rated.astype(np.float32)
@@ -268,7 +269,7 @@ class Validation(Document, frozen=True):
 
 
 class SuspectClass(Document, frozen=True):
-    """Class sense whose predicted ratings are too high: unrated senses get credit more often than rated senses.
+    """Class sense whose predicted ratings are too high: unrated senses get credit over twice as often as rated senses.
 
     Attributes:
         synset: WordNet name of the class sense.
@@ -418,9 +419,10 @@ def _learn_part(
 
 
 def suspect_classes(classes: Ints, predicted: Floats, ratings: NDArray[np.floating]) -> list[SuspectClass]:
-    """Return the classes whose predictions are too high, highest ratio of unrated share to rated share first.
+    """Return the classes whose predictions are too high, highest ratio first.
 
-    Rated senses were selected as candidates for the class, so unrated senses should get credit less often.
+    The ratio is the fraction of unrated senses with a prediction of at least 0.5, divided by the fraction of rated
+    senses with a rating of at least 0.5 (one sense added on either side); classes with a ratio above 2 are returned.
     ``predicted`` are the (C, S) predicted mean ratings, ``ratings`` the (C, S) ratings, 0 to 4; NaN for unrated pairs.
     """
     is_rated, name = ~np.isnan(ratings), lexicon().name

@@ -109,7 +109,7 @@ class LocalModel:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error's message that is not blank, or the error's class."""
+    """Return the first line of an error's message that is not blank, or the name of the error's class."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
 
 
@@ -121,7 +121,7 @@ def files_of(model: str) -> dict[str, str]:
 def fingerprint(folder: Path) -> str:
     """Return a fingerprint (16 hex digits) of a model's files: of names, sizes, and first and last megabyte of each.
 
-    It changes if other weights are stored under the same name. Reading all weights would take minutes.
+    It changes if other weights are stored under the same name. Hidden files and subfolders are ignored.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):

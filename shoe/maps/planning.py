@@ -70,7 +70,7 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """Return the IDs of the verb senses to compare with verb classes, ascending; the class senses are included.
+    """Return the IDs of the verb senses to compare with verb classes (``VERB_RULE``), ascending, with the class senses.
 
     For a lexicon other than WordNet, which contains only the verbs of one domain, the result is all its verb senses.
     """
@@ -166,7 +166,7 @@ class Plan:
 
     @cached_property
     def texts(self) -> Mapping[int, tuple[SenseText, bytes]]:
-        """Text of each sense or interaction in a question, and the text as encoded in answer keys; by ID."""
+        """By ID, text of each sense or interaction in a question, and the text as encoded in answer keys; cached."""
         if self.described is not None:
             return {index: (text, text.encoded()) for index, text in enumerate(self.described)}
         synsets = np.unique(np.concatenate([self.first, self.second])).tolist()
@@ -303,7 +303,8 @@ def plan_whole(classes: HoiClasses, predictions: Sequence[Interactions], similar
     """Plan the comparison of whole predicted interactions with the interaction classes that they may match.
 
     A predicted verb and object are compared with each class that is similar enough for a match, under protocol ``shoe``
-    with ``similarity``. The same map selects the sense of each word.
+    with ``similarity``, except with no_interaction and with the class of exactly these labels. The same map selects the
+    sense of each word.
     """
     verbs = sorted({normalize_word(word) for table in predictions for word in table.verbs} - {""})
     objects = sorted({normalize_word(word) for table in predictions for word in table.objects} - {""})

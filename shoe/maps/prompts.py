@@ -280,7 +280,7 @@ class Group(Request):
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """One ID per question; see :func:`ids_of`."""
+        """ID of three or nine digits per question, by which an answer refers to the question; see :func:`ids_of`."""
         return ids_of(self.keys)
 
     def payload(self) -> Mapping[str, Any]:
@@ -298,7 +298,7 @@ class Group(Request):
         }
 
     def characters(self) -> int:
-        """Return an upper bound of the number of characters of the messages, without rendering them."""
+        """Return an upper bound of the characters of the messages of a first attempt; 0 for a rater without prompts."""
         return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
 
     def parts(self) -> Sequence[Group]:
@@ -330,7 +330,7 @@ def read_prompt(path: Path, sections: Sequence[str] = ()) -> tuple[str, str, dic
         The file's text, the first 16 hex digits of its SHA-256, and the body of each section by name.
 
     Raises:
-        InputError: if the sections of the file differ from ``sections``.
+        InputError: if the sections of the file differ from ``sections``, or the file is not UTF-8.
     """
     try:
         text = read_bytes(path).decode().replace("\r\n", "\n")

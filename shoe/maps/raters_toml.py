@@ -66,7 +66,7 @@ def read_raters(path: str | Path) -> RatersFile:
     """Read raters.toml.
 
     Raises:
-        InputError: if the file is not TOML, or a field is unknown or has an invalid value.
+        InputError: if the file is not TOML, a field is unknown or invalid, or a value may be an API key.
     """
     path = Path(path)
     try:

@@ -95,7 +95,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """Parse the text of a model; return a rating or state per ID, see :func:`read_chat`.
 
-    If there is a single ID, ratings without an ID count, too.
+    If there is a single ID, ratings without an ID count, too. Texts of more than 200,000 characters have no rating.
     """
     if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
         return [int(plain[1])]  # nearly all answers have this form

@@ -100,16 +100,17 @@ class RaterSession:
         self.ledger = Ledger(own, identity, partial(_parsed, backend), base=base)
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Add the answers that other processes stored to this ledger; return the number of added lines.
+        """Move the answers in the ledgers of other processes to this ledger; return the number of added lines.
 
-        See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
+        The other ledgers are deleted. See :func:`shoe.llm.ledger_writer.merge` for ``say`` and errors.
         """
         return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Discard stored answers in some states, so that their questions are sent again.
 
-        Nothing changes if the latest run has already discarded answers in the same states, and has not finished.
+        Nothing changes if the rater reads no prompts or has no ledger, or if the latest run has already discarded
+        answers in the same states and has not finished.
 
         Args:
             states: "unparsable", "refused" or both; empty to discard no answers from now on.
@@ -133,7 +134,7 @@ class RaterSession:
     def tokens_used(self) -> tuple[float | None, float | None]:
         """Return input tokens per character of a prompt, and output tokens per pair, measured in the latest answers.
 
-        Both are None if the answers report no tokens.
+        Both are None if the answers report no tokens, or the rater reads no prompts.
         """
         entries = answers(self.ledger.path, _LATEST)
         counted = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
@@ -308,11 +309,11 @@ class Raters:
             session.cluster = cluster
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Add the answers that other processes stored to the raters' ledgers; return the number of added lines."""
+        """Move the answers in other processes' ledgers to the raters' ledgers; return the number of added lines."""
         return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
-        """Discard stored answers without a rating, for all raters; see :meth:`RaterSession.ask_again`."""
+        """Discard all raters' stored answers in ``states``; see :meth:`RaterSession.ask_again`."""
         for session in self.sessions:
             session.ask_again(states, say)
 

@@ -51,21 +51,21 @@ class AnswerState(IntEnum):
 
 @dataclass(eq=False, slots=True)
 class AnswerRecorder(LedgerRecorder):
-    """Recorder that ends the run at the first answer without token probabilities if ``probabilities`` is True."""
+    """Recorder that ends the run at an answer without token probabilities, not at a refusal, if ``probabilities``."""
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
     _rejected: str = field(default="", init=False)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Record the raw answer to one question."""
+        """Record the raw answer to one question; end the run if the answer lacks required token probabilities."""
         LedgerRecorder.answer(self, request, raw)
         answer = read_completion(raw)
         if self.probabilities and answer.tokens is None and answer.finish != REFUSED:
             self._end_without_probabilities("answers without logprobs")
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Record one failed request, with the kind of failure, such as "429", and a description."""
+        """Record a failed request, with its kind, such as "429"; end the run if the endpoint rejects logprobs."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
         if kind in _REJECTED:
             self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
@@ -77,7 +77,7 @@ class AnswerRecorder(LedgerRecorder):
         self.budget.stop("failed")
 
     def end(self) -> None:
-        """Raise ShoeError if token probabilities were missing, all questions were rejected, or no answer was usable."""
+        """Raise ShoeError if probabilities were missing, all questions rejected, or many answers in a row unusable."""
         model = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
@@ -93,7 +93,7 @@ class AnswerRecorder(LedgerRecorder):
 
 
 def parsed(entry: Mapping[str, Any]) -> list[int]:
-    """Return a list with the state of the question in a ledger line; see :data:`shoe.llm.ledger.Parse`."""
+    """Return the state of the question in a ledger line as a list: an :class:`AnswerState` or ``State.REFUSED``."""
     answer = answer_of(entry)
     if answer.finish == REFUSED:
         return [State.REFUSED]
@@ -197,11 +197,11 @@ class Answers:
         return self._config.open()
 
     def merge(self, say: Callable[[str], None]) -> int:
-        """Merge the answers of other processes into this file, as :func:`shoe.llm.ledger_writer.merge` does."""
+        """Move other processes' answers to this file, and delete their files; return the number of added lines."""
         return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Questions) -> RunSize:
-        """Return the number of questions of a run and the expected cost, without sending a question."""
+        """Return the number of questions of a run and upper bounds of tokens and cost, without sending a question."""
         self._ledger.refresh()
         size = sum(ask.size() for ask in self.unanswered(questions))
         keys = self._keys(questions)
@@ -270,8 +270,8 @@ class Answers:
         questions per batch.
 
         Returns:
-            Seconds per question, and number of timed questions; None if too few questions are left, or if the budget
-            was used up during the measurement.
+            Seconds per question, and number of timed questions; None if fewer than eight batches of questions are left,
+            or if the budget was used up during the measurement.
         """
         count = _BATCHES * batch
         if left < _WORTH_MEASURING * count:
@@ -316,7 +316,10 @@ class Answers:
                 yield answer_of(entry)
 
     def answers_to(self, questions: Iterable[Question]) -> Iterator[Answer]:
-        """Yield the recorded answers to the given questions, in order; questions without an answer are skipped."""
+        """Yield the recorded answers to the given questions, in order; questions without an answer are skipped.
+
+        The image name and the pair of an answer are those of the question.
+        """
         by_key = {answer.key: answer for answer in self.read()}
         for question in questions:
             answer = by_key.get(Ask(question, self._identity).key.hex())

@@ -52,7 +52,10 @@ def completion(answer: GeneratedText, prompt_tokens: int) -> dict[str, Any]:
 
 
 def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
-    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens."""
+    """Return the text and tokens of the first choice in a chat completion: "" for missing text, None without tokens.
+
+    A refusal, also by a content filter, has no tokens and the finish "refused".
+    """
     choices, error = raw.get("choices"), raw.get("error")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     message: Mapping[str, Any] = choice["message"] if isinstance(choice.get("message"), dict) else {}
@@ -69,7 +72,7 @@ def read_completion(raw: Mapping[str, Any]) -> GeneratedText:
 
 
 def text_tokens(answer: GeneratedText) -> tuple[Token, ...]:
-    """Return the tokens of an answer without the end token, because only some endpoints return the end token."""
+    """Return the tokens of an answer, () if unknown, without the end token, which only some endpoints return."""
     tokens, text = answer.tokens or (), answer.text.strip()
     complete, shorter = ("".join(token.text for token in part).strip() for part in (tokens, tokens[:-1]))
     return tokens[:-1] if answer.finish == "stop" and complete != text and shorter == text else tokens

@@ -76,7 +76,7 @@ def usual_names(benchmark: Benchmark) -> Names:
 
 
 def read_names(path: str | Path, benchmark: Benchmark) -> Names:
-    """Read the names of the labels and IDs of a detector from a file in one of these formats.
+    """Read the names of the labels and IDs of a detector from a file in one of these formats; else raise InputError.
 
     - JSON in the format of COCO: ``categories`` and ``images`` are read.
     - ``data.yaml`` of a YOLO dataset: ``names`` is read.
@@ -260,7 +260,7 @@ def _boxes(
 def read_detections_with_notes(
     pictures: Sequence[Picture], path: Path, names: Names, benchmark: Benchmark, say: Callable[[str], object]
 ) -> Detections:
-    """Read detections as :func:`read_detections` does, and report excluded boxes and images without boxes (``say``)."""
+    """Read detections as :func:`read_detections` does, and report with ``say`` what was left out or is missing."""
     boxes = read_detections(path, pictures, names, benchmark)
     if boxes.unknown:
         named = ", ".join(f"{label} ({count:,})" for label, count in boxes.unknown.most_common(_MOST_NAMED))

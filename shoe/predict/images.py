@@ -55,7 +55,7 @@ class Picture:
 
 
 def picture_files(places: Sequence[str | Path]) -> list[Path]:
-    """Return the paths of image files: given files, and the files with ``SUFFIXES`` in given folders, sorted by name.
+    """Return the paths of given image files, and of the files with ``SUFFIXES`` in given folders (each sorted by name).
 
     Raises InputError if a path does not exist, a folder has no images, or two images have the same name.
     """
@@ -112,7 +112,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
 
 
 def look(path: Path) -> Picture:
-    """Return an image file with its size and digest, after decoding; raise InputError if the file is damaged."""
+    """Return an image file with its size and digest, after decoding; raise InputError if it is damaged or too large."""
     data, digest = _content(path)
     with _opened(path, data) as image:
         width, height = image.size
@@ -135,7 +135,7 @@ def opened(picture: Picture) -> Image:
 
 
 def rgb(image: Image) -> Image:
-    """Return an image of any mode as 8-bit RGB; transparent pixels become white."""
+    """Return any image as 8-bit RGB, on white if transparent; raise ValueError for floats or over 16 bits."""
     from PIL import Image as Images
 
     if image.mode.startswith("I") or image.mode == "F":

@@ -246,7 +246,8 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
         One record per image of ``pictures``, in this order; an image that is not in the file has no pairs.
 
     Raises:
-        InputError: if the format is invalid, a box is outside its image, or a label is no object of the benchmark.
+        InputError: if the format is invalid, a box is outside its image, a label is no object of the benchmark, or no
+            image of the file is in ``pictures``.
     """
     path = Path(path)
     if path.is_dir():

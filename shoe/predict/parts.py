@@ -42,7 +42,7 @@ class Files:
 
     @classmethod
     def beside(cls, out: Path, detections: Path | None = None, answers: Path | None = None) -> Files:
-        """Return the paths for a run with the prediction file ``out``: given paths, else paths in the same folder."""
+        """Return the paths for a run with the prediction file ``out``: given paths, else such as OUT.pairs.jsonl."""
         boxes, pairs, raw_answers, folder = (out.with_name(f"{out.stem}.{name}") for name in [*_NAMES, "parts"])
         return cls(detections or boxes, pairs, answers or raw_answers, folder)
 
@@ -66,7 +66,7 @@ class Files:
         A run without shards reads the detections of all shards. A shard reads the detections of the run without shards.
 
         Args:
-            by: settings of the detector, which must be equal to those in the files.
+            by: settings of the detector; InputError is raised if those in a file differ.
             pictures: images of the run or shard.
         """
         known, records = {picture.name: picture for picture in pictures}, []
@@ -78,7 +78,7 @@ class Files:
         return records
 
     def clear(self, *, boxes: bool) -> None:
-        """Remove the pairs of all shards, except files that are being written; a shard removes nothing.
+        """Remove the pairs and empty folders of all shards, but no file being written; a shard removes nothing.
 
         If ``boxes`` is True, the detections of all shards are also removed.
         """

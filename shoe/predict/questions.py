@@ -33,7 +33,7 @@ class Picture(Protocol):
 
     @property
     def digest(self) -> str:
-        """Hash of the image file, its marks and its crop, as hex digits."""
+        """Hash of the image file and of all that is done to the image (marks, crop, scaling), as hex digits."""
 
     def open(self) -> Image:
         """Return the image in mode RGB."""
@@ -165,7 +165,7 @@ class Way:
     def read(cls, name: str, path: Path | None = None, rounds: int = 2, seed: int = 0) -> Way:
         """Return the kind of question ``name``, with the prompt in the file ``path`` or, by default, in the package.
 
-        ``rounds`` and ``seed`` are as in the class.
+        ``rounds`` and ``seed`` are as in the class. Raise OptionError or InputError for an invalid name or file.
         """
         if name not in _FIELDS:
             raise unknown_name("way to ask", name, WAYS)
@@ -185,7 +185,8 @@ class Way:
     def about_pair(self, image: str, pair: Pair, visual_prompt: Shown, benchmark: Benchmark) -> Iterator[Question]:
         """Yield the questions about a pair: one (phrase), one per verb (yes-no) or one per order of verbs (letters).
 
-        ``image`` is the file name. Raises OptionError if there are more verbs than letters.
+        ``image`` is the file name. No yes-no question has the verb no_interaction. Raises OptionError if there are more
+        verbs than letters.
         """
         about = {"image": image, "pair": pair, "way": self.name}
         words = {"person": visual_prompt.person, "thing": visual_prompt.thing}
@@ -215,7 +216,10 @@ class Way:
 
 
 def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
-    """Return the verbs that form a class with an object: a dict from each verb to the -ing form for a question."""
+    """Return the verbs that form a class with an object: a dict from each verb to the -ing form for a question.
+
+    The form of no_interaction is "doing nothing with it". Raise OptionError if the benchmark lacks the object.
+    """
     classes = benchmark.classes
     if object_ not in classes.objects:
         raise unknown_name("object", object_, classes.objects)
@@ -228,7 +232,7 @@ def verbs_of(object_: str, benchmark: Benchmark) -> dict[str, str]:
 
 
 def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
-    """Return ``rounds`` orders of the options: a random order, and rotations of this order by equal steps."""
+    """Return ``rounds`` orders of the options (at most one per option): a random order, rotated by equal steps."""
     order = list(options)
     Random(f"{seed} {' '.join(options)}").shuffle(order)  # noqa: S311 - nothing secret
     rounds = min(rounds, len(order))

@@ -65,7 +65,7 @@ class WrittenCounts:
     Attributes:
         predictions: number of predictions.
         refused: number of answers that are refusals.
-        unread: number of answers without an expected word or letter.
+        unread: number of answers about pairs without text, or without an expected word or letter.
         scores: number of predictions for each score.
     """
 

@@ -152,7 +152,7 @@ def parse_settings(
 
 
 def grouped(assignments: Iterable[str], groups: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the values of ``GROUP.NAME=VALUE`` assignments by group, then by name; all ``groups`` have an entry.
+    """Return the values of ``GROUP.NAME=VALUE`` assignments by group, then by name; raise OptionError for others.
 
     >>> grouped(["pairs.min_score=0.3"], ["detector", "pairs"])
     {'detector': {}, 'pairs': {'min_score': '0.3'}}

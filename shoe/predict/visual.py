@@ -96,7 +96,7 @@ class View:
 
     @property
     def digest(self) -> str:
-        """Hash of the image file and the drawing steps, as 32 hex digits."""
+        """Hash of the image file and the drawing steps, as 32 hex digits; without steps, that of the image file."""
         if not self.steps:
             return self.picture.digest
         data = self.picture.digest.encode() + canonical(self.steps)
@@ -157,7 +157,11 @@ def whole(picture: Picture, visual: Visual) -> View:
 
 
 def fitted(size: tuple[int, int], visual: Visual) -> tuple[int, int]:
-    """Return the width and height to which an image of the given size is scaled, as in the image processors of Qwen."""
+    """Return the width and height to which an image of a size is scaled, as in the image processors of Qwen.
+
+    Both are multiples of ``visual.multiple``; their product is about ``min_pixels`` to ``max_pixels``, if these are
+    set.
+    """
     multiple = visual.multiple
     sides = [max(multiple, round(side / multiple) * multiple) for side in size]
     pixels = sides[0] * sides[1]

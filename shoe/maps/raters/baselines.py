@@ -37,7 +37,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     ] = ROUNDED  # type: ignore[assignment]  # a tuple of four
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
@@ -60,7 +60,7 @@ class Measured:
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        """Answer all groups of questions, and pass the answers to the recorder."""
+        """Answer groups of questions, and pass the answers to the recorder, until all are answered or the run ends."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
@@ -72,7 +72,7 @@ class Measured:
             recorder.answer(group, {"ratings": dict(zip(group.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, by ID."""
+        """Return the ratings in a stored answer, in the order of ``ids``."""
         return read_by_id(raw, ids)
 
 
@@ -86,7 +86,7 @@ class Learned(RaterConfig, frozen=True, kw_only=True):
     map: Annotated[str, setting("name of a shipped map, or a map's folder, with predictions", key=False)] = "hico-det"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self)
         return Measured(Predicted(self._map()), ROUNDED)
 
@@ -110,7 +110,7 @@ class Predicted(Similarity):
 
     @property
     def digest(self) -> str:
-        """Digest of the map."""
+        """Digest of the source map."""
         return self.source.digest
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
@@ -153,7 +153,7 @@ class Embedding(local.LocalRater, frozen=True, kw_only=True):
     ] = (0.41, 0.50, 0.58, 0.74)
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError if its settings are invalid."""
         local.check(self, self.thresholds)
         return _Cosines(self)
 

@@ -63,7 +63,7 @@ class Model(LocalModel):
 
 
 def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
-    """Check the settings of a deterministic rater: one repeat, and increasing thresholds; raise OptionError if not."""
+    """Raise OptionError if a deterministic rater has several repeats, or thresholds that are not in ascending order."""
     who = f"rater {quote(config.name)}"
     if config.repeats != 1:
         same = f"kind {config.kind} gives the same answer each time"
@@ -208,7 +208,10 @@ class Reader(Model):
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
-        """Return the tokens of a prompt, followed by the beginning of the answer up to the rating."""
+        """Return the tokens of a prompt, followed by the beginning of the answer up to the rating.
+
+        Raise OptionError if they are too many for the model.
+        """
         # Tokenized with a rating, which is then removed: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:

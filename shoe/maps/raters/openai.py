@@ -39,7 +39,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
     structured: Annotated[bool, setting("request JSON by response_format, if the endpoint supports it")] = True
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; the API key is read when it sends its first request."""
+        """Return the rater; raise OptionError if its settings are invalid. The API key is read at the first request."""
         return _ChatEndpoint(self)
 
     def identity(self) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
     column: Annotated[str, setting("column of the table with this rater's ratings, 0 to 4 or empty")] = "rating"
 
     def backend(self, prompts: Prompts) -> Backend:
-        """Return the rater; ``prompts`` is ignored, because this kind reads no prompts."""
+        """Return the rater, which reads no prompts; raise OptionError or InputError if settings or file are invalid."""
         local.check(self)
         return Rows(read_ratings(self.file, self.column))
 
@@ -112,5 +112,5 @@ class Rows:
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Return the ratings in a stored answer, by ID."""
+        """Return the ratings in a stored answer, in the order of ``ids``."""
         return read_by_id(raw, ids)

@@ -82,7 +82,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         }
 
     def more(self) -> Mapping[str, Any]:
-        """Return the settings of a subclass that can change an answer, such as precision, address or file hashes."""
+        """Return the settings of a subclass that can change an answer, such as precision, URL or file hashes; or {}."""
         return {}
 
     def sampling(self) -> Mapping[str, Any]:
@@ -95,7 +95,7 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         raise NotImplementedError
 
     def one_of(self, workers: int) -> Self:
-        """Return the settings for each of ``workers`` concurrent workers."""
+        """Return the settings for each of ``workers`` concurrent workers; by default, these settings."""
         return self
 
     def check(self) -> None:

@@ -27,7 +27,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     """Settings of a model at an endpoint.
 
     Attributes:
-        base_url: address of the endpoint, without /chat/completions.
+        base_url: URL of the endpoint, without /chat/completions.
         api_key_env: environment variable with the API key; by default OPENAI_API_KEY for the official endpoint.
         parameters: further parameters of each request, which override the default parameters. The value null removes a
             default parameter.
@@ -43,11 +43,11 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
     limits: Limits = Limits()
 
     def more(self) -> Mapping[str, Any]:
-        """Return the settings that can change an answer: the address and the further parameters of each request."""
+        """Return the settings that can change an answer: the URL and the further parameters of each request."""
         return {"base_url": self.base_url.rstrip("/"), "parameters": self.parameters}
 
     def sampling(self) -> Mapping[str, Any]:
-        """Return the parameters of each request, such as the maximum number of tokens."""
+        """Return the parameters of each request: defaults such as ``max_tokens``, overridden by ``parameters``."""
         ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
         return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
 
@@ -61,7 +61,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, limits=self.limits.divided(workers))
 
     def check(self) -> None:
-        """Raise OptionError if the address or the parameters are invalid."""
+        """Raise OptionError if the URL or the parameters are invalid."""
         for name in OURS:
             if name in self.parameters:
                 raise OptionError(
@@ -73,7 +73,7 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
 
     def open(self) -> Backend:
-        """Return the back end, with the API key from the environment."""
+        """Return the back end, with the API key from the environment; raise OptionError if the key is missing."""
         self.check()
         return _Remote(self, self._address().open())
 
