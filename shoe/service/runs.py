@@ -322,9 +322,9 @@ def own_run(folder: Folder, identity: Identity, id_: str) -> Run:
     return run
 
 
-def is_hidden(folder: Folder, identity: Identity, run: Run) -> bool:
+def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
     """Return whether results of a run are hidden: its leaderboard is hidden, and the caller is not an administrator."""
-    return run.board is not None and not identity.allows("admin") and not _is_public_board(folder, run.board)
+    return run.board is not None and not admin and not _is_public_board(folder, run.board)
 
 
 def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
@@ -341,7 +341,7 @@ def public_view(folder: Folder, run: Run) -> Run:
 
 def check_results(folder: Folder, identity: Identity, run: Run) -> None:
     """Raise Refused (403) if the results of a run are hidden from a caller."""
-    if is_hidden(folder, identity, run):
+    if is_hidden(folder, run, admin=identity.allows("admin")):
         raise Refused(403, f"the results of leaderboard {run.board} are hidden for now")
 
 

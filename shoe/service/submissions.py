@@ -134,7 +134,8 @@ def compare(
     found = [run(folder, id_) for id_ in ids]
     for one in found:
         if "run.shoe" not in one.outputs:
-            raise ConflictError(f"run {one.id} is {one.state}: only runs that are done can be compared")
+            state = "a comparison" if one.kind == "compare" else one.state
+            raise ConflictError(f"run {one.id} is {state}: only scored runs that are done can be compared")
     names = [one.name for one in found]
     shown = {each.name: each.shown for each in truths(folder)}
     request = {

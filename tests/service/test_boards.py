@@ -183,8 +183,10 @@ def test_results_of_a_hidden_board_are_for_who_runs_the_service(folder: Any) -> 
     pytest.importorskip("fastapi")
     from starlette.testclient import TestClient
 
+    from shoe.service import runs
     from shoe.service.app import make_app
     from shoe.service.boards import show_board
+    from shoe.service.pages.views import Viewer, run_page
     from shoe.service.tokens import new_token
 
     board(folder, hidden=True)
@@ -204,6 +206,9 @@ def test_results_of_a_hidden_board_are_for_who_runs_the_service(folder: Any) -> 
         assert got(f"/v1/runs/{run}", team).json()["figures"] == {}
         assert got("/v1/runs", team).json()["runs"][0]["figures"] == {}
         assert got(f"/v1/runs/{run}/log", team).json()["lines"] == []
+        one = runs.run(folder, run)
+        logs = [run_page(folder, Viewer("a", admin=admin), one)[1]["log"] for admin in (False, True)]
+        assert (logs[0], logs[1][-1]) == ([], "finished")
         assert (refused := got(f"/v1/runs/{run}/files/run.shoe", team)).status_code == 403
         assert "hidden for now" in refused.json()["error"]
         outside = {"truth": "small", "prediction": "0" * 64}

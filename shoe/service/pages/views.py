@@ -14,7 +14,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.playground import loaded
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
-from shoe.service.runs import public_view
+from shoe.service.runs import is_hidden, public_view
 from shoe.service.truths import Truth, truths
 from shoe.service.types import Run, State
 
@@ -158,13 +158,16 @@ def run_list(folder: Folder, viewer: Viewer, filters: Mapping[str, str], after: 
 
 
 def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
-    """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines."""
+    """Return the page of a run, or of a comparison: values from its output files, and the first 1,000 log lines.
+
+    There are no log lines if the results of the run are hidden from the viewer.
+    """
     values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
     actions = {"queued": ("cancel",), "running": ("cancel",), "failed": ("retry",), "cancelled": ("retry",)}
     values |= {
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
-        "log": [line.line for line in runs.log(folder, run.id)],
+        "log": [] if is_hidden(folder, run, admin=viewer.admin) else [line.line for line in runs.log(folder, run.id)],
     }
     if run.kind != "compare":
         return "run.html", values
