@@ -131,7 +131,7 @@ def test_impossible_rules_are_refused(rules: dict[str, Any], parts: list[str]) -
 
 
 @pytest.mark.slow
-@examples(20)
+@examples(5)
 @given(_scenes, _rules, st.integers(0, 5))
 def test_it_is_algorithm_1(scenes: list[Scene], rules: SplitRules, seed: int) -> None:
     found = split_or_none(table_of(scenes), replace(rules, draw="uniform", mixed="drop"), seed)
@@ -141,7 +141,7 @@ def test_it_is_algorithm_1(scenes: list[Scene], rules: SplitRules, seed: int) ->
 
 
 @pytest.mark.slow
-@examples(20)
+@examples(5)
 @given(_scenes, _rules, st.integers(0, 5), st.data())
 def test_every_split_keeps_its_promises(scenes: list[Scene], rules: SplitRules, seed: int, data: st.DataObject) -> None:
     table = table_of(scenes)
@@ -177,7 +177,7 @@ def test_every_split_keeps_its_promises(scenes: list[Scene], rules: SplitRules, 
 
 
 @pytest.mark.slow
-@examples(20)
+@examples(5)
 @given(_scenes, _rules, st.integers(0, 5))
 def test_a_draw_that_skips_is_the_uniform_one_where_that_holds(
     scenes: list[Scene], rules: SplitRules, seed: int

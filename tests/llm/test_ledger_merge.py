@@ -32,7 +32,7 @@ def merged(folder: Path, *parts: Sequence[bytes]) -> bytes:
 
 @pytest.mark.slow
 @given(st.integers(0, 999), st.permutations(range(4)), st.integers(0, 3), st.booleans())
-@examples(10)
+@examples(2)
 def test_order_and_number_of_merges_do_not_matter(
     tmp_path_factory: pytest.TempPathFactory, seed: int, order: list[int], first: int, small: bool
 ) -> None:

@@ -139,7 +139,7 @@ def test_protocols_are_the_evaluators(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@examples(2)
+@examples(1)
 @given(st.integers(0, 1 << 32))
 def test_protocols_are_the_evaluators_for_any_scene(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     check(tmp_path_factory.mktemp("swig"), seed)

@@ -27,7 +27,7 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 
 @given(st.binary(max_size=3000), st.integers(1, 4000), st.sampled_from([None, "gzip", "zstd"]))
 @pytest.mark.slow
-@examples(20)
+@examples(5)
 def test_a_file_is_the_same_however_it_comes(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, encoding: str | None
 ) -> None:

@@ -59,7 +59,7 @@ FAULTS = st.lists(st.sampled_from(["refused", "cut", "lost", "busy", "slow", Non
 
 
 @pytest.mark.slow
-@examples(20)
+@examples(2)
 @given(faults=FAULTS, number=st.integers(0, 10**9))
 def test_a_network_with_faults_changes_nothing(
     server: str, folder: Any, tmp_path_factory: pytest.TempPathFactory, faults: Any, number: int

@@ -17,7 +17,7 @@ from tests.examples import examples
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
-@examples(50)
+@examples(10)
 def test_ties_are_calibrated_as_trying_every_width_would(units: list[tuple[int, int, int]]) -> None:
     image, people, credit = (np.array(column) for column in zip(*units, strict=True))
     pairs = pairs_within(image)
