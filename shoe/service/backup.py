@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -27,13 +27,12 @@ from shoe.service.folder import Folder, Store
 from shoe.service.pages import playground, views
 from shoe.service.pages.rendering import STATIC, SiteLinks, file_of, render
 from shoe.service.pages.views import View, Viewer
-from shoe.service.runs import AGGREGATES, public_view, referenced
+from shoe.service.runs import AGGREGATES, referenced, without_hidden
 from shoe.service.truths import truths
 from shoe.service.types import Run
 
 _DATABASE, _FILES, _MAPS, _UPLOADS, _LOCK = "shoe.sqlite", "files", "maps", "uploads", "lock"
 _PRIVATE = 0o700
-_STEP = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +126,8 @@ def doctor(folder: Path) -> list[Finding]:
         found = list(_check_database(db))
         if any(each.harmful for each in found):
             return found
-        for sha256 in sorted(referenced(db)):
-            found += _check_file(folder, sha256)
+        damages = {f"file {sha256}": _damage(_place(folder, sha256), sha256) for sha256 in sorted(referenced(db))}
+        found += [Finding(f"{file}: {why}", "copy the file from a backup") for file, why in damages.items() if why]
         for row in db.execute("SELECT name, folder FROM maps"):
             if not (folder / _MAPS / row["folder"] / "map.json").is_file():
                 found.append(Finding(f"the folder of map {row['name']} is missing", "copy the folder from a backup"))
@@ -195,34 +194,29 @@ _DANGLING = {
 }
 
 
-def _check_file(folder: Path, sha256: str) -> Iterator[Finding]:
+def _damage(path: Path, sha256: str) -> str | None:
+    """Return why a stored file cannot be used, or None if its content has the SHA-256."""
     try:
-        with _place(folder, sha256).open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256")
+        with path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
-        yield Finding(f"file {sha256}: {error.strerror}", "copy the file from a backup")
-        return
-    if digest.hexdigest() != sha256:
-        yield Finding(f"file {sha256}: content does not match its SHA-256", "copy the file from a backup")
+        return str(error.strerror)
+    return None if digest == sha256 else "content does not match its SHA-256"
 
 
 def _copy(folder: Path, target: Path, sha256: str) -> int:
-    """Copy a stored file, check its SHA-256, and return its size in bytes."""
-    to, size = _place(target, sha256), 0
+    """Copy a stored file, check the SHA-256 of the copy, and return its size in bytes."""
+    to = _place(target, sha256)
     to.parent.mkdir(mode=_PRIVATE, exist_ok=True)
-    digest = hashlib.sha256()
     hint = "run `shoe serve doctor` to list all damage"
     try:
-        stream = _place(folder, sha256).open("rb")
+        shutil.copyfile(_place(folder, sha256), to)
     except FileNotFoundError:
         raise InputError(folder, found=f"no file {sha256}", expected="all stored files", hint=hint) from None
-    with stream, open(to, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as copy:
-        while data := stream.read(_STEP):
-            digest.update(data)
-            size += copy.write(data)
-    if digest.hexdigest() != sha256:
+    os.chmod(to, 0o600)
+    if _damage(to, sha256) is not None:
         raise InputError(folder, found=f"changed content of file {sha256}", expected="intact files", hint=hint)
-    return size
+    return to.stat().st_size
 
 
 def _place(folder: Path, sha256: str) -> Path:
@@ -278,7 +272,8 @@ def _write(folder: Folder, to: Path) -> int:
     public = list(_public(folder))
     pages: dict[str, View] = dict(_pages(folder, public))
     files = {f"/static/{name}": source for name, source in STATIC.items()}
-    files |= {path: folder.files.path(sha256) for run in public for path, sha256 in _files(folder, run)}
+    for run in public:
+        files |= _files(folder, run)
     there = pages.keys() | files.keys()
     for path, source in files.items():
         _exported_path(to, path).write_bytes(source.read_bytes())
@@ -300,7 +295,7 @@ def _public(folder: Folder) -> Iterator[Run]:
     """Yield the finished public runs, the latest first, without the results of hidden leaderboards."""
     after = None
     while found := runs.runs(folder, "", after, _AT_ONCE, "done"):
-        yield from (public_view(folder, run) for run in found)
+        yield from (without_hidden(folder, run) for run in found)
         after = found[-1].id
 
 
@@ -318,19 +313,14 @@ def _pages(folder: Folder, public: list[Run]) -> Iterator[tuple[str, View]]:
         if not board.hidden:
             yield f"/boards/{board.name}", views.board_page(folder, _ANYBODY, board.name)
     yield "/maps", views.map_list(folder)
-    for name in playground.places(folder):
-        view = views.map_page(folder, name)
-        if view is not None:
-            yield f"/maps/{name}", view
+    for name, place in playground.places(folder).items():
+        yield f"/maps/{name}", ("map.html", views.map_values(name, place))
     yield "/truths", views.truth_list(folder)
 
 
-def _files(folder: Folder, run: Run) -> Iterator[tuple[str, str]]:
+def _files(folder: Folder, run: Run) -> Iterator[tuple[str, Path]]:
     shown = any(truth.shown for truth in truths(folder) if truth.name == run.truth)
     for name, output in run.outputs.items():
         if shown or name in AGGREGATES:
-            try:
-                folder.files.path(output.sha256)
-            except NotFoundError:  # deleted since the run was read
-                continue
-            yield f"/v1/runs/{run.id}/files/{name}", output.sha256
+            with suppress(NotFoundError):  # deleted since the run was read
+                yield f"/v1/runs/{run.id}/files/{name}", folder.files.path(output.sha256)

@@ -6,7 +6,6 @@ table is computed from these metrics on each request, so that it is always up to
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.contract import NotFoundError
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
-from shoe.service.truths import Truth, check_name, similarity, truth
+from shoe.service.truths import Truth, check_name, insert_named, similarity, truth
 from shoe.service.types import Board, File, LeftOut, Request, Row, Standing
 
 FIGURE = "semantic:map"
@@ -58,11 +58,7 @@ def add_board(
     if quota is not None and quota < 1:
         raise OptionError(f"quota: found {quota}, expected 1 or more submissions per day")
     row = (name, title or name, target.name, to_json(request), figure, quota, hidden, time.time())
-    try:
-        with folder.database.write() as db:
-            db.execute("INSERT INTO boards VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
-    except sqlite3.IntegrityError:
-        raise OptionError(f"board {quote(name)}: this name is already in use: choose another name") from None
+    insert_named(folder, "board", name, row)
     return board(folder, name)
 
 
@@ -97,22 +93,22 @@ def standing(folder: Folder, name: str) -> Standing:
     """
     own = board(folder, name)
     found = _entries(folder, name)
-    ready = [each for each in found if own.figure in each.figures and each.draws is not None]
+    ready = [each for each in found if own.figure in each.row.figures and each.draws]
     shared = _items(ready[-1].signature) if ready else {}
-    rows, left_out = [], []
+    ranked, left_out = [], []
     for each in found:
         if each in ready:
             why = _differences(_items(each.signature), shared)
         elif each.state != "done":
             why = each.state
         else:
-            why = "ranking is in progress" if each.draws is None else f"the run has no metric {own.figure}"
+            why = f"the run has no metric {own.figure}" if each.draws else "ranking is in progress"
         if why:
-            left_out.append(LeftOut(run=each.run, team=each.team, name=each.name, why=why))
+            left_out.append(LeftOut(run=each.row.run, team=each.row.team, name=each.row.name, why=why))
         else:
-            rows.append(each)
+            ranked.append(each)
     signature = "|".join(f"{name}:{value}" for name, value in shared.items()) or None
-    return Standing(board=own, rows=_ranked(folder, own.figure, rows), left_out=left_out, signature=signature)
+    return Standing(board=own, rows=_ranked(folder, own.figure, ranked), left_out=left_out, signature=signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,27 +116,21 @@ class _Entry:
     """A run submitted to a leaderboard.
 
     Attributes:
-        figures: metric values by key.
-        draws: SHA-256 of the file with bootstrap values of the metrics; None if the values are not computed yet.
-        why: mAP lost by error type, the largest loss first.
+        row: row of the run in the table, still without rank and intervals.
+        draws: SHA-256 of the file with bootstrap values of the metrics; "" if the values are not computed yet.
     """
 
-    run: str
-    team: str
-    name: str
-    created: float
+    row: Row
     state: str
     signature: str
-    figures: dict[str, float]
-    draws: str | None
-    why: dict[str, float]
+    draws: str
 
 
 def _entries(folder: Folder, name: str) -> list[_Entry]:
     """Return the runs that were submitted to a leaderboard, the earliest first."""
     with folder.database.read() as db:
         rows = db.execute(
-            "SELECT runs.id, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
+            "SELECT runs.id AS run, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
             "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
             (name,),
         ).fetchall()
@@ -155,14 +145,14 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
         }
     found = []
     for row in rows:
-        ranked, diagnosed = further.get((row["id"], "board")), further.get((row["id"], "diagnose"))
-        draws = msgspec.json.decode(ranked["outputs"], type=dict[str, File])["draws.npz"].sha256 if ranked else None
-        figures = msgspec.json.decode(ranked["figures"]) if ranked else {}
+        ranked, diagnosed = further.get((row["run"], "board")), further.get((row["run"], "diagnose"))
+        draws = msgspec.json.decode(ranked["outputs"], type=dict[str, File])["draws.npz"].sha256 if ranked else ""
         errors = msgspec.json.decode(diagnosed["figures"]) if diagnosed else {}
         why = {key.removeprefix("error:"): cost for key, cost in errors.items() if key.startswith("error:")}
         why = dict(sorted(why.items(), key=lambda cost: -cost[1]))
-        head = row["id"], row["team"], row["name"], row["created"], row["state"], row["signature"] or ""
-        found.append(_Entry(*head, figures, draws, why))
+        figures = msgspec.json.decode(ranked["figures"]) if ranked else {}
+        made = read_row(row, Row, lowest=0, highest=0, intervals={}, figures=figures, why=why)
+        found.append(_Entry(made, row["state"], row["signature"] or "", draws))
     return found
 
 
@@ -184,12 +174,11 @@ def _differences(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
 def _ranked(folder: Folder, figure: str, entries: Sequence[_Entry]) -> list[Row]:
     from shoe.comparison.significance import LOWER_IS_BETTER
 
-    ranks = _ranks(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in entries))
+    ranks = _ranks(folder, figure, tuple((each.draws, each.row.figures[figure]) for each in entries))
     rows = []
     for each, (lowest, highest) in zip(entries, ranks, strict=True):
-        own = {name: getattr(each, name) for name in ("run", "team", "name", "created", "figures", "why")}
-        intervals = _intervals(folder, str(each.draws), tuple(each.figures.items()))
-        rows.append(Row(lowest=lowest, highest=highest, intervals=intervals, **own))
+        intervals = _intervals(folder, each.draws, tuple(each.row.figures.items()))
+        rows.append(replace(each.row, lowest=lowest, highest=highest, intervals=intervals))
     sign = 1 if figure.endswith(LOWER_IS_BETTER) else -1
     return sorted(rows, key=lambda row: (row.lowest, row.highest, sign * row.figures[figure], row.created))
 

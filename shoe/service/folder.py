@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from shoe.core.errors import InputError, MissingExtraError, OptionError, pluralize
 from shoe.service.contract import DamagedError, FullError, NotFoundError, TooLargeError
@@ -29,6 +30,8 @@ LARGEST_RATIO = 300
 """Limit of the ratio of decompressed to compressed size, against decompression bombs; small files are exempt."""
 _SMALL = 10_000_000
 _STEP = 1 << 20
+_PACKED_STEP = 1 << 10
+"""Bytes of compressed data that are decompressed at once; bounds the decompressed output per step."""
 _WINDOW = 1 << 23
 """Limit of the window of a zstd decoder in bytes: the largest window that HTTP allows (RFC 9659)."""
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -146,7 +149,7 @@ class Receiver:
         self._store, self._stream, self._path = store, stream, path
         self._limit, self._free_below, self._unchecked = limit, free_below, 0
         self._hash, self._packed, self.size = hashlib.sha256(), 0, 0
-        self._decoder = _DECODERS[encoding]() if encoding else None
+        self._decoder = _Decoder(encoding) if encoding else None
 
     def write(self, chunk: bytes) -> None:
         """Add the next piece of the file.
@@ -206,39 +209,20 @@ class Receiver:
         return StoreEntry(sha256, self.size, known)
 
 
-def _small(chunk: bytes) -> Iterator[bytes]:
-    """Split compressed data into pieces of 1 KiB, which bounds the decompressed output per piece."""
-    return (chunk[start : start + (1 << 10)] for start in range(0, len(chunk), 1 << 10))
+class _Decoder:
+    """Decoder of compressed data, which may consist of several gzip members or zstd frames, one after the other."""
 
-
-class _Gzip:
-    def __init__(self) -> None:
-        self._decoder, self._started = zlib.decompressobj(16 + zlib.MAX_WBITS), False
-
-    @property
-    def is_whole(self) -> bool:
-        return self._decoder.eof
-
-    def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        for piece in _small(chunk):
-            while piece:
-                if self._decoder.eof:  # a gzip file may have several members
-                    self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-                try:
-                    yield self._decoder.decompress(piece, _STEP)
-                except zlib.error as error:
-                    raise DamagedError(f"gzip data is damaged ({error}): send the file again") from None
-                piece = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
-
-
-class _Zstd:
-    def __init__(self) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            raise MissingExtraError("zstd", "serve") from None
-        self._error = zstandard.ZstdError
-        self._make = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
+    def __init__(self, encoding: Encoding) -> None:
+        self._encoding = encoding
+        self._make: Callable[[], Any] = partial(zlib.decompressobj, 16 + zlib.MAX_WBITS)
+        self._error: type[Exception] = zlib.error
+        if encoding == "zstd":
+            try:
+                import zstandard
+            except ImportError:
+                raise MissingExtraError("zstd", "serve") from None
+            self._make = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
+            self._error = zstandard.ZstdError
         self._decoder = self._make()
 
     @property
@@ -246,18 +230,18 @@ class _Zstd:
         return bool(self._decoder.eof)
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        for piece in _small(chunk):
+        for start in range(0, len(chunk), _PACKED_STEP):
+            piece = chunk[start : start + _PACKED_STEP]
             while piece:
                 if self._decoder.eof:
                     self._decoder = self._make()
                 try:
                     yield self._decoder.decompress(piece)
                 except self._error as error:
-                    raise DamagedError(f"zstd data is damaged ({error}): send the file again") from None
-                piece = self._decoder.unused_data if self._decoder.eof else b""
+                    raise DamagedError(f"{self._encoding} data is damaged ({error}): send the file again") from None
+                piece = self._decoder.unused_data
 
 
-_DECODERS: dict[str, Callable[[], _Gzip | _Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
 _PRIVATE = 0o700
 
 

@@ -109,29 +109,19 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
     return job
 
 
-def beat(
-    folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = (), lease: float = LEASE
-) -> bool:
+def beat(folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = ()) -> bool:
     """Renew the lease of a running job, and record its progress.
 
     Args:
         stage: name of the current stage.
         progress: progress of the job, 0 to 1.
         lines: new lines for the log.
-        lease: seconds after which the job is queued again, unless this function is called again.
 
     Returns:
         True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
     with folder.database.write() as db:
-        changed = db.execute(
-            "UPDATE jobs SET lease_until = ?, stage = ?, progress = ? "
-            "WHERE key = ? AND attempt = ? AND state = 'running'",
-            (time.time() + lease, stage, progress, job.key, job.attempt),
-        ).rowcount
-        if changed:
-            _write_log(db, job, lines)
-    return bool(changed)
+        return _update(db, job, lines, lease_until=time.time() + LEASE, stage=stage, progress=progress)
 
 
 def finish(
@@ -148,39 +138,35 @@ def finish(
     Returns:
         True; False if the job was given to another attempt in the meantime, and nothing is recorded.
     """
+    columns = {"outputs": to_json(outcome.outputs), "figures": to_json(outcome.figures), "signature": outcome.signature}
+    ended = {"stage": None, "progress": 1, "lease_until": None, "deaths": 0, "ended": time.time()}
     with folder.database.write() as db:
-        changed = db.execute(
-            "UPDATE jobs SET state = 'done', stage = NULL, progress = 1, lease_until = NULL, deaths = 0, ended = ?, "
-            "outputs = ?, figures = ?, signature = ? WHERE key = ? AND attempt = ? AND state = 'running'",
-            (time.time(), to_json(outcome.outputs), to_json(outcome.figures), outcome.signature, job.key, job.attempt),
-        ).rowcount
-        if changed:
-            _write_log(db, job, [*lines, "finished"])
+        recorded = _update(db, job, [*lines, "finished"], state="done", **columns, **ended)
+        if recorded:
             after(db, job)
     folder.work.set()
-    return bool(changed)
+    return recorded
 
 
 def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
     """Record the failure of a job; return False, and record nothing, if the job was given to another attempt."""
-    return _end(folder, job, "failed", reason, [*lines, f"failed: {reason}"])
+    return _end(folder, job, "failed", [*lines, f"failed: {reason}"], reason=reason)
 
 
 def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
     """Queue a job again after a crash of its child process (`why`), or record a failure after MOST_DEATHS crashes.
 
-    Returns:
-        True; False if the job was given to another attempt in the meantime, and nothing is recorded.
+    Return False, and record nothing, if the job was given to another attempt.
     """
     deaths = job.deaths + 1
     if deaths >= MOST_DEATHS:
         return fail(folder, job, f"{why}, {deaths} times", lines)
-    return _end(folder, job, "queued", None, [*lines, f"{why}; queued again"], deaths)
+    return _end(folder, job, "queued", [*lines, f"{why}; queued again"], deaths=deaths)
 
 
 def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
     """Queue an interrupted job again; return False, and record nothing, if the job was given to another attempt."""
-    return _end(folder, job, "queued", None, [*lines, f"{why}; queued again"])
+    return _end(folder, job, "queued", [*lines, f"{why}; queued again"])
 
 
 def running(folder: Folder) -> list[Job]:
@@ -208,18 +194,21 @@ def requeue_lost(folder: Folder, now: float | None = None) -> int:
         ).rowcount
 
 
-def _end(
-    folder: Folder, job: Job, state: str, reason: str | None, lines: Iterable[str], deaths: int | None = None
-) -> bool:
-    deaths = job.deaths if deaths is None else deaths
+def _end(folder: Folder, job: Job, state: str, lines: Iterable[str], **columns: Any) -> bool:
+    ended = None if state == "queued" else time.time()
     with folder.database.write() as db:
-        changed = db.execute(
-            "UPDATE jobs SET state = ?, reason = ?, stage = NULL, lease_until = NULL, ended = ?, deaths = ? "
-            "WHERE key = ? AND attempt = ? AND state = 'running'",
-            (state, reason, None if state == "queued" else time.time(), deaths, job.key, job.attempt),
-        ).rowcount
-        if changed:
-            _write_log(db, job, lines)
+        return _update(db, job, lines, state=state, stage=None, lease_until=None, ended=ended, **columns)
+
+
+def _update(db: sqlite3.Connection, job: Job, lines: Iterable[str], **columns: Any) -> bool:
+    """Change columns of a running job, and add lines to its log, unless the job was given to another attempt."""
+    changed = db.execute(
+        f"UPDATE jobs SET {', '.join(f'{name} = ?' for name in columns)} "  # noqa: S608 - names of this file
+        "WHERE key = ? AND attempt = ? AND state = 'running'",
+        (*columns.values(), job.key, job.attempt),
+    ).rowcount
+    if changed:
+        _write_log(db, job, lines)
     return bool(changed)
 
 

@@ -71,7 +71,7 @@ def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
             "SELECT number, at, attempt, line FROM log WHERE key = ? AND number > ? ORDER BY number LIMIT 1000",
             (row["key"], after),
         )
-        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+        file = file_of(db, row)
         return [read_row(each, Line, line=each["line"].replace(THE_FILE, file)) for each in rows]
 
 
@@ -79,8 +79,7 @@ def command_of(folder: Folder, id_: str) -> str:
     """Return the command line that reproduces the result of a run; raise NotFoundError if there is no such run."""
     with folder.database.read() as db:
         row = _row(db, id_)
-        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
-    return command(row["kind"], msgspec.json.decode(row["job"]), file)
+        return command(row["kind"], msgspec.json.decode(row["job"]), file_of(db, row))
 
 
 def cancel(folder: Folder, id_: str) -> Run:
@@ -179,7 +178,7 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row]
         outputs |= _OUTPUTS.decode(other["outputs"] or "{}")
     reason = row["reason"] if row["state"] == "failed" else None
     if reason is not None:
-        reason = reason.replace(THE_FILE, file_of(db, row["prediction"], row["team"], row["name"]))
+        reason = reason.replace(THE_FILE, file_of(db, row))
     return read_row(
         row,
         Run,
@@ -217,10 +216,11 @@ def file_name(folder: Folder, team: str, sha256: str) -> str | None:
     return row["name"] if row else None
 
 
-def file_of(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:
-    """Return the name under which a team uploaded a file; `name` if the team does not have the file (any more)."""
-    row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
-    return row["name"] if row else name
+def file_of(db: sqlite3.Connection, row: sqlite3.Row) -> str:
+    """Return the name under which the team of a run uploaded its file; the run's name if the file was deleted."""
+    query = "SELECT name FROM given WHERE sha256 = ? AND team = ?"
+    found = db.execute(query, (row["prediction_sha256"], row["team"])).fetchone()
+    return str(found["name"] if found else row["name"])
 
 
 def disk_used(db: sqlite3.Connection, team: str) -> int:
@@ -277,7 +277,6 @@ def referenced(db: sqlite3.Connection) -> set[str]:
 AGGREGATES = frozenset(
     {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
     | {f"comparison.{ending}" for ending in ("json", "tex", "md", "csv", "html")}
-    | {"ranking.json"}
 )
 """Names of output files that reveal nothing about single images.
 
@@ -301,7 +300,7 @@ def visible_run(folder: Folder, identity: Identity, id_: str) -> Run:
             or found.team == identity.team
             or (found.visibility == "public" and (identity.allows("read") or _is_public_board(folder, found.board)))
         ):
-            return without_hidden(folder, identity, found)
+            return without_hidden(folder, found, admin=identity.allows("admin"))
     except NotFoundError:
         pass
     if identity.team is None:
@@ -327,16 +326,15 @@ def is_hidden(folder: Folder, run: Run, *, admin: bool) -> bool:
     return run.board is not None and not admin and not _is_public_board(folder, run.board)
 
 
-def without_hidden(folder: Folder, identity: Identity, run: Run) -> Run:
-    """Return a run; if its results are hidden from the caller, return a copy of the run without results."""
-    return run if identity.allows("admin") else public_view(folder, run)
+def without_hidden(folder: Folder, run: Run, *, admin: bool = False) -> Run:
+    """Return a run, without metrics, output files, signature and follow-up jobs if its results are hidden."""
+    hidden = is_hidden(folder, run, admin=admin)
+    return replace(run, figures={}, outputs={}, signature=None, further={}) if hidden else run
 
 
-def public_view(folder: Folder, run: Run) -> Run:
-    """Return a run, without metrics, output files, signature and follow-up jobs if its leaderboard is hidden."""
-    if run.board is None or _is_public_board(folder, run.board):
-        return run
-    return replace(run, figures={}, outputs={}, signature=None, further={})
+def visible_log(folder: Folder, run: Run, after: int = 0, *, admin: bool) -> list[Line]:
+    """Return log lines of a run as :func:`log`; no lines if the results of the run are hidden from the caller."""
+    return [] if is_hidden(folder, run, admin=admin) else log(folder, run.id, after)
 
 
 def check_results(folder: Folder, identity: Identity, run: Run) -> None:

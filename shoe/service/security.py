@@ -11,7 +11,6 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Callable
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
@@ -145,8 +144,8 @@ def check_same_origin(headers: Headers, host: str) -> None:
 class BodyLimit:
     """Middleware that refuses request bodies that exceed the size limit (413) or fall below the minimum speed (408)."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._app, self._settings, self._clock = app, settings, clock
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request, and check size and speed of its body."""
@@ -158,7 +157,7 @@ class BodyLimit:
         if not announced.isdigit() or len(announced) > 18 or int(announced) > most:
             await _too_large(most).response()(scope, receive, send)
             return
-        started, read, ended = self._clock(), 0, False
+        started, read, ended = time.monotonic(), 0, False
 
         async def counted() -> Message:
             nonlocal read, ended
@@ -173,7 +172,7 @@ class BodyLimit:
                 read += len(message.get("body", b""))
                 if read > most:
                     raise _too_large(most)
-                taken = self._clock() - started
+                taken = time.monotonic() - started
                 if not ended and taken > _GRACE and read < taken * self._settings.slowest:
                     raise _too_slow()
             return message

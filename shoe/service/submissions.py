@@ -62,17 +62,8 @@ def submit(
     file = file_name(folder, team, prediction_sha256)
     if file is None:  # checked last, so that a client learns of all other errors before it uploads a large file
         raise NotFoundError(f"no prediction file {prediction_sha256}: upload the file first")
-    columns = {"team": team, "truth": target.name, "visibility": visibility, "board": board}
-    with folder.database.write() as db:
-        known = _same(db, team, new.key, target.name, board)
-        if known is None:
-            _check_quota(db, team, board)
-            _check_waiting(db, team, most_waiting)
-            jobs.add(db, new)
-            known = _insert(db, new.key, name or file, request, prediction_sha256=prediction_sha256, **columns)
-            _follow_done(db, known)
-    folder.work.set()
-    return run(folder, known)
+    columns = {"truth": target.name, "visibility": visibility, "prediction_sha256": prediction_sha256}
+    return _add_run(folder, team, new, name or file, request, most_waiting, board=board, **columns)
 
 
 def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
@@ -151,15 +142,8 @@ def compare(
     options = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
     new = New("compare", request | options)
     asked = {"runs": list(ids)} | options
-    columns = {"team": team, "truth": found[0].truth, "visibility": visibility}
-    with folder.database.write() as db:
-        known = _same(db, team, new.key, found[0].truth, None)
-        if known is None:
-            _check_waiting(db, team, most_waiting)
-            jobs.add(db, new)
-            known = _insert(db, new.key, ", ".join(names)[:200], asked, **columns)
-    folder.work.set()
-    return run(folder, known)
+    columns = {"truth": found[0].truth, "visibility": visibility}
+    return _add_run(folder, team, new, ", ".join(names)[:200], asked, most_waiting, **columns)
 
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
@@ -178,7 +162,7 @@ def _follow_done(db: sqlite3.Connection, id_: str) -> None:
     ).fetchone()
     if row is None:
         return
-    file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+    file = file_of(db, row)
     request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
     further = [New("diagnose", request), New("page", {**request, "file": file})]
     if row["board"] is not None:
@@ -217,6 +201,38 @@ def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
     return msgspec.structs.replace(own, truth=row["truth"], **read)
 
 
+def _add_run(
+    folder: Folder,
+    team: str,
+    new: New,
+    name: str,
+    request: Any,
+    most_waiting: int | None,
+    *,
+    board: str | None = None,
+    **columns: str,
+) -> Run:
+    """Queue a job, and return its new run, or the team's run with the same job, ground truth and leaderboard."""
+    row: dict[str, Any] = {"team": team, "key": new.key, "board": board, **columns}
+    with folder.database.write() as db:
+        same = db.execute(
+            "SELECT id FROM runs WHERE team = :team AND key = :key AND truth = :truth AND board IS :board "
+            "AND cancelled = 0 AND deleted = 0",
+            row,
+        ).fetchone()
+        if same is None:
+            _check_quota(db, team, board)
+            _check_waiting(db, team, most_waiting)
+            jobs.add(db, new)
+            row |= {"id": f"r_{secrets.token_hex(10)}", "name": printable(name, longest=200)}
+            row |= {"request": to_json(request), "created": time.time()}
+            names, marks = ", ".join(row), ", ".join(f":{column}" for column in row)
+            db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row)  # noqa: S608  # names of this file
+            _follow_done(db, row["id"])
+    folder.work.set()
+    return run(folder, same["id"] if same else row["id"])
+
+
 def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
     """Raise QuotaError if a team has reached its limit of submissions to a leaderboard in 24 hours.
 
@@ -246,26 +262,3 @@ def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
     ).fetchone()[0]
     if most is not None and waiting >= most:
         raise BusyError(f"{team} has reached its limit of {most} queued or running runs ({waiting} used)")
-
-
-def _insert(db: sqlite3.Connection, key: str, name: str, request: Any, **columns: str | None) -> str:
-    """Insert a run, and return its ID."""
-    row: dict[str, Any] = {
-        "id": f"r_{secrets.token_hex(10)}",
-        "key": key,
-        "name": printable(name, longest=200),
-        **columns,
-    }
-    row |= {"request": to_json(request), "created": time.time()}
-    names, marks = ", ".join(row), ", ".join(f":{column}" for column in row)
-    db.execute(f"INSERT INTO runs ({names}) VALUES ({marks})", row)  # noqa: S608  # names of this file
-    return str(row["id"])
-
-
-def _same(db: sqlite3.Connection, team: str, key: str, truth: str, board: str | None) -> str | None:
-    """Return the ID of the team's run with the same job, ground truth and leaderboard; None if there is no such run."""
-    row = db.execute(
-        "SELECT id FROM runs WHERE team = ? AND key = ? AND truth = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
-        (team, key, truth, board),
-    ).fetchone()
-    return row["id"] if row else None

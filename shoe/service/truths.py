@@ -122,7 +122,7 @@ def add_truth(
     )
     made = Truth(name, reading, read.signature_fields(), shown, time.time())
     row = (name, dataset, made.sha256, to_json(reading), to_json(made.facts), int(shown), made.created)
-    _insert(folder, "truths", "truth", name, row)
+    insert_named(folder, "truth", name, row)
     return made
 
 
@@ -162,7 +162,7 @@ def add_map(folder: Folder, name: str, path: str | Path) -> Map:
     about = msgspec.json.decode((folder.maps / copy / "map.json").read_bytes())
     facts = {key: about[key] for key in ("name", "dataset", "version") if key in about}
     made = Map(name=name, digest=digest, facts=facts, created=time.time())
-    _insert(folder, "maps", "map", name, (name, digest, copy, to_json(facts), made.created))
+    insert_named(folder, "map", name, (name, digest, copy, to_json(facts), made.created))
     return made
 
 
@@ -209,10 +209,11 @@ def own_similarities() -> list[str]:
     return [*COMPUTED, *shipped_maps()]
 
 
-def _insert(folder: Folder, table: str, noun: str, name: str, row: tuple[Any, ...]) -> None:
+def insert_named(folder: Folder, noun: str, name: str, row: tuple[Any, ...]) -> None:
+    """Insert a row with the name `name` into the table of truths, maps or boards; raise OptionError for a used name."""
     marks = ", ".join("?" * len(row))
     try:
         with folder.database.write() as db:
-            db.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608  # names of this file
+            db.execute(f"INSERT INTO {noun}s VALUES ({marks})", row)  # noqa: S608  # names of the callers
     except sqlite3.IntegrityError:
         raise OptionError(f"{noun} {quote(name)}: this name is already in use: choose another name") from None

@@ -141,13 +141,12 @@ class Uploads:
         self._about(upload.id).unlink(missing_ok=True)
         self._part(upload.id).unlink(missing_ok=True)
 
-    def end_old(self, now: float | None = None) -> int:
-        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds; return their number."""
-        before = (time.time() if now is None else now) - self._settings.upload_kept
-        old = [upload for upload in self._all() if self._part(upload.id).stat().st_mtime < before]
-        for upload in old:
-            self.end(upload)
-        return len(old)
+    def end_old(self) -> None:
+        """Remove uploads without a new part for more than ``Settings.upload_kept`` seconds."""
+        before = time.time() - self._settings.upload_kept
+        for upload in self._all():
+            if self._part(upload.id).stat().st_mtime < before:
+                self.end(upload)
 
     def _uploads_of(self, team: str) -> list[Upload]:
         return [upload for upload in self._all() if upload.team == team]

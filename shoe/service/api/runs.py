@@ -20,8 +20,8 @@ from shoe.service.runs import (
     check_closed,
     check_file,
     check_results,
-    is_hidden,
     own_run,
+    visible_log,
     visible_run,
     with_results,
     without_hidden,
@@ -71,7 +71,8 @@ async def list_runs(
     team = None if identity.allows("admin") else identity.team
     found = runs.runs(app.folder, team, after, limit, state)
     last = found[-1].id if len(found) == limit else None
-    return json_response(types.RunList(runs=[without_hidden(app.folder, identity, run) for run in found], after=last))
+    shown = [without_hidden(app.folder, run, admin=identity.allows("admin")) for run in found]
+    return json_response(types.RunList(runs=shown, after=last))
 
 
 @router.get("/v1/runs/{id}", **contract(types.Run))
@@ -92,7 +93,7 @@ def get_log(
     No lines are returned if the results of the run are hidden from the caller.
     """
     run = visible_run(app.folder, identity, id)
-    lines = [] if is_hidden(app.folder, run, admin=identity.allows("admin")) else runs.log(app.folder, run.id, after)
+    lines = visible_log(app.folder, run, after, admin=identity.allows("admin"))
     return json_response(types.Log(lines=lines, after=lines[-1].number if lines else after))
 
 
@@ -156,11 +157,10 @@ def compare_runs(
 
 
 def _response(app: AppState, identity: Identity, run: types.Run) -> Response:
-    return json_response(without_hidden(app.folder, identity, run))
+    return json_response(without_hidden(app.folder, run, admin=identity.allows("admin")))
 
 
 results_router = APIRouter(tags=["results"])
-_RESULTS = {"score": "result.json", "compare": "comparison.json", "diagnose": "diagnosis.json", "board": "ranking.json"}
 _READ_IN_PLACE = frozenset({"application/json", "text/plain", "text/html"})
 FileName = Annotated[str, Path(max_length=80, description="Name of an output file of the run.")]
 _ANY = "*/*"
@@ -172,20 +172,18 @@ _SMALL = 2**18
 async def get_result(id: RunId, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002 - of the path
     """Return the result of a run: the JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
     run = visible_run(app.folder, identity, id)
-    check_results(app.folder, identity, run)
-    return _file(app, run, _RESULTS.get(run.kind, "result.json"), request)
+    return _file(app, identity, run, "comparison.json" if run.kind == "compare" else "result.json", request)
 
 
 @results_router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
 async def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, app: App) -> Response:  # noqa: A002
     """Return an output file of a run."""
-    run = visible_run(app.folder, identity, id)
+    return _file(app, identity, visible_run(app.folder, identity, id), name, request)
+
+
+def _file(app: AppState, identity: Identity, run: Run, name: str, request: Request) -> Response:
     check_results(app.folder, identity, run)
     check_file(app.folder, identity, run, name)
-    return _file(app, run, name, request)
-
-
-def _file(app: AppState, run: Run, name: str, request: Request) -> Response:
     output = run.outputs.get(name)
     if output is None:
         if run.state != "done":
@@ -232,9 +230,7 @@ async def events(id: RunId, identity: Anybody, app: App, last: LastId = None) ->
 async def _events(app: AppState, identity: Identity, id_: str, after: int, caller: str) -> AsyncIterator[bytes]:
     def read() -> tuple[types.Run, list[types.Line]]:
         run = visible_run(app.folder, identity, id_)
-        return run, [] if is_hidden(app.folder, run, admin=identity.allows("admin")) else runs.log(
-            app.folder, id_, after
-        )
+        return run, visible_log(app.folder, run, after, admin=identity.allows("admin"))
 
     latest = None
     app.streams[caller] += 1

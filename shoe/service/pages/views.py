@@ -14,7 +14,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.playground import loaded
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
-from shoe.service.runs import is_hidden, public_view
+from shoe.service.runs import visible_log, without_hidden
 from shoe.service.truths import Truth, truths
 from shoe.service.types import Run, State
 
@@ -126,7 +126,7 @@ class Viewer:
 
 def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
     """Return the rows of a table of the runs `found`, without results that are hidden from the viewer."""
-    return [row(run if viewer.admin else public_view(folder, run)) for run in found]
+    return [row(without_hidden(folder, run, admin=viewer.admin)) for run in found]
 
 
 def front(folder: Folder, viewer: Viewer) -> View:
@@ -167,7 +167,7 @@ def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
     values |= {
         "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
         "actions": actions.get(run.state, ()),
-        "log": [] if is_hidden(folder, run, admin=viewer.admin) else [line.line for line in runs.log(folder, run.id)],
+        "log": [line.line for line in visible_log(folder, run, admin=viewer.admin)],
     }
     if run.kind != "compare":
         return "run.html", values
