@@ -19,7 +19,6 @@ EXAMPLES = (
     ("petting a puppy", "pet dog"),
 )
 _NEAREST = 12
-_PARTS = ("verb", "object")
 
 
 @lru_cache(maxsize=8)
@@ -50,6 +49,8 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
         OptionError: if `truth` is not a class of the dataset.
     """
     from shoe.benchmarks import DEFAULT, benchmark
+    from shoe.lexicon.expressions import POS
+    from shoe.lexicon.resolve import resolve
     from shoe.lexicon.text import ALTERNATIVES
     from shoe.report.similarity import split_of
 
@@ -57,12 +58,10 @@ def answer(place: str, phrase: str, truth: str) -> dict[str, Any]:
     classes = benchmark(getattr(source, "dataset", DEFAULT)).classes
     lines, readings = split_of(phrase)
     pairs = [pair for reading in readings for pair in product(*(word.split(ALTERNATIVES) for word in reading))]
-    words = [
-        (word, part) for part, of in zip(_PARTS, zip(*pairs, strict=True), strict=False) for word in dict.fromkeys(of)
-    ]
+    words = dict.fromkeys((pair[n], part) for n, part in enumerate(POS) for pair in pairs)
     return {
         "reading": [re.split(r" {2,}", line.strip(), maxsplit=1) for line in lines],
-        "senses": [_senses(word, part) for word, part in words if word],
+        "senses": [resolve(word, part) for word, part in words if word],
         "counted": _counted(source, classes, *readings[0]) if readings else None,
         **(_compared(source, classes, truth, phrase) if truth else {"compared": None, "whole": None}),
     }
@@ -74,13 +73,6 @@ def labels_of(place: str) -> list[str]:
 
     source = loaded(place)
     return list(benchmark(getattr(source, "dataset", DEFAULT)).classes.labels)
-
-
-def _senses(word: str, part: Any) -> dict[str, Any]:
-    from shoe.lexicon.resolve import resolve
-
-    found = resolve(word, part).candidates
-    return {"word": word, "part": part, "senses": [{"name": of.name, "reason": of.reason} for of in found]}
 
 
 def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict[str, Any]:
@@ -95,17 +87,8 @@ def _compared(source: Similarity, classes: Any, truth: str, phrase: str) -> dict
     if interaction:
         verb, object_ = (np.array(part.value) for part in found)
         whole = float(combine(verb, object_, options.combine, options.weight))
-    fields = ("part", "class_word", "class_synset", "word", "value", "basis", "sense")
-    sense_fields = ("synset", "value", "predicted", "reason")
     compared = [
-        {name: getattr(part, name) for name in fields}
-        | {
-            "raters": list(dict.fromkeys(rater for sense in part.candidates for rater in sense.ratings or {})),
-            "candidates": [
-                {name: getattr(sense, name) for name in sense_fields} | {"ratings": sense.ratings or {}}
-                for sense in part.candidates
-            ],
-        }
+        (part, list(dict.fromkeys(rater for sense in part.candidates for rater in sense.ratings or ())))
         for part in found
     ]
     return {"compared": compared, "whole": whole}

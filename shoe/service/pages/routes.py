@@ -60,25 +60,16 @@ def interface_values(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
     takes = [
-        {
-            "name": each["name"],
-            "where": each["in"],
-            "kind": _kind(each.get("schema", {}), schema),
-            "about": each.get("description", ""),
-            "required": each.get("required", False),
-        }
+        (each["name"], each["in"], _kind(each.get("schema", {}), schema), each.get("description", ""), each["required"])
         for each in call.get("parameters", ())
     ]
     for media, content in call.get("requestBody", {}).get("content", {}).items():
         body = _resolved(content.get("schema", {}), schema)
-        for name, each in body.get("properties", {}).items():
-            required = name in body.get("required", ())
-            about = each.get("description", "")
-            takes.append(
-                {"name": name, "where": "body", "kind": _kind(each, schema), "about": about, "required": required}
-            )
-        if not body.get("properties"):
-            takes.append({"name": media, "where": "body", "kind": "bytes", "about": "", "required": True})
+        required = body.get("required", ())
+        takes += [
+            (name, "body", _kind(each, schema), each.get("description", ""), name in required)
+            for name, each in body.get("properties", {}).items()
+        ] or [(media, "body", "bytes", "", True)]
     first, *rest = [" ".join(each.split()) for each in call.get("description", "").replace("``", "").split("\n\n")]
     return {
         "method": method.upper(),

@@ -31,7 +31,7 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
             "name": model["name"],
             "run": ids[number] if number < len(ids) else None,
             "gain": model.get("gain"),
-            "cells": [_cell(model["figures"].get(key)) for key in keys],
+            "cells": [model["figures"].get(key) for key in keys],
         }
         for number, model in enumerate(models)
     ]
@@ -40,7 +40,7 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
         "columns": columns,
         "groups": [(name, len(list(group))) for name, group in groupby(columns, key=lambda column: column["group"])],
         "models": rows,
-        "intervals": any(cell and cell["low"] is not None for model in rows for cell in model["cells"]),
+        "intervals": any(cell and "interval" in cell for model in rows for cell in model["cells"]),
         "plot": plot([(model["name"], model["figures"]) for model in models]),
         "notes": [*found.get("unlike", ()), *found.get("notes", ())],
     }
@@ -63,14 +63,9 @@ def first_exact(*figures: Mapping[str, Any]) -> str:
 
 
 def _interval(metric: Mapping[str, Any] | None) -> Interval | None:
-    return Interval(metric["value"], *metric.get("interval", (None, None))) if metric else None
-
-
-def _cell(metric: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if metric is None:
+    if metric is None or metric["value"] is None:
         return None
-    low, high = metric.get("interval", (None, None))
-    return {"value": metric["value"], "best": metric.get("rank") == 1, "low": low, "high": high}
+    return Interval(metric["value"], *(metric.get("interval") or ()))
 
 
 def _group(key: str) -> str:
@@ -95,7 +90,6 @@ ABOUT = {
     "comparison.html": "interactive report",
     "draws.npz": "metrics on bootstrap samples of images, for the ranks of the leaderboard",
 }
-_SHOWN_CLASSES = ("m0", "m2", "m3")
 _WITHHELD = "Files with details of single images are withheld, because the ground truth is not shown."
 
 
@@ -115,10 +109,7 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "about": _facts(run, result),
         "files": _files(run, held=held),
         "command": command_of(folder, run.id),
-        "identity": [
-            *([("predictions, SHA-256", run.prediction)] if run.prediction else []),
-            *([("ground truth, SHA-256", truth.sha256)] if truth else []),
-        ],
+        "identity": {"predictions, SHA-256": run.prediction, "ground truth, SHA-256": truth and truth.sha256},
         "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
     }
@@ -145,7 +136,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
         diagnosis: JSON of ``shoe diagnose``; None if it does not exist.
         state: state of the diagnosis job; None if there is no such job.
     """
-    strict = result.get("protocols") or [result[key] for key in ("strict",) if key in result]
+    strict = result.get("protocols") or ([result["strict"]] if "strict" in result else [])
     by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
     semantic = result.get("semantic")
     why_not = {"queued": "pending", "running": "being computed", "failed": "could not be computed"}
@@ -155,7 +146,7 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
         "semantic": _full(semantic, "map_without_no_interaction") if semantic else None,
         "no_meaning": "could not be computed" if result.get("absent") else "not requested",
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
-        "words": [_word(each) for each in result.get("wordings", ())],
+        "words": result.get("wordings", ()),
         "notes": result.get("notes", ()),
         "worst": None,
         "why_not": why_not.get(state or "", "not computed"),
@@ -168,39 +159,21 @@ def _full(metrics: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return dict.fromkeys(names) | dict(metrics)
 
 
-def _word(wording: Mapping[str, Any]) -> dict[str, Any]:
-    verb, object_, phrases = wording["verb"], wording["object"], wording.get("phrases")
-    return {
-        "said": phrases[0] if phrases else f"{verb['word']} {object_['word']}",
-        "compared_with": wording.get("compared_with") or wording.get("nearest_class"),
-        "verb": verb.get("similarity"),
-        "object": object_.get("similarity"),
-        "times": wording["count"],
-        "earned": wording.get("earned"),
-        "lost": wording.get("lost"),
-    }
-
-
 def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     from shoe.diagnosis.error_types import ERRORS
 
-    semantic = diagnosis.get("semantic", {})
-    strict = {error.name: diagnosis["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
+    def deltas(part: Mapping[str, Any]) -> dict[str, float]:
+        return {error.name: part["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
+
+    semantic, strict = diagnosis.get("semantic", {}), deltas(diagnosis)
+    bars = [strict, deltas(semantic)] if semantic else [strict]
     counts = {error.name: diagnosis["errors"][error.name]["count"] for error in ERRORS}
-    deltas, colours = [strict], ["m0"]
-    counted: list[dict[str, int] | None] = [counts]
-    if semantic:
-        deltas.append({error.name: semantic["errors"][error.name].get("delta_map", 0.0) for error in ERRORS})
-        counted.append(None)
-        colours.append("m2")
-    called = {error.name: error.label for error in ERRORS}
-    worst = sorted(ERRORS, key=lambda error: -strict[error.name])
+    labels = {error.name: error.label for error in ERRORS}
     found: dict[str, Any] = {
-        "worst": [{"label": error.label, "strict": strict[error.name]} for error in worst],
-        "error_bars": svg.error_bars(deltas, counted, colours),
+        "worst": [(labels[name], strict[name]) for name in sorted(strict, key=lambda name: -strict[name])],
+        "error_bars": svg.error_bars(bars, [counts, None][: len(bars)], COLOURS[: len(bars)]),
         "progression": [
-            {"label": called[step["error"]], "map": step.get("map"), "gain": step.get("delta_map")}
-            for step in diagnosis.get("progression", ())
+            (labels[step["error"]], step.get("map"), step.get("delta_map")) for step in diagnosis.get("progression", ())
         ],
         "diagnosis_map": diagnosis.get("map"),
         "diagnosis_shoe": semantic.get("map"),
@@ -208,11 +181,10 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
     }
     gap = semantic.get("vocabulary_gap")
     if gap:
-        labels = ("exact matches", "credit for similar verbs", "credit for similar objects")
+        names = ("exact matches", "credit for similar verbs", "credit for similar objects")
         values = (gap["exact_map"], gap["verb_credit"], gap["object_credit"])
-        parts = list(zip(labels, values, _SHOWN_CLASSES, strict=True))
-        found["meaning"] = [{"label": label, "value": value, "colour": colour} for label, value, colour in parts]
-        found["meaning_bar"] = svg.stack(parts, "SHOE-mAP, and its part from credit for similar meaning")
+        found["meaning"] = list(zip(names, values, ("m0", "m2", "m3"), strict=True))
+        found["meaning_bar"] = svg.stack(found["meaning"], "SHOE-mAP, and its part from credit for similar meaning")
     return found
 
 

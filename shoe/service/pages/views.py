@@ -30,47 +30,30 @@ def map_values(name: str, place: str) -> dict[str, Any]:
     info = describe(similarity)
     names = [rater.name for rater in similarity.raters]
     return {
-        "map": {
-            "name": name,
-            "digest": similarity.digest,
-            "dataset": similarity.dataset,
-            "ensemble": similarity.ensemble,
-            "raters": names,
-            "warnings": info.warnings,
-        },
-        "coverage": [_coverage(part, of) for part, of in info.parts.items()],
-        "raters": [
-            {
-                "name": rater.name,
-                "model": rater.model,
-                "parts": [
-                    {
-                        "rated": rater.part(part).rated,
-                        "drawn": svg.histogram(
-                            rater.part(part).histogram, f"how often {rater.name} gave each rating to {part}s"
-                        ),
-                    }
-                    for part in info.parts
-                ],
-            }
+        "name": name,
+        "map": similarity,
+        "info": info,
+        "coverage": {f"{part}s": _coverage(of) for part, of in info.parts.items()},
+        "histograms": {
+            (rater.name, part): svg.histogram(
+                rater.part(part).histogram, f"how often {rater.name} gave each rating to {part}s"
+            )
             for rater in info.raters
-        ],
-        "agreement": [
-            {
-                "name": f"{part}s",
-                "drawn": svg.matrix(
-                    names,
-                    [
-                        (names.index(first), names.index(second), two.quadratic_weighted_kappa)
-                        for two in of.agreement
-                        for first, second in [two.raters]
-                    ],
-                    f"agreement of raters on {part}s, as quadratic weighted kappa",
-                ),
-            }
+            for part in info.parts
+        },
+        "agreement": {
+            f"{part}s": svg.matrix(
+                names,
+                [
+                    (names.index(first), names.index(second), two.quadratic_weighted_kappa)
+                    for two in of.agreement
+                    for first, second in [two.raters]
+                ],
+                f"agreement of raters on {part}s, as quadratic weighted kappa",
+            )
             for part, of in info.parts.items()
             if of.agreement
-        ],
+        },
     }
 
 
@@ -86,14 +69,14 @@ def map_row(name: str, place: str) -> dict[str, Any]:
     return {"name": name, "digest": similarity.digest, "dataset": similarity.dataset} | counts
 
 
-def _coverage(part: str, info: Any) -> dict[str, Any]:
+def _coverage(info: Any) -> list[str]:
+    """Return the cells of a row: numbers of pairs and senses, then statistics of the rated pairs per class sense."""
     spread = ["–"] * 4
     if info.coverage:
         rated = list(info.coverage.values())
         with_any = f"{sum(number > 0 for number in rated)} of {len(rated)}"
         spread = [with_any, *(f"{int(statistic(rated)):,}" for statistic in (min, median, max))]
-    row = {"name": f"{part}s", "pairs": info.pairs, "rated": info.rated_pairs, "senses": info.class_senses}
-    return row | {"spread": spread}
+    return [*(f"{count:,}" for count in (info.pairs, info.rated_pairs, info.class_senses)), *spread]
 
 
 PAGE = 50
@@ -207,23 +190,12 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
     ranked = found.board.figure
     strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
-    table = [
-        {
-            "low": each.lowest,
-            "high": each.highest,
-            **{name: getattr(each, name) for name in ("run", "name", "team")},
-            "cells": [{"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys],
-            "gain": _gain(each.figures, strict),
-            "why": _largest_loss(each.why),
-        }
-        for each in found.rows
-    ]
-    drawn = []
+    table, drawn = [], []
     for each in found.rows:
-        metrics: dict[str, Any] = {key: {"value": each.figures[key]} for key in keys if key in each.figures}
-        for key in metrics.keys() & each.intervals.keys():
-            metrics[key]["interval"] = each.intervals[key]
-        drawn.append((each.name, metrics))
+        cells = {key: {"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys}
+        gain, why = _gain(each.figures, strict), _largest_loss(each.why)
+        table.append({"run": each, "cells": cells.values(), "gain": gain, "why": why})
+        drawn.append((each.name, cells))
     return "board.html", {
         "board": found.board,
         "hidden": found.board.hidden and not viewer.admin,
@@ -248,16 +220,7 @@ def map_page(folder: Folder, name: str) -> View | None:
 
 def truth_list(folder: Folder) -> View:
     """Return the list of ground truths: their metadata, without boxes and labels."""
-    found = [
-        {name: getattr(each, name) for name in ("name", "sha256", "shown")}
-        | {
-            "dataset": " ".join(filter(None, (each.dataset, each.facts.get("split")))),
-            "images": int(each.facts["images"]),
-            "triplets": int(each.facts["truths"]),
-        }
-        for each in truths(folder)
-    ]
-    return "truths.html", {"truths": found}
+    return "truths.html", {"truths": truths(folder)}
 
 
 def _truth(folder: Folder, name: str) -> Truth | None:
