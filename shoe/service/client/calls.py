@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, ServiceError, printable
-from shoe.core.io.files import unreadable_error
+from shoe.core.io.files import atomic_write, unreadable_error
 from shoe.service.types import ENDED, Change, Error, NewComparison, NewRun, NewUpload, Run, RunList, Upload, Version
 from shoe.version import __version__
 
@@ -332,6 +332,13 @@ def result(id_: str) -> Flow[dict[str, Any]]:
 def file(id_: str, name: str) -> Flow[bytes]:
     """Return the content of the output file `name` of a run."""
     return (yield from get(f"{_path(id_)}/files/{escaped(name, safe='')}")).content
+
+
+def save(id_: str, name: str, path: str | Path) -> Flow[None]:
+    """Download the output file `name` of a run, and write the file `path` atomically."""
+    content = yield from file(id_, name)
+    with atomic_write(path) as stream:
+        stream.write(content)
 
 
 def compare(wanted: NewComparison) -> Flow[Run]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, ca
 from urllib.parse import urlsplit
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
-from shoe.core.io.files import atomic_write
 from shoe.service.client import calls
 from shoe.service.client.calls import Answer, Call, Flow, Progress, RunCallback, Wait
 from shoe.service.types import Change, NewComparison, NewRun, Run, Version
@@ -46,76 +45,8 @@ def is_local(server: str) -> bool:
     return urlsplit(server).hostname in LOOPBACK
 
 
-class Session:
-    """HTTP connections to one server, for use in one thread."""
-
-    def __init__(self, server: str, token: str | None, timeout: float) -> None:
-        self._http = _library().Client(**_settings(server, token, timeout))
-
-    def run(self, flow: Flow[T]) -> T:
-        """Send the requests that an API call (a generator) yields, and return the result of the call."""
-        try:
-            step = next(flow)
-            while True:
-                if isinstance(step, Wait):
-                    time.sleep(step.seconds)
-                    step = next(flow)
-                else:
-                    step = flow.send(self._send(step))
-        except StopIteration as end:
-            found: T = end.value
-            return found
-        finally:
-            flow.close()
-
-    def _send(self, call: Call) -> Answer:
-        library = _library()
-        try:
-            return _answer(self._http.request(**_request(call)))
-        except (library.TransportError, library.DecodingError) as error:
-            return _lost(error, self._http.base_url)
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._http.close()
-
-
-class AsyncSession:
-    """HTTP connections to one server, for use in one event loop; files are read and hashed in threads."""
-
-    def __init__(self, server: str, token: str | None, timeout: float) -> None:
-        self._http = _library().AsyncClient(**_settings(server, token, timeout))
-
-    async def run(self, flow: Flow[T]) -> T:
-        """Send the requests that an API call (a generator) yields, and return the result of the call."""
-        answer: Answer | None = None
-        try:
-            while True:
-                # `_next` turns StopIteration into a value, because a future cannot raise StopIteration.
-                step, found = await asyncio.to_thread(_next, flow, answer)
-                if step is None:
-                    return found  # type: ignore[return-value]  # a flow that has ended has its value
-                answer = None
-                if isinstance(step, Wait):
-                    await asyncio.sleep(step.seconds)
-                else:
-                    answer = await self._send(step)
-        finally:
-            flow.close()
-
-    async def _send(self, call: Call) -> Answer:
-        library = _library()
-        try:
-            return _answer(await self._http.request(**_request(call)))
-        except (library.TransportError, library.DecodingError) as error:
-            return _lost(error, self._http.base_url)
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._http.aclose()
-
-
-def _next(flow: Flow[T], answer: Answer | None) -> tuple[Call | Wait | None, T | None]:
+def _next(flow: Flow[T], answer: Answer | None = None) -> tuple[Call | Wait | None, T | None]:
+    """Return (next step of a flow, None), or (None, result) of a flow that has ended."""
     try:
         return next(flow) if answer is None else flow.send(answer), None
     except StopIteration as end:
@@ -195,7 +126,7 @@ class Client:
             MissingExtraError: if the extra `client` is not installed.
         """
         self._packed = not is_local(server)
-        self._session = Session(server, token, timeout)
+        self._http = _library().Client(**_settings(server, token, timeout))
         self._version: Version | None = None
 
     def __enter__(self) -> Self:
@@ -206,7 +137,7 @@ class Client:
 
     def close(self) -> None:
         """Close all connections."""
-        self._session.close()
+        self._http.close()
 
     @property
     def version(self) -> Version:
@@ -216,12 +147,32 @@ class Client:
             ServiceError: if the API is not compatible, or no shoe server is at the address.
         """
         if self._version is None:
-            self._version = self._session.run(calls.version())
+            self._version = self._run(calls.version())
         return self._version
 
     def _do(self, flow: Flow[T]) -> T:
         _ = self.version
-        return self._session.run(flow)
+        return self._run(flow)
+
+    def _run(self, flow: Flow[T]) -> T:
+        """Send the requests that an API call (a generator) yields, and return the result of the call."""
+        try:
+            step, found = _next(flow)
+            while step is not None:
+                if isinstance(step, Wait):
+                    time.sleep(step.seconds)
+                    step, found = _next(flow)
+                else:
+                    step, found = _next(flow, self._send(step))
+        finally:
+            flow.close()
+        return found  # type: ignore[return-value]  # a flow that has ended has its value
+
+    def _send(self, call: Call) -> Answer:
+        try:
+            return _answer(self._http.request(**_request(call)))
+        except _library().RequestError as error:
+            return _lost(error, self._http.base_url)
 
     def submit(
         self,
@@ -318,9 +269,7 @@ class Client:
 
     def save(self, run: Run | str, name: str, path: str | Path) -> None:
         """Download the output file `name` of a finished run, and write the file `path` atomically."""
-        content = self.file(run, name)
-        with atomic_write(path) as stream:
-            stream.write(content)
+        return self._do(calls.save(_id(run), name, path))
 
     def compare(self, runs: Sequence[Run | str], *, resamples: int | None = None, seed: int = 0) -> Run:
         """Submit a comparison of 2 to 20 finished runs, and return the run of the comparison.
@@ -376,7 +325,7 @@ class AsyncClient:
     def __init__(self, server: str, *, token: str | None = None, timeout: float = _TIMEOUT) -> None:
         """Create a client; arguments and errors as for :class:`Client`."""
         self._packed = not is_local(server)
-        self._session = AsyncSession(server, token, timeout)
+        self._http = _library().AsyncClient(**_settings(server, token, timeout))
         self._version: Version | None = None
 
     async def __aenter__(self) -> Self:
@@ -387,23 +336,37 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        await self._http.aclose()
 
     async def version(self) -> Version:
         """Return the version of shoe and of the API on the server, requested once; errors as for `Client.version`."""
         if self._version is None:
-            self._version = await self._session.run(calls.version())
+            self._version = await self._run(calls.version())
         return self._version
 
     async def _do(self, flow: Flow[T]) -> T:
         await self.version()
-        return await self._session.run(flow)
+        return await self._run(flow)
 
-    async def save(self, run: Run | str, name: str, path: str | Path) -> None:
-        """Download the output file `name` of a finished run, and write the file `path` atomically."""
-        content = await self.file(run, name)
-        with atomic_write(path) as stream:
-            stream.write(content)
+    async def _run(self, flow: Flow[T]) -> T:
+        # A flow reads, hashes and writes files in a thread, so that the event loop is not blocked.
+        try:
+            step, found = await asyncio.to_thread(_next, flow)
+            while step is not None:
+                if isinstance(step, Wait):
+                    await asyncio.sleep(step.seconds)
+                    step, found = await asyncio.to_thread(_next, flow)
+                else:
+                    step, found = await asyncio.to_thread(_next, flow, await self._send(step))
+        finally:
+            flow.close()
+        return found  # type: ignore[return-value]  # a flow that has ended has its value
+
+    async def _send(self, call: Call) -> Answer:
+        try:
+            return _answer(await self._http.request(**_request(call)))
+        except _library().RequestError as error:
+            return _lost(error, self._http.base_url)
 
     submit = _as_coroutine(Client.submit)
     wait = _as_coroutine(Client.wait)
@@ -411,6 +374,7 @@ class AsyncClient:
     runs = _as_coroutine(Client.runs)
     result = _as_coroutine(Client.result)
     file = _as_coroutine(Client.file)
+    save = _as_coroutine(Client.save)
     compare = _as_coroutine(Client.compare)
     diagnose = _as_coroutine(Client.diagnose)
     cancel = _as_coroutine(Client.cancel)
