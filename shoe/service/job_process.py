@@ -104,21 +104,15 @@ class _JobFolder:
             return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
         truth, map_folder = request.truth, request.similarity.get("folder")  # only registered maps have a folder
+        names = ("protocols", "options", "boxes", "scores", "format", "bad_boxes", "subset", "images_in_predictions")
         return ScoringOptions(
             ground_truth=linked("truth", truth.truth),
             dataset=truth.dataset,
-            protocols=request.protocols,
             similarity=str(Path(self.task.maps) / map_folder) if map_folder else request.similarity["name"],
-            options=request.options,
-            boxes=request.boxes,
-            scores=request.scores,
-            format=request.format,
-            bad_boxes=request.bad_boxes,
             classes=linked("classes", truth.classes),
-            subset=request.subset,
-            images_in_predictions=request.images_in_predictions,
             split=truth.split,
             image_labels=linked("labels", truth.image_labels),
+            **{name: getattr(request, name) for name in names},
         )
 
 
@@ -282,8 +276,7 @@ def main() -> None:
     except MemoryError:
         found = Failed(f"memory limit of {limits.memory / 1e9:g} GB per job exceeded")
     except (ShoeError, OSError) as error:
-        cause = error.__context__ if isinstance(error, ShoeError) else error
-        if isinstance(cause, OSError) and cause.errno == errno.EFBIG:
+        if errno.EFBIG in (getattr(error, "errno", None), getattr(error.__context__, "errno", None)):
             found = Failed(f"limit of {limits.file_size / 1e9:g} GB per output file exceeded")
         elif isinstance(error, ShoeError):
             found = Failed(client_message(error, folder))

@@ -23,7 +23,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoe.core.errors import OptionError
 from shoe.service.app import make_app
-from shoe.service.callers import AppState
 from shoe.service.folder import Folder
 from shoe.service.process import Executor, LocalExecutor
 from shoe.service.settings import Settings
@@ -77,7 +76,7 @@ def serve(
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
         app = make_app(folder, settings, executor)
-        server = _Server(_config(app, settings), app.state.shared)
+        server = _Server(_config(app, settings))
         gc.freeze()  # otherwise each full garbage collection would visit all modules and stop the server for 60 ms
         worker.start()
         try:
@@ -150,10 +149,6 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
 class _Server(uvicorn.Server):
     """Server that shuts down on a signal, and ends open event streams."""
 
-    def __init__(self, config: uvicorn.Config, app: AppState) -> None:
-        super().__init__(config)
-        self._app = app
-
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle signals while the server runs; unlike uvicorn, do not raise the signals again after the shutdown."""
@@ -166,7 +161,8 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Shut down, and end open event streams."""
-        self._app.changes.stopping = True
+        app: Any = self.config.app
+        app.state.shared.changes.stopping = True
         self.should_exit = True  # unlike uvicorn, a second signal does not force the exit, which takes only seconds
 
 
@@ -197,21 +193,18 @@ class _LimitedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._unset()
-        if self._unread is not None:
-            self._unread.cancel()
+        self._stop_reading_limit()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
         """Start the time limit for a client that does not read the response."""
         super().pause_writing()
-        self._start_reading_limit()
+        self._limit_reading()
 
     def resume_writing(self) -> None:
         """Stop the time limit for reading the response."""
         super().resume_writing()
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+        self._stop_reading_limit()
 
     def on_response_complete(self) -> None:
         """Close the connection soon after a response if the client has not finished its request."""
@@ -231,19 +224,18 @@ class _LimitedProtocol(H11Protocol):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
-    def _start_reading_limit(self) -> None:
-        self._unread = self.loop.call_later(self.patience, self._check_reading, self._left())
-
-    def _left(self) -> int:
-        """Return the number of bytes that the client has not received, including bytes in the kernel's buffer."""
-        held = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
-        return self.transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)
-
-    def _check_reading(self, before: int) -> None:
-        if self._left() > before - self.patience * self.slowest:
+    def _limit_reading(self, before: float = float("inf")) -> None:
+        """Close the connection if the client has read too little since `before` bytes were left; check again later."""
+        unsent = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))  # of the kernel
+        left = self.transport.get_write_buffer_size() + int.from_bytes(unsent, sys.byteorder)
+        if left > before - self.patience * self.slowest:
             self.transport.abort()  # close() would wait forever for the client to read the rest
         else:
-            self._start_reading_limit()
+            self._unread = self.loop.call_later(self.patience, self._limit_reading, left)
+
+    def _stop_reading_limit(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
 
     def _wait(self) -> None:
         if self.conn.their_state is not h11.IDLE:

@@ -6,8 +6,9 @@ import re
 import shutil
 import sqlite3
 import time
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -16,6 +17,9 @@ from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.service.database import read_row, to_json
 from shoe.service.folder import Folder
 from shoe.service.types import Map
+
+if TYPE_CHECKING:
+    from shoe.similarity import Similarity
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -190,6 +194,14 @@ def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, s
     if name not in own:
         raise unknown_name("similarity", name, [*own, *registered])
     return {"name": name}
+
+
+@lru_cache(maxsize=8)
+def loaded(place: str, ensemble: str = "mean") -> Similarity:
+    """Return a similarity (cached) by the name of a built-in similarity, or the folder of a registered map."""
+    from shoe.similarity import load_similarity
+
+    return load_similarity(place, ensemble)
 
 
 def check_name(noun: str, name: str) -> None:

@@ -176,16 +176,13 @@ async def _receive(request: Request, receiver: Receiver, count: Callable[[int], 
             held, size = [], 0
 
 
+_ENCODINGS: dict[str, Encoding | None] = {"": None, "identity": None, "gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd"}
+
+
 def _encoding(named: str | None) -> Encoding | None:
-    match (named or "identity").lower():
-        case "identity":
-            return None
-        case "gzip" | "x-gzip":
-            return "gzip"
-        case "zstd":
-            return "zstd"
-        case _:
-            raise Refused(415, "Content-Encoding: expected gzip or zstd", headers={"Accept-Encoding": "gzip, zstd"})
+    if (name := (named or "").lower()) not in _ENCODINGS:
+        raise Refused(415, "Content-Encoding: expected gzip or zstd", headers={"Accept-Encoding": "gzip, zstd"})
+    return _ENCODINGS[name]
 
 
 def _room(app: AppState, team: str) -> int:

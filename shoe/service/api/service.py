@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
@@ -18,9 +17,6 @@ from shoe.service.callers import Admin, Anybody, App, AppState, Rater, Reader, r
 from shoe.service.contract import body, contract, json_response
 from shoe.service.security import COOKIE
 from shoe.version import __version__
-
-if TYPE_CHECKING:
-    from shoe.similarity import Similarity
 
 about_router = APIRouter(tags=["about"])
 API = 1
@@ -228,11 +224,4 @@ def similarity(
             raise OptionError(f"{name}: found {quote(text)}, expected a word or phrase")
     source = truths.similarity(app.folder, map)
     place = str(app.folder.maps / source["folder"]) if "folder" in source else map
-    return json_response(similarity_of(_loaded(place, ensemble), a, b, part, combine, weight).to_dict())
-
-
-@lru_cache(maxsize=8)
-def _loaded(place: str, ensemble: str) -> Similarity:
-    from shoe.similarity import load_similarity
-
-    return load_similarity(place, ensemble)
+    return json_response(similarity_of(truths.loaded(place, ensemble), a, b, part, combine, weight).to_dict())

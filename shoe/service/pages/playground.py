@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from shoe.service.folder import Folder
-from shoe.service.truths import maps
+from shoe.service.truths import loaded, maps
 
 if TYPE_CHECKING:
     from shoe.similarity import Similarity
@@ -19,14 +18,6 @@ EXAMPLES = (
     ("petting a puppy", "pet dog"),
 )
 _NEAREST = 12
-
-
-@lru_cache(maxsize=8)
-def loaded(place: str) -> Similarity:
-    """Return a similarity map, cached; `place` is the name of a built-in map, or the folder of a registered map."""
-    from shoe.similarity import load_similarity
-
-    return load_similarity(place)
 
 
 def places(folder: Folder) -> dict[str, str]:

@@ -228,10 +228,10 @@ def map_list(request: Request, _: Reader, app: App) -> Response:
 @router.get("/maps/{name}")
 def map_page(request: Request, name: str, _: Reader, app: App) -> Response:
     """Show a similarity map."""
-    view = views.map_page(app.folder, name)
-    if view is None:
+    place = playground.places(app.folder).get(name)
+    if place is None:
         raise NotFoundError("no similarity map of this name")
-    return answer(request, view)
+    return answer(request, ("map.html", views.map_values(name, place)))
 
 
 @router.get("/truths")

@@ -12,10 +12,9 @@ from shoe.report.page import svg
 from shoe.service import boards, runs
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
-from shoe.service.pages.playground import loaded
 from shoe.service.pages.run import comparison_values, first_exact, plot, read_output, row, run_values, short_signature
 from shoe.service.runs import visible_log, without_hidden
-from shoe.service.truths import Truth, truths
+from shoe.service.truths import Truth, loaded, truths
 from shoe.service.types import Run, State
 
 
@@ -210,12 +209,6 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
 def map_list(folder: Folder) -> View:
     """Return the list of built-in and registered similarity maps."""
     return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
-
-
-def map_page(folder: Folder, name: str) -> View | None:
-    """Return the page of a similarity map; None for an unknown name."""
-    place = playground.places(folder).get(name)
-    return None if place is None else ("map.html", map_values(name, place))
 
 
 def truth_list(folder: Folder) -> View:
